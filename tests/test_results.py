@@ -224,3 +224,24 @@ def test_an_estimate_leaves_out_what_was_not_measured():
     assert summary.estimate([1.0, None]) == (1.0, None)
     assert summary.estimate([None]) == (None, None)
     assert math.isclose(summary.estimate([1, 2, 3, 4, 5]).half_width, 2.776445105 * math.sqrt(2.5 / 5))
+
+
+def test_shares_of_a_multicast_flow_are_of_its_copies():
+    """Two of three copies of each packet are lost behind the fork, then every packet before it."""
+    nodes = 'node = [{ name = "hub" }, { name = "a", kind = "host" }, { name = "b", kind = "host" }, \
+{ name = "c", kind = "host" }, { name = "d", kind = "host" }]'
+    for losses, missing, share in (({"b": 1, "c": 1}, 2, 2 / 3), ({"a": 1}, 3, 1.0), ({}, 0, 0.0)):
+        links = ", ".join(
+            f'{{ from = "{one}", to = "hub", rate = "1mbit", loss = {losses.get(one, 0)} }}' for one in "abcd"
+        )
+        results = tidegate.simulate(
+            f'version = 1\nduration = "2s"\n{nodes}\nlink = [{links}]\n'
+            'flow = [{ name = "m", from = "a", to = ["b", "c", "d"], size = "500B", stop = "1s", '
+            'source = { kind = "cbr", rate = "100kbit" } }]\n'
+        )
+        (row,) = results.flows.to_pylist()
+        assert row["due_copies"] == 3 * row["sent_packets"]
+        assert row["missed_copies"] == missing * row["sent_packets"]
+        # A packet that is lost before the fork is lost once.
+        assert row["lost_packets"] == (row["sent_packets"] if "a" in losses else row["missed_copies"])
+        assert results.groups()[0].lost.mean == pytest.approx(share)

@@ -19,7 +19,7 @@ from tidegate.whole import MANIFEST, Kind
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
-KIND = Kind("tidegate results", 4, FILES.__contains__)
+KIND = Kind("tidegate results", 5, FILES.__contains__)
 
 FIXED = ("flows", "groups", "links", "gate", "workahead")
 """Tables that have as many rows in every replication."""

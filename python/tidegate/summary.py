@@ -44,12 +44,13 @@ class GroupSummary:
         group: Its name.
         flows: Number of its flows.
         sent: Packets that left the sources.
-        received: Packets that arrived.
+        received: Packets that arrived, of multicast flows the copies at all destinations.
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
-        dropped: Packets dropped on the route.
+        dropped: Packets dropped on the route; of a multicast flow one before a fork counts once.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
-        lost: Share of the sent packets that were dropped, or lost on a link, 0 to 1. Where losses are rare,
-            its half interval reaches the upper limit of Korn and Graubard (1998).
+        lost: Share of the copies due at destinations that drops and losses kept from them, 0 to 1: of a flow
+            with one destination, of its packets. Where losses are rare, its half interval reaches the upper
+            limit of Korn and Graubard (1998).
         warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
         refused: Share of its flows that were refused when they were to be set up, 0 to 1.
         throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
@@ -209,7 +210,9 @@ def share(shares: Values, trials: Values) -> Estimate:
 def group_estimates(figures: Mapping[str, Values]) -> dict[str, Estimate]:
     """Return the mean of every figure of a group, with its interval."""
     estimates = {name: estimate(values) for name, values in figures.items()}
-    return estimates | {"lost": share(figures["lost"], figures["sent"])}
+    due = figures["due"]
+    del estimates["due"]
+    return estimates | {"lost": share(figures["lost"], due)}
 
 
 def groups(table: pa.Table, replications: int) -> Rows[GroupSummary]:
@@ -228,14 +231,15 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
         flows = columns("flows", row)[0]
         sent = columns("sent_packets", row)
         throughput = columns("throughput", row)
-        missing = map(sum, zip(columns("dropped_packets", row), columns("lost_packets", row), strict=True))
+        due = columns("due_copies", row)
         figures[columns("group", row)[0], flows] = {
             "sent": sent,
             "received": columns("received_packets", row),
             "marked": columns("marked_packets", row),
             "dropped": columns("dropped_packets", row),
             "discarded": columns("discarded_packets", row),
-            "lost": [_ratio(*pair) for pair in zip(missing, sent, strict=True)],
+            "due": due,
+            "lost": [_ratio(*pair) for pair in zip(columns("missed_copies", row), due, strict=True)],
             "warned": [
                 _ratio(*pair) for pair in zip(columns("warnings", row), columns("checks", row), strict=True)
             ],

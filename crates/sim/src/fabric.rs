@@ -21,6 +21,10 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// The hops onto which a multicast packet forks, by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
+    /// Where flows were closed at ports that may send only what there is credit for, by hop: the leg and the flow.
+    pub(crate) closing: BTreeMap<u32, (Leg, u32)>,
+    /// How many destinations are behind each hop of a multicast flow.
+    pub(crate) destinations: BTreeMap<u32, u32>,
     /// Packets in flight on links with only a propagation delay, by delay.
     pub(crate) flights: Vec<Flights>,
     /// Sets of relays, indexed by hops; the first set is empty.
@@ -166,6 +170,23 @@ impl Fabric {
     /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.
     pub(crate) fn fork(&self, hop: u32) -> &[u32] {
         self.forks.get(&hop).map_or(&[], |hops| hops)
+    }
+
+    /// How many destinations are behind a hop: 1 for a flow with one destination.
+    pub(crate) fn destinations_behind(&self, hop: u32) -> u32 {
+        self.destinations.get(&hop).copied().unwrap_or(1)
+    }
+
+    /// How many destinations wait for a packet that has come over the hop `from`, or from its source to the hop `to`.
+    pub(crate) fn destinations_of(&self, from: Option<u32>, to: Option<u32>) -> u32 {
+        match (from, to) {
+            (Some(from), _) => self.destinations_behind(from),
+            (None, Some(to)) => match self.fork(to) {
+                [] => self.destinations_behind(to),
+                onto => onto.iter().map(|hop| self.destinations_behind(*hop)).sum(),
+            },
+            (None, None) => 1,
+        }
     }
 
     /// The hop over which a packet that is at the fork of `hop` leaves by `link`.

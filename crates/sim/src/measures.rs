@@ -31,10 +31,12 @@ pub(crate) struct Measures {
     pub(crate) workaheads: Option<Workaheads>,
     pub(crate) watch: Option<Watch>,
     pub(crate) log: Option<Vec<Entry>>,
-    /// How long packets waited in the envelope of each flow that has one.
-    pub(crate) envelopes: BTreeMap<u32, Moments>,
+    /// By flow that has one.
+    pub(crate) envelopes: BTreeMap<u32, Envelope>,
     /// Packets that lines lost, by flow.
     pub(crate) losses: BTreeMap<u32, u64>,
+    /// Copies that drops and losses kept from their destinations, by multicast flow.
+    pub(crate) missed: BTreeMap<u32, u64>,
     /// What ports dropped and marked since the warm-up, by link.
     pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
     /// Flows that were found not to respond to congestion, in the order of time.
@@ -48,6 +50,15 @@ pub(crate) struct Measures {
     /// Usage up to the end of the warm-up.
     pub(crate) usage_before: UsageRecords,
     pub(crate) in_traffic: InTraffic,
+}
+
+/// An envelope in front of a flow's first port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Envelope {
+    /// How long packets waited in it.
+    pub(crate) waits: Moments,
+    /// The number of the first packet that it had not let go at the end of the warm-up.
+    pub(crate) first_measured: u64,
 }
 
 /// What the port in front of a link has done with packets for one reason.
@@ -114,12 +125,20 @@ impl Measures {
         }
     }
 
+    /// A packet is gone that so many destinations wait for; of a flow to several, they are counted.
+    #[inline]
+    pub(crate) fn missed(&mut self, flow: u32, destinations: u32) {
+        if let Some(missed) = self.missed.get_mut(&flow) {
+            *missed += u64::from(destinations);
+        }
+    }
+
     /// A packet left its envelope at `at`, after having waited there.
     pub(crate) fn left_envelope(&mut self, flow: u32, at: Time, waited: Span) {
         if at >= self.warm_at
             && let Some(envelope) = self.envelopes.get_mut(&flow)
         {
-            envelope.add(waited);
+            envelope.waits.add(waited);
         }
     }
 

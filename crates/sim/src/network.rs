@@ -103,6 +103,32 @@ impl FlowSetup {
         }
     }
 
+    /// Whether a link, by its place in the route, is the last one on the way to a destination.
+    pub fn is_last(&self, ix: usize) -> bool {
+        match (self.depths.get(ix), self.depths.get(ix + 1)) {
+            (Some(depth), Some(next)) => next <= depth,
+            _ => ix + 1 == self.route.len(),
+        }
+    }
+
+    /// How many destinations are behind each link of a multicast flow's route; nothing for one destination.
+    pub(crate) fn destinations_behind(&self) -> Vec<u32> {
+        let deepest = self.depths.iter().copied().max().map_or(0, usize::from);
+        // Of the links at each depth that the next link closer to the source leads to.
+        let mut behind = vec![0; deepest + 2];
+        let mut all = vec![0; self.depths.len()];
+        for (ix, depth) in self.depths.iter().map(|depth| usize::from(*depth)).enumerate().rev() {
+            all[ix] = core::mem::take(&mut behind[depth + 1]).max(1);
+            behind[depth] += all[ix];
+        }
+        all
+    }
+
+    /// How many destinations its packets go to.
+    pub fn destinations(&self) -> u32 {
+        (0..self.route.len()).filter(|ix| self.is_last(*ix)).count() as u32
+    }
+
     /// What is agreed on for the VC that it is, or that carries it, if there is one.
     pub(crate) fn source_terms(&self, network: &Network) -> Option<SourceTerms> {
         if self.vc.is_some() {

@@ -33,6 +33,8 @@ pub enum What {
         /// Its length in bytes.
         len: u32,
     },
+    /// The shaper in front of the port let a packet go, at once or after a wait.
+    LetGo(PacketId),
     /// A packet's first bit leaves.
     Started {
         /// The packet.
@@ -42,8 +44,10 @@ pub enum What {
     },
     /// A packet's last bit is out.
     Departed(PacketId),
-    /// A packet was dropped at the port.
+    /// A packet was dropped at the port, or at the end of the link, where there was no place for it.
     Dropped(PacketId, Reason),
+    /// A relay at the end of the link, or at the source in front of it, took a packet for itself.
+    Absorbed(PacketId),
     /// A packet was lost on the link, having left it.
     Lost(PacketId),
     /// A packet's last bit is in at its destination, behind the link.

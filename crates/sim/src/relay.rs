@@ -218,11 +218,23 @@ impl RelayCx<'_> {
     /// Says whether a flow takes part in the scheduling at a hop: credit, back pressure.
     pub fn take_part(&mut self, hop: u32, how: Participation) {
         let now = self.now;
+        self.forget_closed(hop);
+        let closed = self.fabric.closing.get(&hop).map(|(leg, _)| *leg);
         let (switch, leg) = self.at_mut(hop);
-        let ready = switch.take_part(now, leg, how);
+        let ready = switch.take_part(now, closed.unwrap_or(leg), how);
         // Nothing can start for the reason that a flow takes no part any more.
         if how == Participation::Active && ready.should_start() {
             self.outbox.ask(self.fabric.hops[hop as usize].link);
+        }
+    }
+
+    /// Forgets where a flow was closed at a hop once its last packet is gone: its index may be another flow's.
+    fn forget_closed(&mut self, hop: u32) {
+        let Some((leg, flow)) = self.fabric.closing.get(&hop) else { return };
+        let switch = &self.fabric.nodes[self.fabric.hops[hop as usize].node as usize].switch;
+        let packet = switch.packet_of(*leg);
+        if packet.is_none_or(|packet| self.packets.body(packet.body).flow != *flow) {
+            self.fabric.closing.remove(&hop);
         }
     }
 

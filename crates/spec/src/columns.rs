@@ -57,18 +57,43 @@ const GROUP: Column = text("group", "Name of the [[flow]] that the flow belongs 
 const LINK: Column = text("link", "Name of the link's direction, as s1->s2");
 
 // Columns that the tables `flows` and `groups` have in common.
-const SENT_PACKETS: Column = whole("sent_packets", "packets", "Packets that left the source");
+const SENT_PACKETS: Column =
+    whole("sent_packets", "packets", "Packets that left the source; of a multicast flow each once");
 const SENT_BYTES: Column = whole("sent_bytes", "B", "Bytes that left the source");
-const RECEIVED_PACKETS: Column =
-    whole("received_packets", "packets", "Packets that arrived at the destination");
-const RECEIVED_BYTES: Column = whole("received_bytes", "B", "Bytes that arrived at the destination");
+const RECEIVED_PACKETS: Column = whole(
+    "received_packets",
+    "packets",
+    "Packets that arrived at the destination; of a multicast flow the copies at all of them",
+);
+const RECEIVED_BYTES: Column =
+    whole("received_bytes", "B", "Bytes that arrived at the destination; of a multicast flow at all of them");
 const MARKED_PACKETS: Column = whole(
     "marked_packets",
     "packets",
     "Packets that arrived at the destination with a congestion mark (CE, EFCI)",
 );
-const DROPPED_PACKETS: Column = whole("dropped_packets", "packets", "Packets dropped on the route");
-const LOST_PACKETS: Column = whole("lost_packets", "packets", "Packets lost on links with a `loss`");
+const DROPPED_PACKETS: Column = whole(
+    "dropped_packets",
+    "packets",
+    "Packets dropped on the route; of a multicast flow one before its route forks counts once, and behind a fork \
+     each copy",
+);
+const LOST_PACKETS: Column = whole(
+    "lost_packets",
+    "packets",
+    "Packets lost on links with a `loss`; of a multicast flow counted as those that are dropped",
+);
+const DUE_COPIES: Column = whole(
+    "due_copies",
+    "packets",
+    "Copies that destinations are to get of the packets that left the source: one for each destination",
+);
+const MISSED_COPIES: Column = whole(
+    "missed_copies",
+    "packets",
+    "Copies that drops and losses kept from destinations: a packet that is gone counts once for each destination behind \
+     that place; the share that is lost is this over `due_copies`",
+);
 const ABSORBED_PACKETS: Column =
     whole("absorbed_packets", "packets", "Packets absorbed by a relay on the route");
 const DISCARDED_PACKETS: Column = whole(
@@ -126,6 +151,8 @@ pub const TABLES: &[TableRecord] = &[
             MARKED_PACKETS,
             DROPPED_PACKETS,
             LOST_PACKETS,
+            DUE_COPIES,
+            MISSED_COPIES,
             ABSORBED_PACKETS,
             DISCARDED_PACKETS,
             number(
@@ -168,6 +195,8 @@ pub const TABLES: &[TableRecord] = &[
             MARKED_PACKETS,
             DROPPED_PACKETS,
             LOST_PACKETS,
+            DUE_COPIES,
+            MISSED_COPIES,
             ABSORBED_PACKETS,
             DISCARDED_PACKETS,
             CHECKS,
@@ -208,9 +237,17 @@ pub const TABLES: &[TableRecord] = &[
             text("from", "Node that sends"),
             text("to", "Node that receives"),
             whole("rate", "bit/s", "Rate of the link; with a trace, its mean"),
-            whole("packets", "packets", "Packets sent"),
+            whole(
+                "packets",
+                "packets",
+                "Packets sent, each copy of a multicast packet that passes, and the link's own cells",
+            ),
             whole("bytes", "B", "Bytes sent"),
-            whole("dropped_packets", "packets", "Packets dropped at the port"),
+            whole(
+                "dropped_packets",
+                "packets",
+                "Packets dropped at the port, or at the link's end for want of a place",
+            ),
             whole("marked_packets", "packets", "Congestion marks set by the port"),
             whole("lost_packets", "packets", "Packets that were sent, and lost on the link"),
             number(

@@ -81,7 +81,7 @@ def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins
     return FlowOutcome(
         name=flow.name,
         sent=sent,
-        loss=row["dropped_packets"] / sent if sent else 0.0,
+        loss=row["missed_copies"] / row["due_copies"] if sent else 0.0,
         received_bytes=row["received_bytes"],
         throughput=row["throughput"],
         delay_mean=row["delay_mean"],

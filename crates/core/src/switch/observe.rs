@@ -6,7 +6,7 @@ use super::metering::MeterUsage;
 use super::port::Port;
 use crate::meter::Metered;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Participation, Scheduler};
 use crate::stats::Count;
 use crate::units::{Span, Time};
 
@@ -93,6 +93,27 @@ impl Switch {
     pub fn shaped(&self, leg: Leg) -> Count {
         let port = self.ports.get(usize::from(leg.port.0));
         port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
+    }
+
+    /// How a flow takes part, as the driver has set it; `None` for an unknown leg.
+    pub fn participation(&self, leg: Leg) -> Option<Participation> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        port.table.flows.get(leg.flow.ix()).map(|entry| entry.participation)
+    }
+
+    /// One of the packets of a leg that are at its port: in service, queued, or in its shaper.
+    pub fn packet_of(&self, leg: Leg) -> Option<&Packet> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        let entry = port.table.flows.get(leg.flow.ix())?;
+        let serving = port.in_service().filter(|packet| packet.flow == leg.flow);
+        let queued = || port.tree.nodes[usize::from(entry.node)].queues.first(entry.slot);
+        serving.or_else(|| queued().map(|first| &first.packet)).or_else(|| port.shaping.first(leg.flow))
+    }
+
+    /// The packets that wait in the shapers of a port, flow by flow, each in its order.
+    pub fn in_shapers(&self, port: PortIx) -> impl Iterator<Item = &Packet> {
+        let port = self.ports.get(usize::from(port.0));
+        port.into_iter().flat_map(|port| port.shaping.packets())
     }
 
     /// The memory in use over all ports; a multicast body counts once.

@@ -184,6 +184,20 @@ impl Shaping {
         if self.queues.flows() > flow.0 { self.queues.len(flow) } else { 0 }
     }
 
+    /// The packet of a flow that is let go first.
+    pub(super) fn first(&self, flow: FlowIx) -> Option<&Packet> {
+        if self.waiting(flow) == 0 {
+            return None;
+        }
+        self.queues.first(flow).map(|first| &first.packet)
+    }
+
+    /// What waits, flow by flow, each in its order.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        let flows = (0..self.queues.flows()).map(FlowIx);
+        flows.flat_map(|flow| self.queues.of(flow).map(|waiting| &waiting.packet))
+    }
+
     /// From when on the flow's bucket is as a newcomer's.
     pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
         self.shaper(flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())

@@ -27,6 +27,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("marked_packets", Whole(record.marked)),
             ("dropped_packets", Whole(record.dropped)),
             ("lost_packets", Whole(run.world.lost(ix))),
+            ("due_copies", Whole(record.sent.0 * u64::from(flow.destinations()))),
+            ("missed_copies", Whole(run.world.missed(ix))),
             ("absorbed_packets", Whole(record.absorbed)),
             ("discarded_packets", Whole(record.discarded)),
             ("envelope_mean", run.world.envelope_wait(ix).map_or(Number(None), mean)),

@@ -14,6 +14,8 @@ struct Total {
     flows: u64,
     record: FlowRecord,
     lost: u64,
+    due: u64,
+    missed: u64,
     checks: Checks,
     counts: Counts,
     transfers: Vec<Span>,
@@ -36,6 +38,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("marked_packets", Whole(record.marked)),
             ("dropped_packets", Whole(record.dropped)),
             ("lost_packets", Whole(total.lost)),
+            ("due_copies", Whole(total.due)),
+            ("missed_copies", Whole(total.missed)),
             ("absorbed_packets", Whole(record.absorbed)),
             ("discarded_packets", Whole(record.discarded)),
             ("checks", Whole(checks.checks)),
@@ -73,6 +77,8 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
         total.flows += 1;
         total.record.merge(record);
         total.lost += run.world.lost(ix);
+        total.due += record.sent.0 * u64::from(flow.destinations());
+        total.missed += run.world.missed(ix);
         let checks = run.world.checks(ix);
         total.checks.checks += checks.checks;
         total.checks.warnings += checks.warnings;

@@ -28,8 +28,29 @@ struct Ends {
     is_busy: bool,
     /// The number of the next packet.
     next: u32,
+    /// The number of the first packet since the warm-up.
+    first_measured: u32,
     reassembly: Reassembly,
     counts: PacketCounts,
+}
+
+impl Aal5 {
+    /// The warm-up is over: packets that are cut from now on count.
+    pub(super) fn warmed_up(&mut self) {
+        self.ends.values_mut().for_each(|ends| ends.first_measured = ends.next);
+    }
+
+    /// Whether a cell of a flow is of a packet that was cut since the warm-up, which is over.
+    pub(super) fn measures(&self, flow: u32, cell: Cell) -> bool {
+        self.ends.get(&flow).is_some_and(|ends| ends.measures(cell))
+    }
+}
+
+impl Ends {
+    /// Whether a cell is of a packet that was cut since the warm-up, which is over. Numbers of packets wrap.
+    fn measures(&self, cell: Cell) -> bool {
+        cell.packet.wrapping_sub(self.first_measured).cast_signed() >= 0
+    }
 }
 
 /// Packets of a flow that goes as cells, since the warm-up.
@@ -95,7 +116,7 @@ impl<Q: EventQueue> World<Q> {
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;
         ends.next = number.wrapping_add(1);
-        if self.now >= self.measures.warm_at {
+        if self.measures.warm {
             ends.counts.sent.add(len);
         }
         // What relays send between two cells goes between them.
@@ -124,7 +145,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn reassemble(&mut self, packet: &mut Packet, body: &PacketBody, cell: Cell) -> bool {
         let ends = self.aal5.ends.entry(body.flow).or_default();
-        let counts = body.born >= self.measures.warm_at;
+        let counts = self.measures.warm && ends.measures(cell);
         match ends.reassembly.take(cell, packet.mark.is_congested()) {
             Reassembled::Incomplete => false,
             Reassembled::Packet { len, marked } => {

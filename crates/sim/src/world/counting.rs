@@ -7,7 +7,7 @@ use crate::host::Source;
 use crate::measures::Checks;
 use crate::probe::Subject;
 use crate::usage::{MeteredProfile, UsageRecords};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::Counts;
 use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::meter::{Metered, Usage};
@@ -62,6 +62,23 @@ impl<Q> World<Q> {
         Counts { delivered: receiver.delivered, ..counts(flow) }
     }
 
+    /// Bytes that the endpoint of a flow has delivered to its application.
+    pub(super) fn delivered_at(&self, ix: u32) -> u64 {
+        match &self.flows[ix as usize].source {
+            Source::Endpoint(endpoint) => endpoint.counts().delivered.unwrap_or(0),
+            Source::OpenLoop(_) => 0,
+        }
+    }
+
+    /// Data of a flow were delivered after the warm-up with a packet whose data were first sent before: they do not count, as
+    /// the packet does not.
+    pub(super) fn delivered_before(&mut self, flow: u32, bytes: u64) {
+        if bytes > 0 {
+            let before = self.measures.counts_before.entry(flow).or_default();
+            *before.delivered.get_or_insert_default() += bytes;
+        }
+    }
+
     /// What the two ends of the connection whose data are this flow have counted since the warm-up; nothing for
     /// other flows.
     pub fn counts(&self, flow: usize) -> Counts {
@@ -84,14 +101,26 @@ impl<Q> World<Q> {
         all.iter().filter(|transfer| transfer.began >= self.measures.warm_at)
     }
 
-    /// What waits in the envelope of each flow that has one: it was counted as sent when its
-    /// source made it, and has not left it yet.
-    pub(super) fn in_envelopes(&self) -> Vec<(usize, Count)> {
-        let waiting = |flow: &u32| {
-            let hop = &self.fabric.hops[self.flows[*flow as usize].first_hop as usize];
-            (*flow as usize, self.fabric.nodes[hop.node as usize].switch.shaped(hop.leg))
-        };
-        self.measures.envelopes.keys().map(waiting).collect()
+    /// What waits in envelopes, by flow, and the number of the first packet that does: it was counted as sent when its source
+    /// made it, and has not left it yet. A flow that was closed meanwhile may still have packets there.
+    pub(super) fn in_envelopes(&self) -> BTreeMap<u32, (Count, u64)> {
+        let first_hop = |flow: u32| self.flows[flow as usize].first_hop;
+        let enveloped = self.measures.envelopes.keys();
+        let links: BTreeSet<u32> =
+            enveloped.map(|flow| self.fabric.hops[first_hop(*flow) as usize].link).collect();
+        let mut waiting: BTreeMap<u32, (Count, u64)> = BTreeMap::new();
+        for link in links {
+            let (switch, port) = self.fabric.port_of(link);
+            for packet in switch.in_shapers(port) {
+                let body = self.packets.body(packet.body);
+                if body.hop == first_hop(body.flow) && self.measures.envelopes.contains_key(&body.flow) {
+                    let (count, first) = waiting.entry(body.flow).or_insert((Count::default(), u64::MAX));
+                    count.add(packet.len);
+                    *first = body.sequence.min(*first);
+                }
+            }
+        }
+        waiting
     }
 }
 
@@ -103,9 +132,14 @@ impl<Q: EventQueue> World<Q> {
         self.measures.warm = true;
         self.measures.drops.clear();
         self.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
-        for (flow, waiting) in self.in_envelopes() {
-            self.measures.records[flow].sent = (waiting.packets, waiting.bytes);
+        let waiting = self.in_envelopes();
+        for (flow, envelope) in &mut self.measures.envelopes {
+            let next = self.flows[*flow as usize].next_sequence;
+            let (count, first) = waiting.get(flow).copied().unwrap_or((Count::default(), next));
+            envelope.first_measured = first;
+            self.measures.records[*flow as usize].sent = (count.packets, count.bytes);
         }
+        self.aal5.warmed_up();
         for flow in 0..self.flows.len() {
             self.measures.checks[flow].before = self.checks_so_far(flow);
             let counts = self.counts_so_far(flow);

@@ -56,7 +56,15 @@ impl<Q: EventQueue> World<Q> {
             return self.settle();
         }
         if let Some(peer) = self.flows[flow as usize].peer {
+            let is_old = match cell {
+                Some(cell) => !self.aal5.measures(flow, cell),
+                None => first_sent < self.measures.warm_at,
+            };
+            let before = (is_old && self.measures.warm).then(|| self.delivered_at(peer));
             self.ask_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
+            if let Some(before) = before {
+                self.delivered_before(flow, self.delivered_at(peer) - before);
+            }
             if self.flows[peer as usize].tells_round_trip {
                 self.tell_round_trip(peer);
             }
@@ -111,6 +119,7 @@ impl<Q: EventQueue> World<Q> {
         }
         if body.born >= measures.warm_at {
             *measures.losses.entry(body.flow).or_default() += 1;
+            measures.missed(body.flow, self.fabric.destinations_behind(body.hop));
         }
     }
 }

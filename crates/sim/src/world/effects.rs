@@ -21,7 +21,9 @@ impl<Q: EventQueue> World<Q> {
                 Effect::Dropped { port, packet, reason, body } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
                     self.tell_relays_dropped(link, &packet, body);
-                    self.dropped(link, packet, reason, body, true);
+                    let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, link);
+                    let missed = self.fabric.destinations_behind(hop);
+                    self.dropped(link, packet, reason, body, true, missed);
                 }
                 Effect::Wake { port, at } => {
                     // Earlier than a wake-up that was asked for before, if there is one.
@@ -49,6 +51,8 @@ impl<Q: EventQueue> World<Q> {
     fn left_shaper(&mut self, packet: &Packet) {
         self.let_go_relays(packet);
         let body = self.packets.body(packet.body);
+        let link = self.fabric.hops[body.hop as usize].link;
+        self.measures.log(self.now, link, What::LetGo(body.id()));
         if let Some(workaheads) = &mut self.measures.workaheads
             && body.hop == self.flows[body.flow as usize].first_hop
         {
@@ -89,11 +93,12 @@ impl<Q: EventQueue> World<Q> {
         let Some(hop) = at.from.or(at.to) else { return self.packets.forget(packet.body) };
         let link = self.fabric.hops[hop as usize].link;
         self.packets.body_mut(packet.body).hop = hop;
-        self.dropped(link, *packet, Reason::QueueLimit, Body::Released, at.from.is_none());
+        let missed = self.fabric.destinations_of(at.from, at.to);
+        self.dropped(link, *packet, Reason::QueueLimit, Body::Released, at.from.is_none(), missed);
     }
 
-    /// Whether it was dropped before it left the port says `before`.
-    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool) {
+    /// Whether it was dropped before it left the port says `before`, how many destinations do not get it says `missed`.
+    fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool, missed: u32) {
         let body = *self.packets.body(packet.body);
         if before && self.ends_packet(&packet) {
             self.packet_left(body.flow);
@@ -108,14 +113,18 @@ impl<Q: EventQueue> World<Q> {
             watch.dropped(body.flow, body.sequence);
         }
         let is_first = body.hop == self.flows[body.flow as usize].first_hop;
-        let enveloped = is_first && measures.envelopes.contains_key(&body.flow);
-        let discarded = enveloped && reason == Reason::Shaper;
+        let envelope = measures.envelopes.get(&body.flow).filter(|_| is_first && before);
+        let discarded = envelope.is_some() && reason == Reason::Shaper;
+        // A packet leaves its source when its envelope lets it go, which keeps the order.
+        let measured = measures.warm
+            && match envelope {
+                Some(envelope) => body.sequence >= envelope.first_measured,
+                None => body.born >= measures.warm_at,
+            };
         if !discarded {
             measures.drops_for(ix, reason).dropped += 1;
         }
-        // An envelope's packet left its source when it was let go: when it reached the port's queue.
-        let left_source = if enveloped { packet.arrived } else { body.born };
-        if left_source >= measures.warm_at {
+        if measured {
             let record = &mut measures.records[body.flow as usize];
             if discarded {
                 // It never left the source.
@@ -124,6 +133,7 @@ impl<Q: EventQueue> World<Q> {
                 record.sent.1 -= u64::from(packet.len);
             } else {
                 record.dropped += 1;
+                measures.missed(body.flow, missed);
             }
         }
         if is_first && before && self.watches_first_queue(body.flow) {

@@ -2,7 +2,7 @@
 
 use super::provisioning::in_traffic;
 use crate::fingerprint::Fingerprint;
-use crate::measures::{KeptChecks, Measures};
+use crate::measures::{Envelope, KeptChecks, Measures};
 use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
@@ -11,7 +11,6 @@ use crate::watch::Watch;
 use crate::workahead::{self, Workaheads};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
-use tidegate_core::stats::Moments;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::{Span, Time};
 
@@ -24,6 +23,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
     let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
     let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
     let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| enveloped(flow));
+    let copied = network.flows.iter().enumerate().filter(|(_, flow)| !flow.depths.is_empty());
     let has_meters = |port: &PortPlan| {
         !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
     };
@@ -44,8 +44,9 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
         workaheads,
         watch: probes.watch.clone().map(|watch| watching(watch, network)),
         log: probes.log.then(Vec::new),
-        envelopes: enveloped.map(|(ix, _)| (ix as u32, Moments::default())).collect(),
+        envelopes: enveloped.map(|(ix, _)| (ix as u32, Envelope::default())).collect(),
         losses: BTreeMap::new(),
+        missed: copied.map(|(ix, _)| (ix as u32, 0)).collect(),
         drops: BTreeMap::new(),
         non_responsive: Vec::new(),
         checks: vec![KeptChecks::default(); flows],

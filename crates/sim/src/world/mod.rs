@@ -143,6 +143,7 @@ impl<Q: EventQueue> World<Q> {
     fn catch_up(&mut self) {
         let (relay_at, relay) = self.events.relays.first();
         if !self.measures.warm && self.due_at == self.measures.warm_at {
+            self.pass_to(self.due_at);
             self.warm_up();
         } else if self.due_at == relay_at {
             self.pass_to(relay_at);
@@ -180,8 +181,8 @@ impl<Q: EventQueue> World<Q> {
         self.end_windows(self.until + Span::TICK);
         self.sample(self.until + Span::TICK);
         self.now = self.until;
-        for (flow, waiting) in self.in_envelopes() {
-            let sent = &mut self.measures.records[flow].sent;
+        for (flow, (waiting, _)) in self.in_envelopes() {
+            let sent = &mut self.measures.records[flow as usize].sent;
             *sent = (sent.0 - waiting.packets, sent.1 - waiting.bytes);
         }
     }

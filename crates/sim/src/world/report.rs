@@ -53,7 +53,7 @@ impl<Q> World<Q> {
 
     /// Waiting times of a flow's packets in its envelope; `None` for a flow without one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
-        self.measures.envelopes.get(&(flow as u32))
+        self.measures.envelopes.get(&(flow as u32)).map(|envelope| &envelope.waits)
     }
 
     /// The delays in a group so far; `None` when they were not asked for.
@@ -104,6 +104,13 @@ impl<Q> World<Q> {
     /// Packets of a flow that links on its way have lost, of those sent since the warm-up.
     pub fn lost(&self, flow: usize) -> u64 {
         self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
+    }
+
+    /// Copies of a flow's packets that drops and losses on its way kept from their destinations, of the packets sent since
+    /// the warm-up: a packet that is gone counts once for each destination behind the place.
+    pub fn missed(&self, flow: usize) -> u64 {
+        let unicast = || self.measures.records[flow].dropped + self.lost(flow);
+        self.measures.missed.get(&(flow as u32)).copied().unwrap_or_else(unicast)
     }
 
     /// Drops and marks at the port in front of a link since the warm-up, by the reasons that occurred.

@@ -36,7 +36,8 @@ impl<Q: EventQueue> World<Q> {
     /// When a scheduler refuses a plan.
     pub fn new(network: &Network, seed: u64, probes: &Probes) -> Result<World<Q>, Refused> {
         let ports = network.ports();
-        let mut fabric = fabric(network, seed, &ports, !probes.workahead.is_empty())?;
+        let reports = probes.log || !probes.workahead.is_empty();
+        let mut fabric = fabric(network, seed, &ports, reports)?;
         let mut relays = Relays::new(network, seed, &ports, &mut fabric)?;
         let mut flows = Vec::with_capacity(network.flows.len());
         let mut events: Pending<Q> = Pending::new(network, relays.all.len());
@@ -162,6 +163,8 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         flights,
         hops: Vec::new(),
         forks: BTreeMap::new(),
+        closing: BTreeMap::new(),
+        destinations: BTreeMap::new(),
         relay_sets: Vec::new(),
         out: Vec::new(),
     })
@@ -258,8 +261,7 @@ fn lay_route(
             || ends_credit
             || comes_with_credit
             || relays.shares_memory(node);
-        let depth = |ix: usize| setup.depths.get(ix).copied().unwrap_or(ix as u16 + 1);
-        let last = ix + 1 == setup.route.len() || (!setup.depths.is_empty() && depth(ix + 1) <= depth(ix));
+        let last = setup.is_last(ix);
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
             && !setup.aal5
@@ -298,7 +300,7 @@ fn lay_route(
     relays.lay_credit(flow as u32, setup, first as u32, fabric)
 }
 
-/// Forks in the route of a multicast flow, by the first of the hops that leave a node.
+/// Forks in the route of a multicast flow, by the first of the hops that leave a node, and what is behind each hop.
 fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     let mut siblings: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     // The last hop at each depth on the way to the present one.
@@ -313,6 +315,9 @@ fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
         way.truncate(depth - 1);
         way.push(eldest);
         siblings.entry(eldest).or_default().push((first + ix) as u32);
+    }
+    for (ix, destinations) in setup.destinations_behind().into_iter().enumerate() {
+        fabric.destinations.insert((first + ix) as u32, destinations);
     }
     for (eldest, hops) in siblings.into_iter().filter(|(_, hops)| hops.len() > 1) {
         fabric.forks.insert((first + eldest) as u32, hops.into());

@@ -111,7 +111,12 @@ impl<'n> History<'n> {
                 let ix = ix(packet)?;
                 once(&mut self.visits[ix].received, at)?;
             }
-            What::Woken | What::Opened(_) | What::Changed(..) | What::Closed(_) => {}
+            What::LetGo(_)
+            | What::Absorbed(_)
+            | What::Woken
+            | What::Opened(_)
+            | What::Changed(..)
+            | What::Closed(_) => {}
         }
         Ok(())
     }

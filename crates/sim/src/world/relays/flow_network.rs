@@ -293,7 +293,12 @@ impl FlowNetwork {
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         cx.measures.closed_at_port(hop.link, ix, switch.metered(hop.leg), switch.usage(hop.leg));
         // Its packets leave as they would have: nothing becomes ready.
+        let before = switch.participation(hop.leg);
         _ = switch.close(cx.now, hop.leg);
+        if let Some(how) = before.filter(|_| hop.credit) {
+            _ = switch.take_part(cx.now, hop.leg, how);
+            cx.fabric.closing.insert(at as u32, (hop.leg, ix));
+        }
         cx.fabric.hops[at].leg.flow = NOWHERE;
         if hop.leg.flow != NOWHERE {
             cx.measures.log(cx.now, hop.link, Logged::Closed(ix));

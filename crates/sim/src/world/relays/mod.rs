@@ -20,6 +20,7 @@ pub(super) use rate_control::RateControlled;
 use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::Hop;
+use crate::packet_log::What;
 use crate::packets::PacketBody;
 use crate::relay::{Crossing, Passage, Relay, RelayCx};
 use tidegate_core::endpoint::Payload;
@@ -93,7 +94,7 @@ impl<Q: EventQueue> World<Q> {
                 Passage::Forward => {}
                 Passage::Absorb => {
                     self.tell_dropped(&relays[..place], at.flow, at.to, packet);
-                    self.absorbed(at.flow, packet);
+                    self.absorbed(at, packet);
                     return false;
                 }
                 Passage::Drop => {
@@ -108,9 +109,14 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// A relay has taken a packet for itself.
-    fn absorbed(&mut self, flow: u32, packet: &Packet) {
-        if self.packets.body(packet.body).born >= self.measures.warm_at {
-            self.measures.records[flow as usize].absorbed += 1;
+    fn absorbed(&mut self, at: Crossing, packet: &Packet) {
+        let body = self.packets.body(packet.body);
+        if body.born >= self.measures.warm_at {
+            self.measures.records[at.flow as usize].absorbed += 1;
+        }
+        if let Some(hop) = at.from.or(at.to) {
+            let link = self.fabric.hops[hop as usize].link;
+            self.measures.log(self.now, link, What::Absorbed(body.id()));
         }
         self.packets.forget(packet.body);
     }
@@ -126,7 +132,7 @@ impl<Q: EventQueue> World<Q> {
                 false
             }
             Some(Passage::Absorb) => {
-                self.absorbed(at.flow, packet);
+                self.absorbed(at, packet);
                 false
             }
         }

@@ -120,3 +120,33 @@ fn with_profiles_of_links(rng: &mut Rng, manner: Manner, text: &str) -> String {
     };
     text.lines().map(link).collect()
 }
+
+/// Flow control of ports: credit for those of switches, of hosts, or of both, or rate control for those of switches; for most
+/// scenarios none.
+pub fn flow_control(rng: &mut Rng) -> Vec<(String, String)> {
+    const CREDITS: &[&str] = &[
+        "{}",
+        "{ buffer = 5 }",
+        "{ per = \"link\", buffer = 9, n2 = 3 }",
+        "{ allocation = \"receiver\" }",
+        "{ allocation = \"sender\", n2 = 2, cell = \"100B\" }",
+        "{ protocol = \"incremental\", cell = \"64B\" }",
+    ];
+    const RATE_CONTROLS: &[&str] =
+        &["efci", "relative-rate", "eprca", "erica", "{ kind = \"erica\", cells = 5 }"];
+    let mut sets = Vec::new();
+    for of in ["port", "host"] {
+        if rng.chance(0.25) {
+            let credit = CREDITS[rng.below(CREDITS.len() as u64) as usize];
+            sets.push((format!("{of}.credit"), credit.to_owned()));
+        }
+    }
+    if rng.chance(0.35) {
+        let control = RATE_CONTROLS[rng.below(RATE_CONTROLS.len() as u64) as usize];
+        sets.push(("port.rate_control".to_owned(), control.to_owned()));
+        if rng.chance(0.5) {
+            sets.push(("port.vsvd".to_owned(), "{}".to_owned()));
+        }
+    }
+    sets
+}

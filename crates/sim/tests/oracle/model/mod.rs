@@ -289,7 +289,7 @@ impl<'n> Model<'n> {
             }
             What::Closed(flow) => self.ports[ix].close(flow),
             // What lines do is checked along the ways of packets.
-            What::Lost(_) | What::Received(_) => Ok(()),
+            What::LetGo(_) | What::Absorbed(_) | What::Lost(_) | What::Received(_) => Ok(()),
         }
     }
 
