@@ -2226,7 +2226,8 @@ class Credit(Record):
             to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
             0 to 16). Default: 0.
         check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
-            without it, 10 RTT on a link with `loss` and on a virtual link (a time such as "5ms").
+            without it, 10 RTT on a link with `loss` and on a virtual link, and with allocation by the
+            receiver on a link with a `trace` (a time such as "5ms").
         queueing: Longest time that packets and credit cells wait in the switches of a virtual link, there and
             back together: part of its RTT (a time such as "5ms"). Default: 0s.
         duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit

@@ -66,6 +66,8 @@
 //!   N2, because it would be blocked with less.
 //! - M/2 is taken to be the sum of all allocations of one time, at most M/2 − TQ; N is subtracted because shares are
 //!   rounded up.
+//! - Without checks, credit cells must come within the computed time: a link that may lose them or be late, and whose
+//!   receiver allocates, has checks, or is refused ([`params`]).
 //! - Where credit cells may be lost, equation (3) has no bound. There the receiver divides at most what leaves each VC
 //!   room for the largest allocation that its sender may still keep to.
 //!

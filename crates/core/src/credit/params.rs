@@ -70,7 +70,7 @@ parameters! {
         /// cells; it takes no capacity from the data
         repeats: u32 as Integer(0, 16) = 0,
         /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none; without it, 10 RTT on a link
-        /// with `loss` and on a virtual link
+        /// with `loss` and on a virtual link, and with allocation by the receiver on a link with a `trace`
         check: Option<Span>,
         /// Longest time that packets and credit cells wait in the switches of a virtual link, there and back together: part of
         /// its RTT
@@ -99,12 +99,21 @@ pub struct CreditLink {
     pub largest: u32,
     /// Whether it loses packets, there or back: the switches of a virtual link drop some.
     pub loses: bool,
+    /// Whether a credit cell may be lost, or take longer than is computed from rates: a link back that loses packets, a
+    /// trace in place of a rate, or switches between the ends.
+    pub is_unsure: bool,
 }
 
 impl CreditLink {
     /// The time of `bytes` on the forward links after the first, at whose end the RTT begins.
     fn further(&self, bytes: u32) -> Span {
         self.further.iter().fold(Span::ZERO, |sum, rate| sum + rate.time_for(bytes))
+    }
+
+    /// What a credit cell of `bytes` waits longer on the links back behind another one than behind the largest packet.
+    fn behind_a_cell(&self, bytes: u32) -> Span {
+        let longer = |(rate, largest): &(Rate, u32)| rate.time_for(bytes.saturating_sub(*largest));
+        self.back.iter().map(longer).fold(Span::ZERO, |sum, time| sum + time)
     }
 
     /// The time of `bytes` on each link back together, each behind a packet that has just started.
@@ -252,15 +261,19 @@ impl CreditParams {
         let waiting = record.unwrap_or(Span::ZERO).ticks().saturating_mul(records);
         let delay =
             rtt + link.rate.time_for(link.largest) + link.further(link.largest) + Span::from_ticks(waiting);
-        let terms = self.terms(&sized, vcs, delay)?;
+        let terms = self.terms(&sized, vcs, delay, delay + link.behind_a_cell(credit_cell))?;
+        let is_policed = matches!(terms, Terms::Receiver { .. }) && link.is_unsure;
         let check = match self.check {
             Some(Span::ZERO) => None,
             Some(every) => Some(every),
-            None if link.loses && self.protocol == Protocol::Cup => {
+            None if (link.loses || is_policed) && self.protocol == Protocol::Cup => {
                 Some(Span::from_ticks(rtt.ticks().saturating_mul(10)))
             }
             None => None,
         };
+        if is_policed && check.is_none() {
+            return Err(self.unconfirmed());
+        }
         let terms = match terms {
             Terms::Receiver { adaptation, interval } if check.is_some() => Terms::Receiver {
                 adaptation: Adaptation { confirmation: Confirmation::Check, ..adaptation },
@@ -272,8 +285,21 @@ impl CreditParams {
         Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, duplicate, check, rtt })
     }
 
-    /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest.
-    fn terms(&self, link: &Link, vcs: u32, delay: Span) -> Result<Terms, Fault> {
+    /// Without checks the receiver does not know from when the sender keeps to a smaller allocation.
+    fn unconfirmed(&self) -> Fault {
+        let (key, what) = match self.protocol {
+            Protocol::Cup => ("check", "`check` is 0s"),
+            Protocol::Incremental => ("protocol", "`protocol` is incremental and has no `check`"),
+        };
+        let message = format!(
+            "{what}, and credit cells may be lost or late: with `allocation = \"receiver\"` packets would be dropped"
+        );
+        Fault::at(key, message)
+    }
+
+    /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest, and behind another
+    /// credit cell after `latest`.
+    fn terms(&self, link: &Link, vcs: u32, delay: Span, latest: Span) -> Result<Terms, Fault> {
         let rtt = link.rtt().map_err(|why| Fault::at("cell", why.to_string()))?;
         if self.allocation == Allocating::Static {
             return self.static_terms(link, rtt);
@@ -301,7 +327,7 @@ impl CreditParams {
         }
         // Rounded down, so that a half never divides more than half.
         let divided = (f64::from(pool) * self.divided.unwrap_or(0.5)) as u32;
-        let adaptation = Adaptation { pool, divided, n2: self.n2, confirmation: Confirmation::After(delay) };
+        let adaptation = Adaptation { pool, divided, n2: self.n2, confirmation: Confirmation::After(latest) };
         Ok(Terms::Receiver { adaptation, interval })
     }
 

@@ -38,6 +38,11 @@ fn check_tables(network: &Network, world: &World<Calendar>) -> Result<(), String
             return Err(format!("goodput {goodput:?} is above throughput {throughput:?}"));
         }
     }
+    for link in world.credit_links() {
+        if link.dropped > 0 && link.duplicated_cells == 0 {
+            return Err(format!("cells without a place: {link:?}"));
+        }
+    }
     for flow in 0..network.flows.len() {
         if world.missed(flow) > world.records()[flow].sent.0 * u64::from(network.flows[flow].destinations()) {
             return Err(format!("{}: more copies are missed than are due", network.flows[flow].name));

@@ -118,3 +118,37 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> String {
     }
     text
 }
+
+/// The same network with what makes a credit cell late, or lets it be lost: traces in place of rates, credit cells of other
+/// sizes, incremental credits and links without checks; and the files of opportunities. Much of it is refused.
+pub fn unsure(rng: &mut Rng) -> (String, Vec<(String, String)>) {
+    let manner = Manner { loses: rng.below(2) == 0, checks: rng.below(2) == 0 };
+    let (mut text, mut files) = (String::new(), Vec::new());
+    for line in scenario(rng, manner).lines() {
+        let mut line = line.to_owned();
+        if line.starts_with("rate = ") && rng.below(5) == 0 {
+            let name = format!("link{}.trace", files.len());
+            line = format!("trace = \"{name}\"");
+            let mut at = 0;
+            let mut opportunities = String::new();
+            for _ in 0..40 {
+                at += rng.below(3) * rng.below(3) * rng.below(8);
+                writeln!(opportunities, "{at}").unwrap();
+            }
+            files.push((name, format!("{opportunities}{}\n", at + 1)));
+        }
+        if line.starts_with("credit = ") {
+            let size = one(rng, &["53B", "200B", "1500B"]);
+            line = line.replace("cell = \"200B\"", &format!("cell = \"200B\", credit_cell = \"{size}\""));
+            if rng.below(6) == 0 && !line.contains("duplicate") {
+                line = line.replace(", check = \"0s\"", "");
+                line = line.replace(" }", ", protocol = \"incremental\" }");
+            }
+            if rng.below(3) > 0 && !line.contains("buffer") {
+                line = line.replace("\"static\"", "\"receiver\"");
+            }
+        }
+        writeln!(text, "{line}").unwrap();
+    }
+    (text, files)
+}

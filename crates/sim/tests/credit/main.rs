@@ -3,6 +3,7 @@
 mod generate;
 mod links;
 mod memory;
+mod unsure;
 mod virtual_links;
 
 use generate::{Manner, scenario};
@@ -50,7 +51,7 @@ fn check(network: &Network, world: &World<Calendar>, what: &str) {
 /// What holds also where switches without credit drop packets.
 fn check_receivers(world: &World<Calendar>, what: &str) {
     for link in world.credit_links() {
-        assert_eq!(link.dropped, 0, "{what}");
+        assert_eq!(link.dropped, 0, "{link:?}, {what}");
         assert!(link.queue_max <= link.memory, "{link:?}, {what}");
     }
     let mut last = BTreeMap::new();

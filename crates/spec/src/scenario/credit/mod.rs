@@ -144,6 +144,9 @@ impl OnLink<'_> {
             smallest: if there.flows == 0 { 1 } else { there.smallest },
             largest: there.largest,
             loses: !further.is_empty() || way.iter().chain(&back_links).any(loses),
+            is_unsure: !further.is_empty()
+                || back_links.iter().any(loses)
+                || way.iter().chain(&back_links).any(|link| links[*link].trace.is_some()),
         };
         let vcs = if credit.params.per == Per::Link { 1 } else { there.flows };
         let planned = credit.params.plan(&known);
