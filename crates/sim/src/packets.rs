@@ -40,15 +40,32 @@ impl Content {
 }
 
 /// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
-pub(crate) const MOST_PACKETS: usize = 8_000_000;
+const MOST_PACKETS: usize = 8_000_000;
 
 /// The packets in the network, by their bodies' numbers.
-#[derive(Default)]
 pub(crate) struct Packets {
     bodies: Vec<PacketBody>,
     free: Vec<u32>,
     contents: Vec<Content>,
     free_contents: Vec<u32>,
+    /// Packets without a body of their own: what a multicast packet takes in further queues, and packets that hosts have
+    /// still to prepare.
+    bodiless: usize,
+    /// The most packets that may be in the network.
+    pub(crate) most: usize,
+}
+
+impl Default for Packets {
+    fn default() -> Packets {
+        Packets {
+            bodies: Vec::new(),
+            free: Vec::new(),
+            contents: Vec::new(),
+            free_contents: Vec::new(),
+            bodiless: 0,
+            most: MOST_PACKETS,
+        }
+    }
 }
 
 impl PacketBody {
@@ -79,8 +96,19 @@ impl Packets {
     }
 
     /// Number of packets in the network.
-    pub(crate) fn stored(&self) -> usize {
-        self.bodies.len() - self.free.len()
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        self.bodies.len() - self.free.len() + self.bodiless
+    }
+
+    /// So many packets more have no body of their own.
+    pub(crate) fn hold_without_body(&mut self, packets: usize) {
+        self.bodiless += packets;
+    }
+
+    /// A packet without a body of its own is gone, or gets one.
+    pub(crate) fn release_without_body(&mut self) {
+        self.bodiless -= 1;
     }
 
     /// The same for a packet with a payload, or whose data were sent before, first at `first_sent`.

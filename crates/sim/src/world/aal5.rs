@@ -73,6 +73,7 @@ impl<Q: EventQueue> World<Q> {
         }
         let ends = self.aal5.ends.entry(ix).or_default();
         ends.waiting.push_back(sending);
+        self.packets.hold_without_body(1);
         if !core::mem::replace(&mut ends.is_busy, true) {
             self.prepare(ix);
         }
@@ -87,6 +88,7 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn prepared(&mut self, ix: u32) {
         let ends = self.aal5.ends.entry(ix).or_default();
         if let Some(sending) = ends.waiting.pop_front() {
+            self.packets.release_without_body();
             self.send_cells(&sending);
         }
     }
@@ -122,6 +124,9 @@ impl<Q: EventQueue> World<Q> {
         // What relays send between two cells goes between them.
         let waiting = self.outbox.take_sends();
         for cell in aal5::segment(number, len) {
+            if self.is_over_full() {
+                break;
+            }
             let flow = &mut self.flows[ix as usize];
             let hop = flow.first_hop;
             let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);

@@ -103,8 +103,9 @@ impl<Q: EventQueue> World<Q> {
         if before && self.ends_packet(&packet) {
             self.packet_left(body.flow);
         }
-        if held == Body::Released {
-            self.packets.forget(packet.body);
+        match held {
+            Body::Released => self.packets.forget(packet.body),
+            Body::Kept => self.packets.release_without_body(),
         }
         let measures = &mut self.measures;
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);

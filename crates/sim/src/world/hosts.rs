@@ -84,6 +84,9 @@ impl<Q: EventQueue> World<Q> {
         let at_once = self.outbox.has_no_sends();
         let outside = core::mem::replace(&mut self.outbox.being_emptied, true);
         for action in &actions {
+            if self.is_over_full() {
+                break;
+            }
             match action {
                 Action::Send { len, mark, payload, first_sent } if at_once => {
                     self.send(ix, None, *len, *mark, payload, *first_sent);
@@ -130,6 +133,8 @@ impl<Q: EventQueue> World<Q> {
         self.outbox.being_emptied = true;
         while let Some(task) = self.outbox.next() {
             match task {
+                // The run is over: what waits is not sent any more.
+                Task::Send(_) if self.is_over_full() => {}
                 Task::Send(Sending { flow, hop, len, mark, payload, first_sent }) => {
                     self.send(flow, hop, len, mark, &payload, first_sent);
                 }

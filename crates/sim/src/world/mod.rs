@@ -17,6 +17,7 @@ mod effects;
 mod host_events;
 mod hosts;
 mod measuring;
+mod overflow;
 mod pending;
 mod provisioning;
 mod relay_sets;
@@ -28,8 +29,9 @@ mod setup;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
 pub use aal5::PacketCounts;
+pub use overflow::Overflow;
 pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
-pub use report::{LinkReport, Overflow};
+pub use report::LinkReport;
 
 use crate::event_queue::EventQueue;
 use crate::fabric::Fabric;
@@ -74,12 +76,30 @@ pub struct World<Q> {
     host_events: HostEvents,
     aal5: Aal5,
     measures: Measures,
+    /// What was found when the network held more packets than it may.
+    overflow: Option<Overflow>,
 }
 
+/// Events after which the number of packets is looked at: one makes one packet, but for those that look themselves.
+const LOOK_AFTER: u64 = 4096;
+
 impl<Q: EventQueue> World<Q> {
-    /// Carries out at most `most` events. True when the run is over. Between two calls the driver looks at whether
-    /// the network [`overflows`](Self::overflow).
+    /// Carries out at most `most` events. True when the run is over, because it is at its end or because the network
+    /// [`overflows`](Self::overflow).
     pub fn advance(&mut self, most: u64) -> bool {
+        let mut left = most;
+        while left > 0 {
+            let events = left.min(LOOK_AFTER);
+            left -= events;
+            if self.is_over_full() || self.carry_out_events(events) {
+                return true;
+            }
+        }
+        self.is_over_full()
+    }
+
+    /// The same without looking at how many packets there are.
+    fn carry_out_events(&mut self, most: u64) -> bool {
         for _ in 0..most {
             // Link events come first among those of the same instant.
             let (departure_at, link) = self.events.departures.first();

@@ -4,7 +4,6 @@ use super::relays::{AnyRelay, FlowNetwork};
 use super::{CreditReport, DropCounts, GateFlow, NonResponsive, Signal, StallReport, VcReport, World};
 use crate::host::Source;
 use crate::packet_log::Entry;
-use crate::packets::MOST_PACKETS;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::watch::Watch;
@@ -20,20 +19,6 @@ impl<Q> World<Q> {
     pub fn progress(&self) -> f64 {
         let whole = self.until.since(Time::ORIGIN).as_secs_f64();
         if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
-    }
-
-    /// The overflow that stops the run, if any: more packets in the network than the memory is meant to hold.
-    pub fn overflow(&self) -> Option<Overflow> {
-        let packets = self.packets.stored();
-        if packets <= MOST_PACKETS {
-            return None;
-        }
-        let waiting = |ix: &usize| {
-            let (switch, port) = self.fabric.port_of(*ix as u32);
-            switch.backlog(port).packets
-        };
-        let link = (0..self.fabric.links.len()).max_by_key(waiting)?;
-        Some(Overflow { at: self.now, packets, link, waiting: waiting(&link) })
     }
 
     /// The sum over outcomes so far.
@@ -205,19 +190,6 @@ impl<Q> World<Q> {
     pub fn memory(&self) -> usize {
         self.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
     }
-}
-
-/// A network that holds more packets than it may.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overflow {
-    /// When it was noticed.
-    pub at: Time,
-    /// Packets in the network.
-    pub packets: usize,
-    /// The link with the most packets waiting in front of it.
-    pub link: usize,
-    /// Packets waiting in front of that link.
-    pub waiting: u64,
 }
 
 /// Report of a link since the warm-up.

@@ -105,6 +105,10 @@ impl<Q: EventQueue> World<Q> {
 
     /// A packet that is followed enters the ports onto which its route forks.
     fn enter_fork(&mut self, onto: &[u32], packet: &Packet) {
+        if self.is_over_full() {
+            return;
+        }
+        self.packets.hold_without_body(onto.len() - 1);
         self.log_arrivals(onto, packet);
         let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
         let at = self.fabric.hops[onto[0] as usize].node;
@@ -258,6 +262,7 @@ impl<Q: EventQueue> World<Q> {
         let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, ix);
         if held == Body::Kept {
             packet.body = self.packets.copy(packet.body);
+            self.packets.release_without_body();
         }
         self.packets.body_mut(packet.body).hop = hop;
         self.measures.log(self.now, ix, What::Departed(self.packets.body(packet.body).id()));

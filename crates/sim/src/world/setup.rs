@@ -93,6 +93,7 @@ impl<Q: EventQueue> World<Q> {
             host_events: HostEvents::default(),
             aal5: Aal5::default(),
             measures: measures(network, probes)?,
+            overflow: None,
         };
         world.count_in_traffic();
         world.set_due();

@@ -34,6 +34,11 @@ pub(super) struct Cell {
 }
 
 impl Credit {
+    /// Credit cells and credit_check cells that links have sent or are to pass on.
+    pub(in crate::world) fn cells_under_way(&self) -> usize {
+        self.cells.len() - self.free.len()
+    }
+
     /// What a link of the network has to send of its own, made now.
     pub(in crate::world) fn next_cell(&mut self, cx: &mut RelayCx<'_>, link: u32) -> Option<ControlCell> {
         if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
