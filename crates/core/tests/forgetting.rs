@@ -151,6 +151,7 @@ fn flows(rng: &mut Rng, in_tree: bool) -> Vec<FlowPlan> {
             ceiling: (ix == 5 && rng.chance(0.5)).then(|| rate(2_000_000)),
             // What it reserves makes no share of the pool, which would come and go with it.
             transient: true,
+            spared: None,
             ..FlowPlan::default()
         }
     };

@@ -5,6 +5,7 @@ use super::plan::FlowPlan;
 use crate::contract::Contract;
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
+use crate::params::Limit;
 use crate::queues::Participation;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::stats::Count;
@@ -68,6 +69,8 @@ pub(super) struct FlowTable {
     terms: LazyTable<Contract>,
     /// What most flows never get.
     ceilings: LazyTable<Option<Ceiling>>,
+    /// What push-out leaves each flow, where that is planned.
+    spared: LazyTable<Option<Limit>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
     /// What all flows reserve that are neither closed nor transient, in bytes a second.
@@ -230,8 +233,18 @@ impl FlowTable {
             ceiling: self.ceiling(flow).map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
             transient: self.flows[flow.ix()].transient,
+            spared: self.spared(flow),
             ..FlowPlan::default()
         }
+    }
+
+    /// What push-out leaves the flow.
+    pub(super) fn spared(&self, flow: FlowIx) -> Option<Limit> {
+        self.spared.get(flow)
+    }
+
+    pub(super) fn set_spared(&mut self, flow: FlowIx, spared: Option<Limit>) {
+        self.spared.set(flow, spared);
     }
 
     pub(super) fn set_ceiling(&mut self, flow: FlowIx, rate: Option<Rate>) {
@@ -261,6 +274,7 @@ impl FlowTable {
         self.flows.capacity() * size_of::<Flow>()
             + self.terms.memory()
             + self.ceilings.memory()
+            + self.spared.memory()
             + self.dropped.memory()
             + self.marked.memory()
             + self.shapers.len() * (size_of::<FlowIx>() + size_of::<ShaperPlan>())

@@ -9,8 +9,9 @@ use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
 use crate::units::Rate;
 
-/// A tree of schedulers is at most so deep: the root, classes, classes within classes.
-pub const DEEPEST_TREE: usize = 3;
+/// A tree of schedulers is at most so deep: the root, classes, classes within classes, and the classes in those that flows
+/// opened by packets share.
+pub const DEEPEST_TREE: usize = 4;
 
 /// A packet passes at most so many meters at one port.
 pub const MOST_METERS: usize = 4;
@@ -172,6 +173,9 @@ pub struct FlowPlan {
     /// Whether a packet opens it and it is closed once it is idle: its reservation then gives no share of the
     /// pool, which would depend on when it is found idle.
     pub transient: bool,
+    /// Push-out takes none of its packets while it has no more than this queued and another can give one; `None` for a flow
+    /// whose packets go in the scheduler's order.
+    pub spared: Option<Limit>,
 }
 
 /// A change by a reconfiguration.

@@ -371,6 +371,7 @@ impl Port {
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
             let entry = &self.table.flows[flow.ix()];
             let (node, slot) = (usize::from(entry.node), entry.slot);
+            self.tree.set_spared(node, slot, self.table.spared(flow));
             self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
             self.tell_participation(cx.now, flow);
         }

@@ -168,5 +168,6 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
         shaper,
         profiles,
         transient: rng.chance(0.2),
+        spared: None,
     }
 }

@@ -10,8 +10,11 @@ use std::collections::BTreeMap;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, MOST_CLASSES};
+use tidegate_core::switch::plan::{ClassPlan, MOST_CLASSES};
 use tidegate_core::units::Rate;
+
+/// The schedulers that a packet passes at a port as a file describes it: the port's own, a class's, and that of a class in it.
+const DEEPEST: usize = 3;
 
 /// A class of flows, present on every switch port.
 #[derive(Clone, Debug)]
@@ -87,10 +90,10 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
     }
     let mut sound = true;
     for (class, values) in classes.iter().zip(tables) {
-        if depth(&classes, class) > DEEPEST_TREE {
+        if depth(&classes, class) > DEEPEST {
             let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
             let help = format!(
-                "a port's schedulers are at most {DEEPEST_TREE} deep: the port's own, a class, a class in it"
+                "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
             );
             report.add(values.place_of("parent"), Complaint::new(message).help(help));
             sound = false;
@@ -155,7 +158,7 @@ fn depth(classes: &[Class], class: &Class) -> usize {
     let mut above = class.parent;
     while let Some(parent) = above {
         depth += 1;
-        if depth > DEEPEST_TREE {
+        if depth > DEEPEST {
             break;
         }
         above = classes[parent].parent;

@@ -137,6 +137,8 @@ impl Port {
         let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
         self.table.set_transient(flow, plan.transient);
         self.table.set_ceiling(flow, plan.ceiling);
+        self.table.set_spared(flow, plan.spared);
+        self.tree.set_spared(node, slot, plan.spared);
         self.tree.set_capped(node, slot, plan.ceiling.is_some());
         if shaped || plan.shaper.is_some() {
             self.table.set_shaper(flow, plan.shaper);

@@ -1,12 +1,26 @@
 //! Which packet does push-out take? The index over a node's members that finds it in O(log n).
 
 use super::Member;
+use super::node::{Node, spares};
 use crate::flow_heap::FlowHeap;
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::queues::Queues;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
+
+/// The rank of members that lose only when all do.
+const SPARED: u64 = u64::MAX;
+
+/// What has to be known of a class.
+pub(super) struct Beneath {
+    /// What of it may not be sent now.
+    pub(super) blocked: Count,
+    /// What is queued in it.
+    pub(super) queued: Count,
+    /// Whether all of that is spared.
+    pub(super) spared: bool,
+}
 
 /// Members with packets, by the rank of their latest packet, the first to lose on top; and how much may not be
 /// sent now.
@@ -19,26 +33,25 @@ pub(super) struct Losing {
     of: LazyTable<Count>,
     /// What each class has queued beyond its token.
     behind: LazyTable<Count>,
+    /// Members that lose only when all do: flows with no more queued than is left to them, and classes with nothing else.
+    spared: LazyTable<bool>,
     /// What of all of them may not be sent now.
     total: Count,
 }
 
 impl Losing {
-    /// The index of members with what is queued; `beneath` says of a class what of it may not be sent now, and what
-    /// is queued in it.
-    pub(super) fn new(
-        queues: &Queues,
-        scheduler: &AnyScheduler,
-        members: &[Member],
-        beneath: impl Fn(usize) -> (Count, Count),
-    ) -> Losing {
+    /// The index of a node's members with what is queued; `beneath` is what has to be known of a class.
+    pub(super) fn new(node: &Node, beneath: impl Fn(usize) -> Beneath) -> Losing {
+        let Node { queues, scheduler, members, spared, .. } = node;
         let mut losing = Losing::default();
         losing.reach(queues.flows());
         for (slot, member) in members.iter().enumerate() {
             let slot = FlowIx(slot as u32);
             if queues.len(slot) > 0 {
                 match member {
-                    Member::Flow(_) => losing.renew_flow(queues, scheduler, slot),
+                    Member::Flow(_) => {
+                        losing.renew_flow(queues, scheduler, slot, spares(queues, spared, slot));
+                    }
                     Member::Node(class) => {
                         losing.renew_class(queues, scheduler, slot, beneath(usize::from(*class)));
                     }
@@ -54,23 +67,31 @@ impl Losing {
         self.blocked.reach(members);
     }
 
-    /// A flow's queue or how it takes part has changed.
-    pub(super) fn renew_flow(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
+    /// A flow's queue or how it takes part has changed, or whether it is spared.
+    pub(super) fn renew_flow(
+        &mut self,
+        queues: &Queues,
+        scheduler: &AnyScheduler,
+        slot: FlowIx,
+        spared: bool,
+    ) {
         self.renew_blocked(slot, queues.blocked(slot));
+        self.spared.set(slot, spared);
         self.renew(queues, scheduler, slot);
     }
 
-    /// The same of a class, of which so much may not be sent now, and in which so much is queued.
+    /// The same of a class.
     pub(super) fn renew_class(
         &mut self,
         queues: &Queues,
         scheduler: &AnyScheduler,
         slot: FlowIx,
-        (blocked, beneath): (Count, Count),
+        Beneath { blocked, queued, spared }: Beneath,
     ) {
         self.renew_blocked(slot, blocked);
+        self.spared.set(slot, spared);
         let token = queues.bytes_of(slot);
-        let (packets, bytes) = (beneath.packets.saturating_sub(1), beneath.bytes.saturating_sub(token));
+        let (packets, bytes) = (queued.packets.saturating_sub(1), queued.bytes.saturating_sub(token));
         self.behind.set(slot, Count { packets, bytes });
         self.renew(queues, scheduler, slot);
     }
@@ -94,7 +115,9 @@ impl Losing {
             self.blocked.remove(slot);
             return;
         };
-        let rank = (!scheduler.rank_to_lose(slot, last, self.behind.get(slot)), !last.order);
+        let in_order = !scheduler.rank_to_lose(slot, last, self.behind.get(slot));
+        let rank = if self.spared.get(slot) { SPARED } else { in_order.min(SPARED - 1) };
+        let rank = (rank, !last.order);
         self.all.set(slot, rank);
         if self.of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
@@ -108,6 +131,11 @@ impl Losing {
         heap.top().map(|(_, slot)| slot)
     }
 
+    /// Whether all that is queued is spared.
+    pub(super) fn is_spared(&self) -> bool {
+        self.all.top().is_some_and(|((rank, _), _)| rank == SPARED)
+    }
+
     /// What may not be sent now.
     pub(super) fn blocked(&self) -> Count {
         self.total
@@ -115,6 +143,10 @@ impl Losing {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.all.memory() + self.blocked.memory() + self.of.memory() + self.behind.memory()
+        self.all.memory()
+            + self.blocked.memory()
+            + self.of.memory()
+            + self.behind.memory()
+            + self.spared.memory()
     }
 }

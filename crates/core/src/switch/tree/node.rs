@@ -4,7 +4,9 @@ use super::losing::Losing;
 use crate::context::Ctx;
 use crate::contract::Refused;
 use crate::flow_heap::{FlowHeap, Rank};
+use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
+use crate::params::Limit;
 use crate::queues::{Queued, Queues};
 use crate::scheduler::{AnyScheduler, Removal, Scheduler, SchedulerKind, Select};
 use crate::shaper::Ceiling;
@@ -38,6 +40,8 @@ pub(in crate::switch) struct Node {
     oldest: Option<FlowHeap>,
     /// What is queued in a class, with the classes in it; not counted for the root.
     pub(super) beneath: Count,
+    /// What push-out leaves each member; few have such a limit.
+    pub(super) spared: LazyTable<Option<Limit>>,
     /// Which member loses first. Kept only from the first push-out until the port is empty: most links never
     /// push out.
     pub(super) losing: Option<Box<Losing>>,
@@ -63,6 +67,7 @@ impl Node {
             uncharged: 0,
             oldest: None,
             beneath: Count::default(),
+            spared: LazyTable::default(),
             losing: None,
         })
     }
@@ -141,10 +146,11 @@ impl Node {
         served
     }
 
-    /// A packet of the member was popped from the front: its latest is another one only when that was the last.
+    /// A packet of the member was popped from the front: its latest is another one only when that was the last, but it may
+    /// have become one that is spared.
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
-        if self.losing.is_some() && self.queues.len(slot) == 0 {
+        if self.losing.is_some() && (self.queues.len(slot) == 0 || self.spared.get(slot).is_some()) {
             self.renew_tail(slot);
         }
     }
@@ -190,7 +196,10 @@ impl Node {
     pub(in crate::switch) fn renew_tail(&mut self, slot: FlowIx) {
         let Some(losing) = &mut self.losing else { return };
         match self.members[slot.ix()] {
-            Member::Flow(_) => losing.renew_flow(&self.queues, &self.scheduler, slot),
+            Member::Flow(_) => {
+                let spared = spares(&self.queues, &self.spared, slot);
+                losing.renew_flow(&self.queues, &self.scheduler, slot, spared);
+            }
             Member::Node(_) => losing.renew(&self.queues, &self.scheduler, slot),
         }
         if self.queues.is_empty() && self.parent.is_none() {
@@ -205,8 +214,15 @@ impl Node {
             + self.members.capacity() * size_of::<Member>()
             + self.oldest.as_ref().map_or(0, FlowHeap::memory)
             + self.losing.as_ref().map_or(0, |losing| losing.memory())
+            + self.spared.memory()
             + size_of::<Node>()
     }
+}
+
+/// Whether a member has no more queued than push-out leaves it.
+pub(super) fn spares(queues: &Queues, spared: &LazyTable<Option<Limit>>, slot: FlowIx) -> bool {
+    let within = |limit: Limit| limit.admits(queues.len(slot).into(), queues.bytes_of(slot));
+    spared.get(slot).is_some_and(within)
 }
 
 /// The members that have a rank, by it.

@@ -1,10 +1,11 @@
 //! Push-out from the tree, and the packets that may not be sent now: those of held or absent flows, all that
 //! is beneath a held or absent class, and those behind the first packet under a ceiling.
 
-use super::losing::Losing;
+use super::losing::{Beneath, Losing};
 use super::{Member, Node, Nodes, Place, ROOT, Tree};
 use crate::context::Ctx;
 use crate::packet::{FlowIx, Packet};
+use crate::params::Limit;
 use crate::scheduler::Removal;
 use crate::stats::Count;
 
@@ -45,6 +46,15 @@ impl Tree {
         self.nodes[at].queues.set_capped(slot, capped);
         self.nodes[at].renew_tail(slot);
         self.renew_above(at);
+    }
+
+    /// Push-out leaves a member of a node so much from now on.
+    pub(in crate::switch) fn set_spared(&mut self, at: usize, slot: FlowIx, spared: Option<Limit>) {
+        if self.nodes[at].spared.get(slot) != spared {
+            self.nodes[at].spared.set(slot, spared);
+            self.nodes[at].renew_tail(slot);
+            self.renew_above(at);
+        }
     }
 
     /// What is kept of what may not be sent now, if it is, and what the queues say; for audits.
@@ -89,9 +99,7 @@ impl Tree {
     }
 
     fn index_node(&mut self, at: usize) {
-        let Node { queues, scheduler, members, .. } = &self.nodes[at];
-        let beneath = |class| (self.nodes.blocked_in(class), self.nodes[class].beneath);
-        let losing = Losing::new(queues, scheduler, members, beneath);
+        let losing = Losing::new(&self.nodes[at], |class| self.nodes.beneath(class));
         self.nodes[at].losing = Some(Box::new(losing));
     }
 
@@ -113,7 +121,7 @@ impl Tree {
             if self.nodes[at].losing.is_none() {
                 self.index_node(at);
             }
-            let beneath = (self.nodes.blocked_in(at), self.nodes[at].beneath);
+            let beneath = self.nodes.beneath(at);
             let Node { losing, queues, scheduler, .. } = &mut self.nodes[parent];
             if let Some(losing) = losing {
                 losing.renew_class(queues, scheduler, slot, beneath);
@@ -124,6 +132,12 @@ impl Tree {
 }
 
 impl Nodes {
+    /// What the node above has to know of a class.
+    fn beneath(&self, class: usize) -> Beneath {
+        let spared = self[class].losing.as_ref().is_some_and(|losing| losing.is_spared());
+        Beneath { blocked: self.blocked_in(class), queued: self[class].beneath, spared }
+    }
+
     /// What is queued in a class, and may not be sent now.
     fn blocked_in(&self, class: usize) -> Count {
         let node = &self[class];
