@@ -64,12 +64,7 @@ fn circuits(subscribers: u32, sites: u32) -> Arc<Circuits> {
 }
 
 fn rule(circuits: Arc<Circuits>) -> Rule {
-    Rule {
-        matching: Match::default(),
-        split: Split::Circuits(circuits),
-        plan: FlowPlan::default(),
-        idle: Span::from_secs(30),
-    }
+    Rule::new(Match::default(), Split::Circuits(circuits), FlowPlan::default(), Span::from_secs(30))
 }
 
 fn address(number: u32) -> Ipv4Addr {

@@ -31,7 +31,7 @@ fn switch() -> Switch {
 fn plan([tcp, udp]: [Option<u8>; 2], framing: Framing) -> EdgePlan {
     let rule = |protocol, split| {
         let matching = Match { protocol: vec![protocol], ..Match::default() };
-        Rule { matching, split, plan: FlowPlan::default(), idle: Span::from_secs(1) }
+        Rule::new(matching, split, FlowPlan::default(), Span::from_secs(1))
     };
     EdgePlan {
         rules: vec![rule(TCP, Split::Together), rule(UDP, Split::Each(Each::Host))],
@@ -95,10 +95,10 @@ proptest! {
             let leg = steering.steer(now, &mut twin_switch, &headers);
             prop_assert_eq!(steered.leg, leg);
             prop_assert_eq!(steered.charged, framing.charge(len));
-            // Beyond two hosts no flow can be opened: their packets go with the rest, and keep their DSCP.
+            // Beyond two hosts, packets share a flow of their rule, whose DSCP they get.
             let set = match protocol {
                 TCP => dscp[0],
-                UDP if leg != steering.rest() => dscp[1],
+                UDP => dscp[1],
                 _ => None,
             };
             if protocol == 0 {

@@ -64,7 +64,7 @@ fn each_host(idle: Span) -> Rule {
     let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
     let plan = FlowPlan { contract, ..FlowPlan::default() };
     let matching = Match { protocol: vec![17], ..Match::default() };
-    Rule { matching, split: Split::Each(Each::Host), plan, idle }
+    Rule::new(matching, Split::Each(Each::Host), plan, idle)
 }
 
 #[test]
@@ -98,8 +98,7 @@ fn debt_is_not_shed_by_a_pause() {
 
 #[test]
 fn rules_go_in_order_and_the_rest_has_a_flow() {
-    let all =
-        |matching| Rule { matching, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
+    let all = |matching| Rule::new(matching, Split::Together, FlowPlan::default(), Span::ZERO);
     let web = all(Match {
         outside_port: vec![80.into()],
         inside: vec!["0.0.0.1".parse().unwrap()],
@@ -112,8 +111,17 @@ fn rules_go_in_order_and_the_rest_has_a_flow() {
     // The third flow is for what keeps the link working.
     assert_eq!(bench.steering.control().flow.0, 2);
     assert_eq!(bench.pass(&from_host(2, 1), 100), 3);
-    // No more than one flow is to be made.
-    assert_eq!((bench.pass(&from_host(3, 1), 100), bench.steering.overflowed()), (1, 1));
+    // No more than one flow is to be made: all further hosts share another one.
+    assert_eq!((bench.pass(&from_host(3, 1), 100), bench.steering.overflowed()), (4, 1));
+    assert_eq!((bench.pass(&from_host(4, 1), 100), bench.steering.overflowed()), (4, 2));
+    assert_eq!((bench.steering.flows(1), bench.steering.counters(&bench.switch, 1).sent.packets), (2, 3));
+    // One that still sends when there is room gets a flow of its own.
+    bench.wait(Span::from_millis(600));
+    bench.pass(&from_host(3, 1), 100);
+    bench.wait(Span::from_millis(600));
+    assert_eq!(bench.pass(&from_host(3, 1), 100), 3);
+    bench.wait(Span::from_secs(3));
+    assert_eq!(bench.steering.flows(1), 0);
 }
 
 /// Of what no rule matches, what keeps the link working has a flow, and all else another one. A rule that matches goes first.
@@ -264,7 +272,7 @@ proptest! {
     #[test]
     fn remembering_changes_nothing(steps in prop::collection::vec((0u32..8, 0u64..3_000), 1..300)) {
         let tcp = Match { protocol: vec![6], ..Match::default() };
-        let other = Rule { matching: tcp, split: Split::Together, plan: FlowPlan::default(), idle: Span::ZERO };
+        let other = Rule::new(tcp, Split::Together, FlowPlan::default(), Span::ZERO);
         let rules = vec![other, each_host(Span::from_secs(1))];
         let (mut one, mut other) = (Bench::new(rules.clone(), 4), Bench::new(rules, 4));
         let mut memory = [None; 8];
@@ -292,12 +300,8 @@ fn circuit(name: &str, addresses: &str, reserve: u64) -> Circuit {
 }
 
 fn of_circuits(circuits: impl IntoIterator<Item = Circuit>) -> Rule {
-    Rule {
-        matching: Match::default(),
-        split: Split::Circuits(Arc::new(Circuits::new(circuits).unwrap())),
-        plan: FlowPlan::default(),
-        idle: Span::from_secs(1),
-    }
+    let split = Split::Circuits(Arc::new(Circuits::new(circuits).unwrap()));
+    Rule::new(Match::default(), split, FlowPlan::default(), Span::from_secs(1))
 }
 
 /// A circuit's flow comes with its first packet and goes when it is idle; what it has sent is remembered.
@@ -331,8 +335,11 @@ fn circuits_have_flows_however_many_hosts_there_are() {
     let mut bench =
         Bench::new(vec![of_circuits([circuit("a", "0.0.0.1", 80_000)]), each_host(Span::from_secs(1))], 1);
     bench.pass(&from_host(9, 1), 100);
-    assert_eq!(bench.pass(&from_host(8, 1), 100), bench.steering.rest().flow.0);
-    assert_ne!(bench.pass(&from_host(1, 1), 100), bench.steering.rest().flow.0);
+    let shared = bench.pass(&from_host(8, 1), 100);
+    assert_ne!(shared, bench.steering.rest().flow.0);
+    assert_eq!(bench.pass(&from_host(7, 1), 100), shared);
+    let of_circuit = bench.pass(&from_host(1, 1), 100);
+    assert!(of_circuit != bench.steering.rest().flow.0 && of_circuit != shared);
 }
 
 /// By its name a circuit goes on when the list is another one: with its flow, its queue and its counters.

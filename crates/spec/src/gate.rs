@@ -10,6 +10,7 @@ mod outline;
 mod plan;
 pub(crate) mod policies;
 mod reservations;
+mod shares;
 mod terms;
 
 pub use changes::Change;

@@ -31,7 +31,15 @@ impl Steering {
             }
             _ => {}
         }
-        *cached = self.find(now, switch, headers);
-        cached.map_or(self.rest, |found| found.leg)
+        match self.find(now, switch, headers) {
+            Ok(found) => {
+                *cached = Some(found);
+                found.leg
+            }
+            Err(rule) => {
+                *cached = None;
+                self.share(now, switch, rule)
+            }
+        }
     }
 }

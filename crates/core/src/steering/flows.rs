@@ -25,6 +25,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) enum Owner {
     Key(Key),
     Circuit(u32),
+    /// All for which no flow of their own is opened.
+    Shared,
 }
 
 /// A flow that was opened by a packet.
@@ -71,6 +73,8 @@ pub struct Steering {
     rule_of: Vec<u32>,
     pub(super) members: Vec<Member>,
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
+    /// The member that is the flow of all for which a rule opens none.
+    pub(super) shared: Vec<Option<usize>>,
     /// The classes of hosts and subscribers.
     pub(super) owners: Owners,
     free: Vec<usize>,
@@ -87,14 +91,14 @@ pub struct Steering {
     pub(super) leads: Leads,
     /// The counters of the closed members of each rule.
     pub(super) closed: Vec<FlowCounters>,
-    /// Packets for which no flow could be opened.
+    /// Packets for which no flow of their own could be opened.
     pub(super) overflowed: u64,
 }
 
 impl Steering {
     /// Opens the flows of the rules that have one, and two for the rest with the plan `rest`, at a port: one
     /// for packets that keep the link working (ARP, neighbour discovery), one for all others. At most `most`
-    /// flows are opened by packets, those of circuits not counted; beyond, packets go with the rest.
+    /// flows are opened by packets, those of circuits not counted; beyond, the packets of a rule share a flow.
     ///
     /// # Errors
     /// When the switch refuses a flow.
@@ -120,6 +124,7 @@ impl Steering {
             port,
             direction,
             closed: vec![FlowCounters::default(); rules.len()],
+            shared: vec![None; rules.len()],
             circuits: rules.iter().map(circuits::of).collect(),
             rules,
             fixed,
@@ -180,42 +185,50 @@ impl Steering {
         self.steer_again(now, switch, headers, &mut None)
     }
 
-    /// The flow of a packet; `None` when it could not be opened now.
-    pub(super) fn find(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Option<Cached> {
+    /// The flow of a packet.
+    ///
+    /// # Errors
+    /// The rule that has no flow for it, when none could be opened now.
+    pub(super) fn find(
+        &mut self,
+        now: Time,
+        switch: &mut Switch,
+        headers: &Headers,
+    ) -> Result<Cached, usize> {
         let direction = self.direction;
-        let fixed = |leg| Some(Cached { leg, member: None, generation: self.generation });
+        let fixed = |leg| Cached { leg, member: None, generation: self.generation };
         for (ix, rule) in self.rules.iter().enumerate() {
             if !rule.matching.matches(headers, direction) {
                 continue;
             }
             match &rule.split {
-                Split::Together => return self.fixed[ix].and_then(fixed),
+                Split::Together => return self.fixed[ix].map(fixed).ok_or(ix),
                 Split::Each(each) => {
                     let key = each.key(headers, direction);
                     return match self.by_key.get(&(ix, key)) {
-                        Some(at) => Some(self.touch(now, *at)),
-                        None => self.open(now, switch, ix, Owner::Key(key), None),
+                        Some(at) => Ok(self.touch(now, *at)),
+                        None => self.open(now, switch, ix, Owner::Key(key), None).ok_or(ix),
                     };
                 }
                 Split::Conversations(each, conversations) => {
                     let key = Each::FiveTuple.key(headers, direction);
                     if let Some(at) = self.by_key.get(&(ix, key)) {
-                        return Some(self.touch(now, *at));
+                        return Ok(self.touch(now, *at));
                     }
                     let (owner, class) = (each.key(headers, direction), conversations.class(&rule.plan));
-                    return self.open_conversation(now, switch, (ix, owner), &class, key);
+                    return self.open_conversation(now, switch, (ix, owner), &class, key).ok_or(ix);
                 }
                 Split::Circuits(circuits) => {
                     let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
                     let Some(circuit) = owner else { continue };
                     return match self.circuits[ix][circuit as usize].member() {
-                        Some(at) => Some(self.touch(now, at)),
-                        None => self.open(now, switch, ix, Owner::Circuit(circuit), None),
+                        Some(at) => Ok(self.touch(now, at)),
+                        None => self.open(now, switch, ix, Owner::Circuit(circuit), None).ok_or(ix),
                     };
                 }
             }
         }
-        fixed(if is_control(headers) { self.control } else { self.rest })
+        Ok(fixed(if is_control(headers) { self.control } else { self.rest }))
     }
 
     /// A packet of a member came.
@@ -235,10 +248,8 @@ impl Steering {
         conversation: Key,
     ) -> Option<Cached> {
         self.close_idle(now, switch);
-        let Ok(within) = self.owners.place(now, switch, self.port, (rule, owner), class) else {
-            self.overflowed += 1;
-            return None;
-        };
+        let may_open = !self.is_full(rule);
+        let within = self.owners.place(now, switch, self.port, (rule, owner), class, may_open)?;
         let key = if self.owners.at(within).1 < MOST_CONVERSATIONS { conversation } else { owner };
         let found = match self.by_key.get(&(rule, key)) {
             Some(at) => Some(self.touch(now, *at)),
@@ -260,20 +271,34 @@ impl Steering {
         within: Option<usize>,
     ) -> Option<Cached> {
         self.close_idle(now, switch);
-        let Rule { split, plan, idle, .. } = &self.rules[rule];
-        let plan = match (owner, split) {
-            (Owner::Circuit(circuit), Split::Circuits(circuits)) => {
-                Some(circuits.plan(circuit, self.direction, plan))
+        let plan = match (owner, within, &self.rules[rule].split) {
+            (Owner::Circuit(circuit), _, Split::Circuits(circuits)) => {
+                self.rules[rule].circuit_plan(circuits, circuit, self.direction)
             }
-            _ if self.by_key.len() >= self.most => None,
-            _ => Some(within.map_or(*plan, |at| Conversations::flow(self.owners.at(at).0))),
+            _ if self.by_key.len() >= self.most => return None,
+            (_, Some(at), _) => Conversations::flow(self.owners.at(at).0),
+            _ if self.is_full(rule) => return None,
+            _ => self.rules[rule].plan,
         };
-        let opened =
-            plan.and_then(|plan| switch.open(now, self.port, &FlowPlan { transient: true, ..plan }).ok());
-        let Some(leg) = opened else {
-            self.overflowed += 1;
-            return None;
-        };
+        let leg = switch.open(now, self.port, &FlowPlan { transient: true, ..plan }).ok()?;
+        let at = self.enlist(now, rule, owner, within, leg);
+        match owner {
+            Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
+            Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
+            Owner::Shared => {}
+        }
+        Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
+    }
+
+    /// A flow was opened for its first packet; the index of its member.
+    pub(super) fn enlist(
+        &mut self,
+        now: Time,
+        rule: usize,
+        owner: Owner,
+        within: Option<usize>,
+        leg: Leg,
+    ) -> usize {
         self.opened += 1;
         let member =
             Member { rule, owner, within, leg, last_packet: now, closed: false, number: self.opened };
@@ -287,17 +312,13 @@ impl Steering {
                 self.members.len() - 1
             }
         };
-        self.checks.push(Reverse((now + *idle, at)));
-        match owner {
-            Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
-            Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
-        }
+        self.checks.push(Reverse((now + self.rules[rule].idle, at)));
         if let Some(within) = within {
             self.owners.opened(within);
         }
         self.open_of[rule] += 1;
         self.note_rule(leg, rule);
-        Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
+        at
     }
 
     /// Whether a check for idle flows is due.
@@ -340,6 +361,7 @@ impl Steering {
             match member.owner {
                 Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
                 Owner::Circuit(circuit) => self.circuits[member.rule][circuit as usize].close(counters),
+                Owner::Shared => self.shared[member.rule] = None,
             }
             self.members[ix].number = 0;
             self.free.push(ix);

@@ -37,7 +37,7 @@ impl Steering {
 
     pub(super) fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
         let of_keys = self.members(rule).map(|(_, leg)| leg);
-        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg))
+        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg)).chain(self.shared_leg(rule))
     }
 
     /// The flows that a rule with [`Split::Each`](super::Split::Each) has at this moment, by their keys.
@@ -96,7 +96,7 @@ impl Steering {
         }
     }
 
-    /// Packets that went with the rest since no flow could be opened for them.
+    /// Packets that went with others of their rule, or with the rest, since no flow could be opened for them.
     pub fn overflowed(&self) -> u64 {
         self.overflowed
     }

@@ -3,6 +3,7 @@
 //! [`Steering`] finds or opens a packet's flow at a port by rules over its headers. [`Edge`] adds what the
 //! packet is charged and the mark that it carries from there on. The gate and the simulator use the same edge.
 
+mod beyond;
 mod cache;
 mod circuits;
 mod control;
@@ -15,4 +16,4 @@ mod rule;
 
 pub use edge::{Edge, EdgePlan, Steered};
 pub use flows::{Cached, Steering};
-pub use rule::{Conversations, Rule, Split};
+pub use rule::{Aside, Beyond, Conversations, Rule, Split};

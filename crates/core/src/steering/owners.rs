@@ -6,7 +6,6 @@
 
 use super::rule::{Conversations, Rule, Split};
 use crate::classifier::rules::Key;
-use crate::contract::Refused;
 use crate::packet::PortIx;
 use crate::switch::Switch;
 use crate::switch::plan::{ClassPlan, FlowPlan};
@@ -34,15 +33,15 @@ struct OwnerClass {
 pub(super) struct Owners {
     classes: Vec<OwnerClass>,
     by_key: BTreeMap<(usize, Key), usize>,
+    /// How many there are of each rule.
+    count: BTreeMap<usize, usize>,
     /// The classes of each rule whose last flow was closed, in that order, and some in which one was opened since.
     vacant: BTreeMap<usize, VecDeque<usize>>,
 }
 
 impl Owners {
-    /// The place of an owner's class, which it gets now if it has none.
-    ///
-    /// # Errors
-    /// When the switch refuses a class.
+    /// The place of an owner's class, which it gets now if it has none: one that is vacant, or a new one if one `may_open`.
+    /// `None` where it gets none, or the switch refuses it.
     pub(super) fn place(
         &mut self,
         now: Time,
@@ -50,9 +49,10 @@ impl Owners {
         port: PortIx,
         (rule, key): (usize, Key),
         plan: &ClassPlan,
-    ) -> Result<usize, Refused> {
+        may_open: bool,
+    ) -> Option<usize> {
         if let Some(at) = self.by_key.get(&(rule, key)) {
-            return Ok(*at);
+            return Some(*at);
         }
         let at = match self.take_vacant(now, switch, port, rule) {
             Some(at) => {
@@ -61,14 +61,21 @@ impl Owners {
                 before.key = key;
                 at
             }
+            None if !may_open => return None,
             None => {
-                let class = switch.open_class(now, port, plan)?;
+                let class = switch.open_class(now, port, plan).ok()?;
+                *self.count.entry(rule).or_default() += 1;
                 self.classes.push(OwnerClass { rule, key, class, flows: 0, listed: false });
                 self.classes.len() - 1
             }
         };
         self.by_key.insert((rule, key), at);
-        Ok(at)
+        Some(at)
+    }
+
+    /// How many classes a rule has, those of owners without a flow included.
+    pub(super) fn of(&self, rule: usize) -> usize {
+        self.count.get(&rule).copied().unwrap_or(0)
     }
 
     /// A class of the rule that has no flow and is like a new one. Looks at one that is vacant.
@@ -134,6 +141,8 @@ impl Owners {
             classes.push(OwnerClass { rule, key, class, flows, listed: false });
         }
         self.by_key = classes.iter().enumerate().map(|(at, class)| ((class.rule, class.key), at)).collect();
+        self.count.clear();
+        classes.iter().for_each(|class| *self.count.entry(class.rule).or_default() += 1);
         self.classes = classes;
         let vacant = core::mem::take(&mut self.vacant);
         vacant.into_values().flatten().filter_map(|at| places[at]).for_each(|at| self.leave_if_empty(at));

@@ -57,21 +57,24 @@ impl Steering {
                     changes.push((leg, FlowPlan { transient, ..wanted }));
                 }
             };
+            if let Some(leg) = self.shared_leg(before) {
+                change(leg, old.beyond.plan, next.map(|next| next.beyond.plan));
+            }
             let circuits = match &old.split {
                 Split::Circuits(circuits) => circuits,
                 Split::Conversations(..) => continue,
                 Split::Together | Split::Each(_) => {
-                    self.legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
+                    self.own_legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
                     continue;
                 }
             };
             let renumbered = self.renumbered(before, next);
             for (state, number) in self.circuits[before].iter().zip(0..) {
                 let Some(at) = state.member() else { continue };
-                let plan = circuits.plan(number, self.direction, &old.plan);
+                let plan = old.circuit_plan(circuits, number, self.direction);
                 let wanted = next.zip(renumbered[number as usize]).and_then(|(next, number)| {
                     let Split::Circuits(circuits) = &next.split else { return None };
-                    Some(circuits.plan(number, self.direction, &next.plan))
+                    Some(next.circuit_plan(circuits, number, self.direction))
                 });
                 change(self.members[at].leg, plan, wanted);
             }
@@ -115,6 +118,17 @@ impl Steering {
                 None => self.close_member(now, switch, at),
             }
         }
+        let mut shared = vec![None; rules.len()];
+        for (before, at) in std::mem::take(&mut self.shared).into_iter().enumerate() {
+            let Some(at) = at else { continue };
+            match continued_by[before] {
+                Some(after) => {
+                    self.members[at].rule = after;
+                    shared[after] = Some(at);
+                }
+                None => self.close_member(now, switch, at),
+            }
+        }
         let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
         for (before, after) in continued_by.iter().enumerate() {
             let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
@@ -137,7 +151,7 @@ impl Steering {
             }
         }
         (self.rules, self.fixed, self.closed, self.by_key, self.most) = (rules, fixed, closed, by_key, most);
-        (self.circuits, self.rest_plan) = (circuits, rest);
+        (self.circuits, self.shared, self.rest_plan) = (circuits, shared, rest);
         self.generation += 1;
         self.leads = Leads::default();
         self.note_rules();
@@ -186,9 +200,9 @@ impl Steering {
         self.members[at].closed = true;
     }
 
-    /// The flows that a rule has at this moment.
-    fn legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        self.fixed[rule].into_iter().chain(self.member_legs(rule))
+    /// The flows that a rule has at this moment, but for the one that packets without a flow share.
+    fn own_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        self.fixed[rule].into_iter().chain(self.members(rule).map(|(_, leg)| leg))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use crate::classifier::circuits::Circuits;
 use crate::classifier::matching::Match;
-use crate::classifier::rules::Each;
+use crate::classifier::rules::{Direction, Each};
+use crate::params::Limit;
 use crate::scheduler::SchedulerKind;
 use crate::switch::plan::{DropperPlan, FlowPlan};
-use crate::units::Span;
+use crate::units::{Rate, Span};
 use std::sync::Arc;
 
 /// Which packets match, and the flow that they get.
@@ -19,6 +20,82 @@ pub struct Rule {
     pub plan: FlowPlan,
     /// How long a flow that was opened by a packet stays open without packets.
     pub idle: Span,
+    /// The flows that packets may open by this rule, and the flow of all others.
+    pub beyond: Beyond,
+    /// The class of circuits that reserve nothing, by the class that they are listed in; where a class has none, they are
+    /// members of the class itself.
+    pub unreserved: Vec<(Option<u16>, u16)>,
+    /// What push-out leaves circuits with a reservation; `None` where it takes their packets in the scheduler's order.
+    pub aside: Option<Aside>,
+}
+
+/// The memory that push-out leaves to flows with reservations: half of a buffer, in proportion to them (nominal shares: Suter,
+/// Lakshman, Stiliadis, Choudhury, INFOCOM 1998).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aside {
+    /// The limit of the port's memory.
+    pub buffer: Limit,
+    /// The rate of its link.
+    pub rate: Rate,
+}
+
+impl Aside {
+    /// Packets that are left to a flow in any case: the first of its queue, and one behind it.
+    const FEWEST: u64 = 2;
+    /// Bytes of so many packets, where the buffer is limited in bytes.
+    const FEWEST_BYTES: u64 = 3028;
+
+    /// What is left to a flow that reserves this rate.
+    pub fn of(&self, reserve: Rate) -> Limit {
+        let part = reserve.bits_per_second() / self.rate.bits_per_second();
+        let of = |whole: u64| (whole as f64 / 2.0 * part.min(1.0)) as u64;
+        match self.buffer {
+            Limit::Packets(packets) => Limit::Packets(of(packets).max(Self::FEWEST)),
+            Limit::Bytes(bytes) => Limit::Bytes(of(bytes).max(Self::FEWEST_BYTES)),
+        }
+    }
+}
+
+/// The limit of the flows that packets open by a rule, and the flow that packets beyond it share.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beyond {
+    /// The most hosts, subscribers or 5-tuples that have a flow or a class of their own.
+    pub most: usize,
+    /// The plan of the shared flow, which is opened by the first packet for which no flow can be opened.
+    pub plan: FlowPlan,
+}
+
+impl Beyond {
+    /// No limit for the rule alone; the shared flow has this plan.
+    pub fn unlimited(plan: FlowPlan) -> Beyond {
+        Beyond { most: usize::MAX, plan }
+    }
+}
+
+impl Rule {
+    /// A rule without a limit of its own, and without a class for circuits that reserve nothing.
+    pub fn new(matching: Match, split: Split, plan: FlowPlan, idle: Span) -> Rule {
+        Rule {
+            matching,
+            split,
+            plan,
+            idle,
+            beyond: Beyond::unlimited(plan),
+            unreserved: Vec::new(),
+            aside: None,
+        }
+    }
+
+    /// The plan of the flow of a circuit of this rule.
+    pub fn circuit_plan(&self, circuits: &Circuits, circuit: u32, direction: Direction) -> FlowPlan {
+        let mut plan = circuits.plan(circuit, direction, &self.plan);
+        plan.spared = self.aside.zip(plan.contract.reserve).map(|(aside, reserve)| aside.of(reserve));
+        let shared = self.unreserved.iter().find(|(listed, _)| *listed == plan.class);
+        match shared {
+            Some((_, class)) if plan.contract.reserve.is_none() => FlowPlan { class: Some(*class), ..plan },
+            _ => plan,
+        }
+    }
 }
 
 /// The unit that has a flow of its own, among the packets that match a rule.

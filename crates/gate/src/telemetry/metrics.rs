@@ -125,7 +125,7 @@ impl Scrape {
             ),
             family(
                 "flowless_packets",
-                "Packets that joined the unmatched traffic because there was no room for another flow",
+                "Packets that shared a queue because there was no room for flows of their own",
                 each(&|one| one.overflowed),
             ),
             family(

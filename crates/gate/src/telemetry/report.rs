@@ -216,7 +216,7 @@ impl DirectionReport {
         }
         if self.overflowed > 0 {
             let text = format!(
-                "{} packets joined the unmatched traffic because there was no room for another flow",
+                "{} packets shared a queue because there was no room for flows of their own",
                 self.overflowed
             );
             warnings.push(("flows", text));

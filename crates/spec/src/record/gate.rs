@@ -84,8 +84,9 @@ fn bump() -> Section {
             "flows",
             Shape::Value(Kind::Integer(1, 1 << 20)),
             "65536",
-            "The most flows that are made in each direction by flows with `each`; beyond, packets go with \
-             the rest",
+            "The most flows that are made in each direction by flows with `each`. What comes from further addresses \
+             has one queue for each such flow, and so has what comes from more addresses than its share of the \
+             rate has room for: 10 kbit/s each, and 1024 in any case",
         ),
         optional(
             "addressed",
@@ -210,7 +211,9 @@ fn flow() -> Section {
     let help = "A flow, in each direction in which packets match. A packet belongs to the first flow in the file that \
                 matches it; what none matches has two more, with small reservations: one for what keeps the \
                 link working, such as ARP, and one for all else. The keys of a contract are \
-                what the flow states to its port; a policy reads those that it names and ignores the rest.";
+                what the flow states to its port; a policy reads those that it names and ignores the rest. With `each`, \
+                all that it opens share what other reservations leave, in proportion to `reserve`, which each has in \
+                full while there are few of them: `check` says how many.";
     Section::new("flow", "Flow", help, fields)
 }
 
