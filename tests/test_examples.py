@@ -178,7 +178,7 @@ def test_a_gates_file_is_tried_in_the_simulator_first():
     assert p99["virtual-clock"].mean < 0.002 < 0.1 < p99["fifo"].mean
     predicted = comparison.results["virtual-clock"]
     rows = {(row.flow, row.direction): row for row in predicted.gate_rows()}
-    assert rows["voice", "up"].flows.mean == 1
+    assert rows["voice", "up"].flows.mean == 4
     assert rows["computers", "up"].flows.mean == 7
     assert rows["(no match)", "up"].arrived.mean == 0
     # 24 bytes more than the frame of 214.

@@ -60,7 +60,7 @@ fn a_gate_is_two_links_with_its_ports() {
     let dropper = port.dropper.as_ref().unwrap();
     assert_eq!(port.scheduler.policy.record().name, "wf2q-plus");
     assert_eq!((dropper.chosen.policy.record().name, dropper.scope), ("codel", Scope::Flow));
-    assert_eq!(gate.buffer, Limit::Packets(300));
+    assert_eq!(gate.buffer, Limit::Packets(1000));
     let headers = scenario.groups[0].headers.unwrap().member(2).unwrap();
     assert_eq!((headers.ip.unwrap().dscp, headers.vlans[0].unwrap().id), (46, 7));
 }

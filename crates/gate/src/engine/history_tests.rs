@@ -260,7 +260,9 @@ proptest! {
 #[test]
 fn what_keeps_the_link_working_never_waits_for_long() {
     for port in ["", "[port]\nscheduler = \"virtual-clock\"\n"] {
-        let text = office(port).to_toml().split("# A computer has one claim").next().unwrap().to_owned();
+        let text =
+            office(port).to_toml().replace(r#"inside = ["0.0.0.0/0", "::/0"]"#, r#"inside = "0.0.0.0/0""#);
+        assert!(!text.contains("::/0"));
         let mut bench = Bench::of(&Plan::of(&GateFile::parse(&text, "office.toml", &[]).unwrap()));
         let ipv6 = |protocol: u8, length: u16| {
             let mut frame = [vec![2; 12], vec![0x86, 0xdd, 0x60, 0, 0, 0]].concat();
