@@ -1,4 +1,5 @@
 import json
+import math
 import os
 import tempfile
 import time
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 import tidegate
 from conftest import call
 from tidegate.explain import explain
-from tidegate.explain.journey import NEVER_TICKS, ORIGIN_TICKS, hop
+from tidegate.explain.journey import NEVER_TICKS, ORIGIN_TICKS, WAITING, hop
 from tidegate.explain.verdict import Sender, Sent, verdict
+
+SIM_DEFECTS = Path(__file__).parent.parent / "crates" / "sim" / "tests" / "defects"
 
 SCENARIO = """\
 version = 1
@@ -129,7 +132,81 @@ def test_another_outcome_is_said(results, tmp_path):
     (directory / "manifest.json").write_text(json.dumps(manifest))
     assert not explain(directory, "voice").same_outcome
     done = call("explain", directory, "--flow", "voice")
-    assert "the outcome of this version of tidegate differs from these results" in done.stdout
+    assert "which the same version made of the same files" in done.stdout
+    manifest["tidegate_version"] = "0.0.1"
+    (directory / "manifest.json").write_text(json.dumps(manifest))
+    done = call("explain", directory, "--flow", "voice")
+    assert (
+        f"the outcome of tidegate {tidegate.__version__} differs from these results of 0.0.1" in done.stdout
+    )
+
+
+def test_a_file_that_changed_is_named(tmp_path):
+    (tmp_path / "packets.txt").write_text("0.1 500\n0.2 500\n")
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(
+        'version = 1\nduration = "1s"\ntopology = { kind = "chain", switches = 2, rate = "1mbit" }\n'
+        'flow = [{ name = "a", from = "s1", to = "s2", source = { kind = "trace", file = "packets.txt" } }]\n'
+    )
+    directory = tidegate.simulate(scenario).save(tmp_path / "run")
+    assert explain(directory, "a").changed_files == ()
+    (tmp_path / "packets.txt").write_text("0.1 500\n0.2 900\n")
+    explanation = explain(directory, "a")
+    assert (explanation.same_outcome, explanation.changed_files) == (False, ("packets.txt",))
+    said = call("explain", directory, "--flow", "a").stdout
+    assert "`packets.txt` changed after they were made" in said
+    assert "version" not in said
+
+
+def added_up(packet):
+    """Whether the causes of a packet's delay, and of its time at each link, add up."""
+    assert math.fsum(cause.seconds for cause in packet.causes) == pytest.approx(packet.delay, abs=1e-9)
+    assert math.fsum(cause.share for cause in packet.causes) == pytest.approx(1)
+    for met in packet.hops:
+        waited = [cause.seconds for cause in met.causes if cause.kind in WAITING | {"packets"}]
+        assert math.fsum(waited) == pytest.approx(met.wait, abs=1e-9)
+        shares = [before.share for before in met.before]
+        assert all(0 <= share <= 1 for share in [*shares, met.rest])
+        assert sum(shares) <= 1 + 1e-9
+    return {cause.kind: cause.share for cause in packet.causes}
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "said"),
+    [
+        ("port-ceiling", "port ceiling", "under the ceiling of the port"),
+        ("tdm", "slot", "for a slot of its own"),
+        ("credit", "no credit", "without credit"),
+        ("trace-link", "no opportunity", "for an opportunity of the link"),
+    ],
+)
+def test_shaping_is_not_blamed_on_traffic(file, kind, said):
+    (packet,) = explain(tidegate.simulate(SIM_DEFECTS / f"explain-{file}.toml"), "f", packets=1).packets
+    shares = added_up(packet)
+    assert shares[kind] > shares.get("packets", 0.0)
+    assert said in packet.verdict
+
+
+@pytest.mark.parametrize("file", ["traceback", "wrong"])
+def test_a_multicast_flow_is_explained_by_the_slowest_of_all_copies(file, tmp_path):
+    """x floods the way to h3 alone, whatever the order of the destinations."""
+    results = tidegate.simulate(SIM_DEFECTS / f"explain-multicast-{file}.toml")
+    explanation = explain(results, "m", packets=5)
+    assert explanation.destinations == 2
+    (row,) = [row for row in results.flows.to_pylist() if row["flow"] == "m"]
+    assert explanation.packets[0].delay == row["delay_max"]
+    for packet in explanation.packets:
+        assert packet.to == "h3"
+        assert [hop.link for hop in packet.hops] == ["h1->hub", "hub->h3"]
+        assert "of x" in packet.verdict
+        added_up(packet)
+    # All copies of all packets: both destinations are among them.
+    every = explain(results, "m", packets=10_000).packets
+    assert len(every) == row["received_packets"]
+    assert {packet.to for packet in every} == {"h2", "h3"}
+    said = call("explain", results.save(tmp_path / "run"), "--flow", "m").stdout
+    assert "to 2 destinations: the slowest of all copies" in said
+    assert " to h3, sent at" in said
 
 
 def test_a_flow_of_which_nothing_arrived():
@@ -181,11 +258,11 @@ source = { kind = "greedy" }
 def test_verdicts():
     sender = Sender("a", None, None, 100.0, {"b/1": "b", "b/2": "b", "c": "c"})
 
-    def judged(*before, delay=1.0, queue=1):
+    def judged(*before, delay=1.0, **kept):
+        kept = {kind.replace("_", " "): took for kind, took in kept.items()}
         served = [dict(zip(("flow", "packets", "bytes"), one, strict=True)) for one in before]
-        return verdict(
-            Sent(100, delay, None), [hop(MET | {"before": served, "queue": queue}, 1000.0)], sender
-        )
+        met = MET | {"before": [one | {"took": one["bytes"] / 100} for one in served], "causes": kept}
+        return verdict(Sent(100, delay, None), [hop(met, delay)], sender)
 
     assert judged(("c", 1, 9)) == "waited 900.0 ms at x->y behind 1 packet, which is of c"
     assert judged(("c", 2, 18)).endswith("behind 2 packets, all of them of c")
@@ -196,17 +273,35 @@ def test_verdicts():
     assert judged(("c", 1, 9), ("d", 1, 8), ("e", 1, 7)).endswith("3 packets, 1 of them of c and 1 of d")
     assert judged().endswith("for the packet in service")
     assert judged(delay=100.0).startswith("hardly waited: 99.10 s of its 100.0 s")
+    assert judged(port_ceiling=0.9) == "waited 900.0 ms at x->y, 100.0 % of it under the ceiling of the port"
+    assert judged(("c", 2, 18), no_credit=0.45).endswith(
+        "50.00 % of it without credit, behind 2 packets, all of them of c"
+    )
+    assert judged(("c", 2, 80), slot=0.1).endswith(
+        "behind 2 packets, all of them of c, 11.11 % of it for a slot of its own"
+    )
 
 
-MET = {"link": "x->y", "arrived": 0.0, "held": 0.0, "queue": 1, "started": 0.9, "stamp": 7, "before": []}
+MET = {
+    "link": "x->y",
+    "arrived": 0.0,
+    "held": 0.0,
+    "queue": 1,
+    "started": 0.9,
+    "stamp": 7,
+    "before": [],
+    "causes": {},
+}
 
 
-def test_a_flows_own_envelope_is_told_of_where_it_made_the_packet_late():
+def test_a_shaper_is_named_where_it_made_the_packet_late():
     sender = Sender("a", None, None, 100.0, {})
-    hops = [hop(MET | {"started": 0.1, "held": 5.0}, 1e6), hop(MET | {"link": "y->z", "held": 0.5}, 1e6)]
+    # The first one is an envelope at the source: the delay begins when it lets the packet go.
+    shaped = MET | {"link": "y->z", "held": 0.5, "causes": {"shaper": 0.5}}
+    hops = [hop(MET | {"started": 0.1, "held": 5.0}, 2.0), hop(shaped, 2.0)]
     assert verdict(Sent(100, 2.0, None), hops, sender).startswith("waited 900.0 ms at y->z")
-    hops[1] = hop(MET | {"link": "y->z", "started": 0.2, "held": 0.5}, 1e6)
-    assert verdict(Sent(100, 2.0, None), hops, sender) == "its own envelope at y->z held it for 500.0 ms"
+    hops[1] = hop(shaped | {"started": 0.2}, 2.0)
+    assert verdict(Sent(100, 2.0, None), hops, sender) == "its own shaper at y->z held it for 500.0 ms"
 
 
 def test_stamps():

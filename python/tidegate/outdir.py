@@ -58,6 +58,7 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
         "packet_hops": results.packet_hops,
         "wall_seconds": results.wall_seconds,
         "tidegate_version": results.version,
+        "inputs": dict(results.inputs),
         "command": command,
         "notes": results.notes,
         "tables": {
@@ -146,6 +147,7 @@ def _read(files: Mapping[str, BinaryIO]) -> Results:
         packet_hops=_typed(manifest, "packet_hops", int),
         wall_seconds=float(_typed(manifest, "wall_seconds", (int, float))),
         version=_typed(manifest, "tidegate_version", str),
+        inputs={str(name): str(digest) for name, digest in _typed(manifest, "inputs", dict).items()},
     )
     if results.scenario_hash != manifest["scenario_sha256"]:
         raise ValueError(f"its {SCENARIO} is not the one that was run")

@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate import _tidegate
+from tidegate import _tidegate, inputs
 from tidegate._tidegate import TidegateError
 from tidegate.results import Results, as_arrow, joined
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
@@ -276,6 +276,7 @@ class _Work:
             packet_hops=sum(one.packet_hops for one in finished),
             wall_seconds=time.perf_counter() - self._started,
             version=_tidegate.__version__,
+            inputs=inputs.digests(scenario.toml, source.base_dir),
         )
         return results if self._wanted.keep is None else self._wanted.keep(results)
 

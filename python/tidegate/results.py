@@ -96,6 +96,7 @@ class Results:
         packet_hops: Packets that left an output port, in all replications.
         wall_seconds: Seconds that the runs took together.
         version: Version of tidegate that ran it.
+        inputs: SHA-256 of each file that the scenario names, as it was then, by its name there.
     """
 
     tables: dict[str, pa.Table]
@@ -110,6 +111,7 @@ class Results:
     packet_hops: int
     wall_seconds: float
     version: str
+    inputs: Mapping[str, str]
 
     @property
     def flows(self) -> pa.Table:

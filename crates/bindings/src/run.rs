@@ -6,12 +6,14 @@ use crate::table::handed_over;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidegate_core::scheduler::Hold;
+use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
-use tidegate_sim::watch::{Hop, Served, Watch};
+use tidegate_sim::watch::{Cause, Hop, Served, Waiting, Watch};
 use tidegate_sim::world::{Overflow, World};
 
 /// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have them.
@@ -132,11 +134,15 @@ impl Run {
             entry.set_item("sequence", journey.sequence)?;
             entry.set_item("bytes", journey.len)?;
             entry.set_item("delay", journey.delay.as_secs_f64())?;
+            entry.set_item("earlier", journey.earlier.as_secs_f64())?;
+            let last = journey.hops.last().map(|hop| &self.network.links[hop.link as usize]);
+            entry.set_item("to", last.map(|link| &self.network.nodes[link.to].name))?;
+            entry.set_item("destinations", self.network.flows[watch.flow()].destinations())?;
             entry.set_item("ahead", journey.ahead.map(Span::as_secs_f64))?;
             entry.set_item("arrived", seconds(journey.arrived))?;
             let hops = PyList::empty(py);
-            for hop in &journey.hops {
-                hops.append(self.hop(py, hop, &watch.served_before(hop))?)?;
+            for (place, hop) in journey.hops.iter().enumerate() {
+                hops.append(self.hop(py, hop, &watch.waiting(hop), watch.counts_held(journey, place))?)?;
             }
             entry.set_item("hops", hops)?;
             list.append(entry)?;
@@ -158,11 +164,35 @@ impl Run {
         )
     }
 
+    /// What a packet's time at a hop went to, packets aside: what kept it back, its transmission and its flight.
+    fn causes(&self, hop: &Hop, waiting: &Waiting, counts_held: bool) -> Vec<(&'static str, Span)> {
+        let mut causes = Vec::new();
+        if counts_held {
+            causes.push(("shaper", hop.held));
+        }
+        causes.extend(waiting.causes.iter().filter_map(|(cause, took)| Some((name_of(*cause)?, *took))));
+        if let (Some(started), Some(departed), Some(landed)) = (hop.started, hop.departed, hop.landed) {
+            let flight = landed.since(departed);
+            let propagation = flight.min(self.network.links[hop.link as usize].delay);
+            causes.push(("transmission", departed.since(started)));
+            causes.push(("propagation", propagation));
+            causes.push(("reordering", flight - propagation));
+        }
+        causes.retain(|(_, took)| *took > Span::ZERO);
+        causes
+    }
+
     fn world(&self) -> MutexGuard<'_, World<Calendar>> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn hop<'py>(&self, py: Python<'py>, hop: &Hop, before: &[Served]) -> PyResult<Bound<'py, PyDict>> {
+    fn hop<'py>(
+        &self,
+        py: Python<'py>,
+        hop: &Hop,
+        waiting: &Waiting,
+        counts_held: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
         let entry = PyDict::new(py);
         entry.set_item("link", &self.network.links[hop.link as usize].name)?;
         entry.set_item("arrived", seconds(hop.arrived))?;
@@ -171,16 +201,38 @@ impl Run {
         entry.set_item("started", hop.started.map(seconds))?;
         entry.set_item("stamp", hop.stamp)?;
         let list = PyList::empty(py);
-        for Served { flow, packets, bytes } in before {
+        for Served { flow, packets, bytes, took } in &waiting.served {
             let served = PyDict::new(py);
             served.set_item("flow", &self.network.flows[*flow as usize].name)?;
             served.set_item("packets", packets)?;
             served.set_item("bytes", bytes)?;
+            served.set_item("took", took.as_secs_f64())?;
             list.append(served)?;
         }
         entry.set_item("before", list)?;
+        let causes = PyDict::new(py);
+        for (cause, took) in self.causes(hop, waiting, counts_held) {
+            causes.set_item(cause, took.as_secs_f64())?;
+        }
+        entry.set_item("causes", causes)?;
         Ok(entry)
     }
+}
+
+/// The name of a cause of waiting; `None` for packets.
+fn name_of(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::Packet(_) => return None,
+        Cause::OwnCell => "credit cells",
+        Cause::NoOpportunity => "no opportunity",
+        Cause::Block(Block::NoPart) => "no credit",
+        Cause::Block(Block::FlowCeiling) => "flow ceiling",
+        Cause::Block(Block::ClassCeiling) => "class ceiling",
+        Cause::Block(Block::PortCeiling) => "port ceiling",
+        Cause::Block(Block::Scheduler(Hold::Slot)) => "slot",
+        Cause::Block(Block::Scheduler(Hold::Regulator)) => "not eligible",
+        Cause::Unknown => "unknown",
+    })
 }
 
 /// Seconds from the start of the run.

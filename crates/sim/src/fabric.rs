@@ -21,7 +21,7 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// The hops onto which a multicast packet forks, by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
-    /// Where flows were closed at ports that may send only what there is credit for, by hop: the leg and the flow.
+    /// Where flows were closed at ports while packets of them waited, by hop: the leg and the flow.
     pub(crate) closing: BTreeMap<u32, (Leg, u32)>,
     /// How many destinations are behind each hop of a multicast flow.
     pub(crate) destinations: BTreeMap<u32, u32>,

@@ -1,12 +1,14 @@
 //! What the world counts.
 
+use crate::fabric::Fabric;
 use crate::fingerprint::Fingerprint;
 use crate::in_traffic::InTraffic;
 use crate::packet_log::{Entry, What};
+use crate::packets::Packets;
 use crate::probe::Series;
 use crate::record::{DelayCounts, FlowRecord};
 use crate::usage::UsageRecords;
-use crate::watch::Watch;
+use crate::watch::{Cause, State, Watch};
 use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
@@ -14,7 +16,7 @@ use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
 use tidegate_core::packet::FlowIx;
 use tidegate_core::stats::Moments;
-use tidegate_core::switch::MeterUsage;
+use tidegate_core::switch::{Block, MeterUsage};
 use tidegate_core::units::{Span, Time};
 
 /// Everything that is measured, but what switches count themselves.
@@ -123,6 +125,24 @@ impl Measures {
         if let Some(log) = &mut self.log {
             log.push(Entry { at, link, what });
         }
+    }
+
+    /// Notes what a link does now, and what keeps the watched flow back there, if packets of it wait.
+    pub(crate) fn watch_link(&mut self, now: Time, ix: u32, fabric: &mut Fabric, packets: &Packets) {
+        let Some(watch) = self.watch.as_mut().filter(|watch| watch.waits_at(ix)) else { return };
+        let Some(hop) = watch.hop_over(ix) else { return };
+        let closed = fabric.closing.get(&hop).map(|(leg, _)| *leg);
+        let leg = closed.unwrap_or(fabric.hops[hop as usize].leg);
+        let link = &mut fabric.links[ix as usize];
+        let switch = &fabric.nodes[link.node as usize].switch;
+        let does = match switch.in_service(link.port) {
+            Some(packet) => Cause::Packet(packets.body(packet.body).flow),
+            None if link.control.as_ref().is_some_and(|control| control.is_sending()) => Cause::OwnCell,
+            None if link.line.is_traced() && link.line.opens(now) > now => Cause::NoOpportunity,
+            None if switch.at_ceiling_until(now, link.port).is_some() => Cause::Block(Block::PortCeiling),
+            None => Cause::Unknown,
+        };
+        watch.is(ix, now, State { block: switch.blocked(now, leg), link: does });
     }
 
     /// A packet is gone that so many destinations wait for; of a flow to several, they are counted.

@@ -222,6 +222,10 @@ impl RelayCx<'_> {
         let closed = self.fabric.closing.get(&hop).map(|(leg, _)| *leg);
         let (switch, leg) = self.at_mut(hop);
         let ready = switch.take_part(now, closed.unwrap_or(leg), how);
+        if self.measures.watch.is_some() {
+            let link = self.fabric.hops[hop as usize].link;
+            self.measures.watch_link(now, link, self.fabric, self.packets);
+        }
         // Nothing can start for the reason that a flow takes no part any more.
         if how == Participation::Active && ready.should_start() {
             self.outbox.ask(self.fabric.hops[hop as usize].link);

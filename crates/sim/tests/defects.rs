@@ -206,7 +206,7 @@ fn a_packet_waits_for_what_is_served_before_it() {
             assert!(watch.slowest().len() >= 10);
             for hop in watch.slowest().iter().flat_map(|journey| &journey.hops) {
                 let rate = network.links[hop.link as usize].rate;
-                let served = watch.served_before(hop);
+                let served = watch.waiting(hop).served;
                 let bytes: u64 = served.iter().map(|one| one.bytes).sum();
                 let waited = hop.started.unwrap().since(hop.arrived);
                 let (took, one) = (rate.time_for(bytes as u32), rate.time_for(network.flows[flow].largest));

@@ -9,22 +9,23 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegate import _tidegate, policies
-from tidegate.explain.journey import Before, Hop, hop
+from tidegate import _tidegate, inputs, policies
+from tidegate.explain.journey import Before, Cause, Hop, causes, hop
 from tidegate.explain.verdict import Sender, Sent, verdict
 from tidegate.results import Results
 
-__all__ = ["Before", "Explanation", "Hop", "Packet", "explain"]
+__all__ = ["Before", "Cause", "Explanation", "Hop", "Packet", "explain"]
 
 _SLICE = 200_000
 
 
 @dataclass(frozen=True)
 class Packet:
-    """One of a flow's slowest packets.
+    """One of a flow's slowest packets; of a multicast flow one of its slowest copies.
 
     Attributes:
         sequence: Its number within its flow, from 0.
+        to: The node that received it.
         bytes: Its size.
         sent: When it left its source, or was let go by the envelope there, in s from the start of the run.
         delay: From then until its last bit was in at the destination, in s.
@@ -32,16 +33,19 @@ class Packet:
         ahead: How long its flow's reservation takes for what the flow had sent ahead of it, the packet
             included, in s: a packet's time for a flow that keeps to it packet by packet. None for a datagram
             flow.
+        causes: What its delay went to, the longest first: they add up to it.
         hops: What it met at each link.
         verdict: Why it was late, in one sentence.
     """
 
     sequence: int
+    to: str
     bytes: int
     sent: float
     delay: float
     waited: float
     ahead: float | None
+    causes: tuple[Cause, ...]
     hops: tuple[Hop, ...]
     verdict: str
 
@@ -58,7 +62,10 @@ class Explanation:
             burst of an envelope that is no faster than its reservation. None when it states none.
         replication: The replication that was run again: the one with the flow's largest delay.
         seed: Its seed.
-        same_outcome: Whether this version of tidegate gave the outcome that the results hold.
+        destinations: How many destinations it has; the packets are the slowest of all their copies.
+        same_outcome: Whether the run gave the outcome that the results hold.
+        changed_files: Files that the scenario names and that are not what they were when it was run.
+        version: Version of tidegate that made the results.
         packets: The packets; none when none of the flow's packets arrived.
     """
 
@@ -68,7 +75,10 @@ class Explanation:
     bucket: float | None
     replication: int
     seed: int
+    destinations: int
     same_outcome: bool
+    changed_files: tuple[str, ...]
+    version: str
     packets: tuple[Packet, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -106,8 +116,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         mean_rate=row["sent_bytes"] * 8 / (results.duration - results.warmup),
         groups=dict(zip(*(results.flows.column(key).to_pylist() for key in ("flow", "group")), strict=True)),
     )
-    links = results.links
-    rates = dict(zip(links.column("link").to_pylist(), links.column("rate").to_pylist(), strict=True))
+    slowest = run.slowest()
     known = _schedulers(table, results.base_dir) <= {*policies.ORDERED_STAMPS}
     return Explanation(
         flow=name,
@@ -116,22 +125,32 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         bucket=sender.bucket,
         replication=replication,
         seed=row["seed"],
+        destinations=max((journey["destinations"] for journey in slowest), default=1),
         same_outcome=run.fingerprint == results.fingerprints[replication],
-        packets=tuple(_packet(journey, rates, sender, known) for journey in run.slowest()),
+        changed_files=inputs.changed(results.inputs, results.base_dir),
+        version=results.version,
+        packets=tuple(_packet(journey, sender, known) for journey in slowest),
     )
 
 
-def _packet(journey: dict[str, Any], rates: dict[str, int], sender: Sender, known: bool) -> Packet:
-    hops = tuple(hop(met, rates[met["link"]], stamp_is_known=known) for met in journey["hops"])
+def _packet(journey: dict[str, Any], sender: Sender, known: bool) -> Packet:
+    delay = journey["delay"]
+    hops = tuple(hop(met, delay, stamp_is_known=known) for met in journey["hops"])
+    took = {"earlier transmissions": journey["earlier"]}
+    for one in hops:
+        for cause in one.causes:
+            took[cause.kind] = took.get(cause.kind, 0.0) + cause.seconds
     return Packet(
         sequence=journey["sequence"],
+        to=journey["to"],
         bytes=journey["bytes"],
-        sent=journey["arrived"] - journey["delay"],
-        delay=journey["delay"],
+        sent=journey["arrived"] - delay,
+        delay=delay,
         waited=sum(one.wait for one in hops),
         ahead=journey["ahead"],
+        causes=causes(took, delay),
         hops=hops,
-        verdict=verdict(Sent(journey["bytes"], journey["delay"], journey["ahead"]), hops, sender),
+        verdict=verdict(Sent(journey["bytes"], delay, journey["ahead"]), hops, sender),
     )
 
 

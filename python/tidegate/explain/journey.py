@@ -24,7 +24,8 @@ class Before:
         flow: Its name.
         packets: Its packets that started in that time.
         bytes: Their bytes.
-        share: The share of the wait that they took, 0 to 1.
+        share: The share of the wait in which the link was sending packets of the flow, the one that it was
+            sending before included, while nothing else kept the packet back, 0 to 1.
     """
 
     flow: str
@@ -34,15 +35,35 @@ class Before:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """What a part of a delay went to.
+
+    Attributes:
+        kind: `packets` (the link was sending packets of other flows, or earlier ones of the same), `credit
+            cells` (it was sending cells of its own), `no credit`, `flow ceiling`, `class ceiling`, `port
+            ceiling`, `slot` (the scheduler sends in slots, and it was not one of the flow's), `not eligible`
+            (the scheduler lets packets go at a time), `no opportunity` (of a link with a trace), `shaper`,
+            `transmission`, `propagation`, `reordering` or `earlier transmissions` (of data that were sent
+            again).
+        seconds: The time, in s.
+        share: Its share of the packet's delay, 0 to 1.
+    """
+
+    kind: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True)
 class Hop:
     """A packet at one link.
 
     Attributes:
         link: Name of the link.
-        arrived: When its last bit was in, or its flow's envelope let it go, in s from the start of the run.
-        held: How long the envelope held it before that, in s. It is no part of `wait`, nor of the packet's
-            delay where the envelope is at the source.
-        queue: Packets that it met, the one in service included; None for a packet that an envelope held.
+        arrived: When its last bit was in, or its flow's shaper let it go, in s from the start of the run.
+        held: How long the shaper held it before that, in s. It is no part of `wait`, nor of the packet's
+            delay where the shaper is an envelope at the source.
+        queue: Packets that it met, the one in service included; None for a packet that a shaper held.
         wait: The queueing delay: from `arrived` to first bit out, in s.
         stamp: `time` when the scheduler stamped it with a time, `order` when with its order of arrival,
             `datagram` when it stamped it as without a reservation, `other` when its stamp is something else.
@@ -50,8 +71,9 @@ class Hop:
         packets_before: Packets that started while it waited.
         bytes_before: Their bytes.
         before: The flows that sent most of them, at most MOST_FLOWS, most bytes first.
-        rest: Share of the wait that is not theirs: the packet in service when it arrived, flows that are not
-            listed, and time in which a ceiling held it, 0 to 1.
+        rest: Share of the wait that is not theirs: flows that are not listed, and all other causes, 0 to 1.
+        causes: What its time at the link went to, until its last bit was in at the other end: the longest
+            first. They add up to `held` (where that counts), `wait`, transmission and propagation.
     """
 
     link: str
@@ -65,20 +87,37 @@ class Hop:
     bytes_before: int
     before: tuple[Before, ...]
     rest: float
+    causes: tuple[Cause, ...]
 
 
-def hop(met: Mapping[str, Any], rate: float, *, stamp_is_known: bool = True) -> Hop:
-    """Sum up one hop of a watched packet, at a link of `rate` bit/s.
+WAITING = frozenset(
+    {
+        "credit cells",
+        "no credit",
+        "flow ceiling",
+        "class ceiling",
+        "port ceiling",
+        "slot",
+        "not eligible",
+        "no opportunity",
+    }
+)
+"""Causes of a wait other than packets."""
+
+
+def hop(met: Mapping[str, Any], delay: float, *, stamp_is_known: bool = True) -> Hop:
+    """Sum up one hop of a watched packet, whose delay was `delay` s in all.
 
     `stamp_is_known` says whether the scheduler's stamps are times or orders of arrival.
     """
     wait = met["started"] - met["arrived"]
-    largest = sorted(met["before"], key=lambda served: -served["bytes"])[:MOST_FLOWS]
+    largest = sorted(met["before"], key=lambda served: (-served["bytes"], -served["took"]))[:MOST_FLOWS]
     before = tuple(
-        Before(one["flow"], one["packets"], one["bytes"], one["bytes"] * 8 / rate / wait if wait > 0 else 0.0)
+        Before(one["flow"], one["packets"], one["bytes"], one["took"] / wait if wait > 0 else 0.0)
         for one in largest
     )
     kind = _kind(met["stamp"]) if stamp_is_known else "other"
+    packets = {"packets": sum(one["took"] for one in met["before"])}
     return Hop(
         link=met["link"],
         arrived=met["arrived"],
@@ -91,6 +130,15 @@ def hop(met: Mapping[str, Any], rate: float, *, stamp_is_known: bool = True) -> 
         bytes_before=sum(one["bytes"] for one in met["before"]),
         before=before,
         rest=max(0.0, 1.0 - sum(one.share for one in before)) if wait > 0 else 0.0,
+        causes=causes(packets | met["causes"], delay),
+    )
+
+
+def causes(took: Mapping[str, float], delay: float) -> tuple[Cause, ...]:
+    """Return what parts of a delay went to, the longest first."""
+    longest = sorted(took.items(), key=lambda cause: -cause[1])
+    return tuple(
+        Cause(kind, spent, spent / delay if delay > 0 else 0.0) for kind, spent in longest if spent > 0
     )
 
 

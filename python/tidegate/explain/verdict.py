@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.explain.journey import Hop
+from tidegate.explain.journey import WAITING, Hop
 from tidegate.show import quantity
 
 _HARDLY_WAITED = 0.1
 """Below this share of its delay, waiting did not make a packet late."""
 _MAINLY = 0.5
 """From this share of the bytes on, a flow or a group is to blame."""
+_KEPT_BACK = {
+    "credit cells": "behind credit cells",
+    "no credit": "without credit",
+    "flow ceiling": "under its own ceiling",
+    "class ceiling": "under the ceiling of its class",
+    "port ceiling": "under the ceiling of the port",
+    "slot": "for a slot of its own",
+    "not eligible": "until its scheduler let it go",
+    "no opportunity": "for an opportunity of the link",
+}
+"""What kept a packet back, besides packets."""
+_WORTH_SAYING = 0.1
+"""From this share of a wait on, what kept a packet back is said beside the packets."""
 _ROUNDING = 1e-6
 """How far two times may differ that are the same: rates are rounded to ticks a byte."""
 _TOO_FAST = 1.05
@@ -58,20 +71,32 @@ def verdict(sent: Sent, hops: Sequence[Hop], sender: Sender) -> str:
     """Say in one sentence why a packet was late."""
     waited = sum(one.wait for one in hops)
     # Before the first port, an envelope is part of the source.
-    held = max(hops[1:], key=lambda one: one.held, default=None)
-    if held is not None and held.held > waited and held.held >= _HARDLY_WAITED * sent.delay:
-        return f"its own envelope at {held.link} held it for {quantity(held.held, 's')}"
+    held = max(hops, key=_shaped)
+    if _shaped(held) > waited and _shaped(held) >= _HARDLY_WAITED * sent.delay:
+        return f"its own shaper at {held.link} held it for {quantity(_shaped(held), 's')}"
     if waited < _HARDLY_WAITED * sent.delay:
         rest, whole = quantity(sent.delay - waited, "s"), quantity(sent.delay, "s")
         return f"hardly waited: {rest} of its {whole} are transmission and propagation"
     worst = max(hops, key=lambda one: one.wait)
-    wait = quantity(worst.wait, "s")
-    return f"waited {wait} at {worst.link} {_behind(worst, sender)}{_because(sent, worst, sender)}"
+    text = f"waited {quantity(worst.wait, 's')} at {worst.link}"
+    kept = next((cause for cause in worst.causes if cause.kind in WAITING), None)
+    if kept is None or kept.seconds < _WORTH_SAYING * worst.wait:
+        return f"{text} {_behind(worst, sender)}{_because(sent, worst, sender)}"
+    share = f"{quantity(kept.seconds / worst.wait, 'share')} of it {_KEPT_BACK[kept.kind]}"
+    if kept.seconds < _MAINLY * worst.wait:
+        return f"{text} {_behind(worst, sender)}, {share}{_because(sent, worst, sender)}"
+    # What it sent is not held against a flow that something else kept back.
+    return f"{text}, {share}" if worst.packets_before == 0 else f"{text}, {share}, {_behind(worst, sender)}"
+
+
+def _shaped(hop: Hop) -> float:
+    """Return how long a shaper held a packet, where that is part of its delay."""
+    return next((cause.seconds for cause in hop.causes if cause.kind == "shaper"), 0.0)
 
 
 def _behind(hop: Hop, sender: Sender) -> str:
     if hop.packets_before == 0:
-        return "although the link was free" if hop.queue == 0 else "for the packet in service"
+        return "for the packet in service"
     count = "1 packet" if hop.packets_before == 1 else f"{hop.packets_before} packets"
     first = hop.before[0]
     if first.bytes >= _MAINLY * hop.bytes_before:

@@ -2,7 +2,7 @@
 //!
 //! The schedulers that the registry names as inlined cost no call per packet; the others cost one.
 
-use super::{AnyScheduler, Participation, Removal, Scheduler, Select};
+use super::{AnyScheduler, Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
@@ -115,6 +115,10 @@ impl Scheduler for AnyScheduler {
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
         each!(self, s => s.select(now, queues))
+    }
+
+    fn holds(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<(Hold, Time)> {
+        each!(self, s => s.holds(now, flow, queues))
     }
 
     #[inline]

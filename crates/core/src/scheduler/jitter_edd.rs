@@ -22,7 +22,7 @@
 //! - In a class, the value carried is computed from the deadline in the class.
 
 use super::deadlines::{self, Deadlines};
-use super::{Participation, Removal, Scheduler, Select};
+use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
@@ -155,6 +155,11 @@ impl Scheduler for JitterEdd {
                 self.eligible.insert(flow, (self.deadlines.key(flow, head.packet.tag), head.order));
             }
         }
+    }
+
+    fn holds(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<(Hold, Time)> {
+        let at = self.eligible_at(flow, &queues.first(flow)?.packet);
+        (at > now).then_some((Hold::Regulator, at))
     }
 
     #[inline]

@@ -54,6 +54,15 @@ pub enum Select {
     Idle,
 }
 
+/// Why a scheduler does not send a flow's first packet now, whatever other packets there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Hold {
+    /// It is sent in a slot of its flow.
+    Slot,
+    /// It is not eligible yet.
+    Regulator,
+}
+
 /// Why a packet left its queue without being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
@@ -116,6 +125,13 @@ pub trait Scheduler {
 
     /// The packet to send now. Pure: a repeated call returns the same.
     fn select(&self, now: Time, queues: &Queues) -> Select;
+
+    /// What keeps the flow's first packet back now whatever other packets there are, and until when; `None` for a scheduler
+    /// that conserves work, and when nothing does. For the diagnosis of delays.
+    fn holds(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<(Hold, Time)> {
+        let _ = (now, flow, queues);
+        None
+    }
 
     /// Begins service of `packet`, which has just been popped from the front of its flow's queue. The value
     /// written to it (`carry`) leaves with it.

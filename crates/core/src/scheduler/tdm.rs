@@ -17,7 +17,7 @@
 //! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned as many
 //!   as its reservation now needs, in the order of the flows, while slots are free.
 
-use super::{Participation, Removal, Scheduler, Select};
+use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
@@ -315,6 +315,16 @@ impl Scheduler for Tdm {
             Some(_) => Select::NotBefore(Time::NEVER),
             None => Select::Idle,
         }
+    }
+
+    fn holds(&self, now: Time, flow: FlowIx, _: &Queues) -> Option<(Hold, Time)> {
+        let (begins, first) = self.next_slot(now);
+        let owner = if self.members[flow.ix()].reserve.is_some() { flow.0 } else { NOBODY };
+        let frame = self.owners.len();
+        let after = (0..frame).find(|after| self.owners[(first + after) % frame] == owner);
+        let begins = |after: usize| begins + Span::from_ticks(self.slot.ticks().saturating_mul(after as u64));
+        let at = after.map_or(Time::NEVER, begins);
+        (at > now).then_some((Hold::Slot, at))
     }
 
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {

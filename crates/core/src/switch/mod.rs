@@ -9,6 +9,7 @@
 //! first, at all its ports, so it may itself be the one.
 
 mod audit;
+mod blocked;
 mod counters;
 mod flows;
 mod guards;
@@ -22,6 +23,7 @@ mod reconfigure;
 mod shaping;
 mod tree;
 
+pub use blocked::Block;
 pub use counters::{ByReason, FlowCounters, QueueStats};
 pub use metering::MeterUsage;
 

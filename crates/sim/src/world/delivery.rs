@@ -48,7 +48,7 @@ impl<Q: EventQueue> World<Q> {
         let Content { payload, first_sent, cell } = content.unwrap_or(Content::NONE);
         let first_sent = first_sent.unwrap_or(body.born);
         self.measures.log(self.now, link, What::Received(body.id()));
-        self.probe_sink(packet, &body, first_sent);
+        self.probe_sink(link, packet, &body, first_sent);
         self.sink(packet, &body, first_sent);
         if let Some(cell) = cell
             && !self.reassemble(packet, &body, cell)
@@ -96,14 +96,13 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    fn probe_sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
+    fn probe_sink(&mut self, link: u32, packet: &Packet, body: &PacketBody, first_sent: Time) {
         if let Some(series) = &mut self.measures.series {
             series.received(body.group as usize, packet.len);
         }
-        if let Some(watch) = &mut self.measures.watch
-            && body.born >= self.measures.warm_at
-        {
-            watch.delivered(body.flow, body.sequence, self.now, self.now.since(first_sent));
+        if let Some(watch) = &mut self.measures.watch {
+            let (delay, measured) = (self.now.since(first_sent), body.born >= self.measures.warm_at);
+            watch.delivered(link, body.flow, body.sequence, self.now, delay, measured);
         }
     }
 
@@ -115,7 +114,7 @@ impl<Q: EventQueue> World<Q> {
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Lost);
         measures.log(self.now, ix, What::Lost(body.id()));
         if let Some(watch) = &mut measures.watch {
-            watch.dropped(body.flow, body.sequence);
+            watch.gone(ix, body.flow, body.sequence, self.fabric.destinations_behind(body.hop));
         }
         if body.born >= measures.warm_at {
             *measures.losses.entry(body.flow).or_default() += 1;

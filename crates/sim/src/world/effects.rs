@@ -111,7 +111,7 @@ impl<Q: EventQueue> World<Q> {
         measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Dropped);
         measures.log(self.now, ix, What::Dropped(body.id(), reason));
         if let Some(watch) = &mut measures.watch {
-            watch.dropped(body.flow, body.sequence);
+            watch.gone(ix, body.flow, body.sequence, missed);
         }
         let is_first = body.hop == self.flows[body.flow as usize].first_hop;
         let envelope = measures.envelopes.get(&body.flow).filter(|_| is_first && before);

@@ -7,7 +7,7 @@ use crate::network::{FlowSetup, Network};
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
 use crate::usage::UsageRecords;
-use crate::watch::Watch;
+use crate::watch::{Leg, Watch};
 use crate::workahead::{self, Workaheads};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
@@ -71,7 +71,17 @@ fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
 /// A watch that knows its flow.
 fn watching(watch: Watch, network: &Network) -> Watch {
     match network.flows.get(watch.flow()) {
-        Some(flow) => watch.of(flow.route[0] as u32, flow.terms(), flow.envelope.is_some()),
+        Some(flow) => {
+            let at_gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(&flow.route[0]));
+            let (destinations, first_hop) = (flow.destinations_behind(), network.first_hops()[watch.flow()]);
+            let leg = |(ix, link): (usize, &usize)| Leg {
+                link: *link as u32,
+                before: flow.before(ix),
+                destinations: destinations.get(ix).copied().unwrap_or(1),
+            };
+            let route = flow.route.iter().enumerate().map(leg).collect();
+            watch.of(route, first_hop, flow.terms(), flow.envelope.is_some() && !at_gate)
+        }
         None => watch,
     }
 }

@@ -14,6 +14,7 @@ mod control;
 mod counting;
 mod delivery;
 mod effects;
+mod following;
 mod host_events;
 mod hosts;
 mod measuring;

@@ -3,16 +3,14 @@
 use super::{Event, World};
 use crate::control::ControlCell;
 use crate::event_queue::EventQueue;
-use crate::fabric::{After, Hop, Link};
+use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
-use crate::packets::PacketBody;
 use crate::relay::Crossing;
-use crate::watch::Started;
 use tidegate_core::context::{Body, Ctx};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
-use tidegate_core::packet::{Leg, Packet};
+use tidegate_core::packet::Packet;
 use tidegate_core::stats::tally;
 use tidegate_core::switch::Entry;
 use tidegate_core::units::{Span, Time};
@@ -29,7 +27,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// The packet enters the port of a hop.
     #[inline(always)]
-    fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
+    pub(super) fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
         let Hop { link: ix, node: at, leg, .. } = self.fabric.hops[hop as usize];
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
@@ -58,7 +56,6 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.packets.body(packet.body).flow;
         let Hop { relays: set, credit, followed, .. } = self.fabric.hops[hop as usize];
         if followed {
-            self.watch_arrival(hop, packet);
             self.measure_workahead(flow, from, hop, packet);
         }
         let at = Crossing { flow, from, to: Some(hop) };
@@ -88,84 +85,21 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// A packet that is followed enters the port of its hop, or those onto which its route forks.
-    #[inline(never)]
-    fn enter_followed(&mut self, hop: u32, packet: &mut Packet) {
-        match self.fabric.fork(hop) {
-            [] => {
-                self.log_arrivals(&[hop], packet);
-                self.enter_port(hop, packet);
-            }
-            onto => {
-                let onto = onto.to_vec();
-                self.enter_fork(&onto, packet);
-            }
-        }
-    }
-
-    /// A packet that is followed enters the ports onto which its route forks.
-    fn enter_fork(&mut self, onto: &[u32], packet: &Packet) {
-        if self.is_over_full() {
-            return;
-        }
-        self.packets.hold_without_body(onto.len() - 1);
-        self.log_arrivals(onto, packet);
-        let legs: Vec<Leg> = onto.iter().map(|hop| self.fabric.hops[*hop as usize].leg).collect();
-        let at = self.fabric.hops[onto[0] as usize].node;
-        let node = &mut self.fabric.nodes[at as usize];
-        let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        // Every port is asked to start below.
-        _ = node.switch.arrive(&mut cx, &legs, *packet);
-        if !self.fabric.out.is_empty() {
-            self.effects(at);
-        }
-        for hop in onto {
-            self.start(self.fabric.hops[*hop as usize].link);
-        }
-    }
-
-    fn log_arrivals(&mut self, onto: &[u32], packet: &Packet) {
-        let what = What::Arrived { packet: self.packets.body(packet.body).id(), len: packet.len };
-        for hop in onto {
-            self.measures.log(self.now, self.fabric.hops[*hop as usize].link, what);
-        }
-    }
-
-    /// For the exact W of a flow: the packet has come over the hop `from`, or from its source.
-    fn measure_workahead(&mut self, flow: u32, from: Option<u32>, hop: u32, packet: &Packet) {
-        match (from, &mut self.measures.workaheads) {
-            (Some(from), _) => self.came_over(flow, from, packet),
-            (None, Some(workaheads)) if hop == self.flows[flow as usize].first_hop => {
-                workaheads.sent(flow, self.now, packet.len);
-            }
-            // A relay on the way made it.
-            (None, _) => {}
-        }
-    }
-
-    /// For the exact W of a flow: the packet has come over a hop.
-    pub(super) fn came_over(&mut self, flow: u32, hop: u32, packet: &Packet) {
-        let Some(workaheads) = &mut self.measures.workaheads else { return };
-        let link = hop - self.flows[flow as usize].first_hop;
-        let born = self.packets.body(packet.body).born;
-        workaheads.came_over(flow, link as usize, born, self.now, packet.len);
-    }
-
-    fn watch_arrival(&mut self, hop: u32, packet: &Packet) {
-        let Some(watch) = &mut self.measures.watch else { return };
-        let hop = &self.fabric.hops[hop as usize];
-        let body = self.packets.body(packet.body);
-        let queue = self.fabric.nodes[hop.node as usize].switch.backlog(hop.leg.port).packets;
-        watch.arrived(hop.link, body.flow, body.sequence, packet.len, self.now, queue);
-    }
-
     /// The link is free: its next packet starts, if there is one.
     #[inline(never)]
     pub(super) fn start(&mut self, ix: u32) {
-        let stepwise = self.fabric.links[ix as usize].stepwise;
-        if stepwise && !self.opens(ix) {
-            return;
+        if !self.fabric.links[ix as usize].stepwise {
+            return self.start_next(ix);
         }
+        if self.opens(ix) {
+            self.start_next(ix);
+        }
+        self.watch_link(ix);
+    }
+
+    /// The same on a link that nothing else keeps from starting a packet.
+    #[inline(always)]
+    fn start_next(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
         let node = &mut self.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
@@ -205,20 +139,6 @@ impl<Q: EventQueue> World<Q> {
             self.events.set(Event::Departed(ix), at);
         }
         at == self.now
-    }
-
-    #[cold]
-    fn watch_start(&mut self, ix: u32) {
-        let Link { node, port, .. } = self.fabric.links[ix as usize];
-        let Some(packet) = self.fabric.nodes[node as usize].switch.in_service(port) else { return };
-        let body = self.packets.body(packet.body);
-        let started = What::Started { packet: body.id(), queued: packet.arrived };
-        self.measures.log(self.now, ix, started);
-        if let Some(watch) = &mut self.measures.watch {
-            let (stamp, arrived) = (packet.tag, packet.arrived);
-            let &PacketBody { flow, sequence, .. } = body;
-            watch.started(ix, Started { flow, sequence, len: packet.len, stamp, arrived, at: self.now });
-        }
     }
 
     /// The last bit of the packet in service is out, and the next packet starts.
@@ -265,7 +185,7 @@ impl<Q: EventQueue> World<Q> {
             self.packets.release_without_body();
         }
         self.packets.body_mut(packet.body).hop = hop;
-        self.measures.log(self.now, ix, What::Departed(self.packets.body(packet.body).id()));
+        self.follow_departure(ix, &packet);
         self.leave_relays(hop, &mut packet);
         let flow = self.packets.body(packet.body).flow;
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
@@ -393,7 +313,10 @@ impl<Q: EventQueue> World<Q> {
         if let Entry::Waits(ready) = entry
             && ready.should_start()
         {
-            self.start(ix);
+            return self.start(ix);
+        }
+        if self.fabric.links[ix as usize].starts_are_seen {
+            self.watch_link(ix);
         }
     }
 }

@@ -189,6 +189,9 @@ impl Draw<'_> {
                 )
                 .unwrap(),
             }
+            if self.rng.chance(0.3) {
+                writeln!(text, "deadline = \"{}ms\"", 20 + self.rng.below(60)).unwrap();
+            }
             let reserve = 20 + self.rng.below(60);
             let needs = self.has("tdm") || self.has("monitors") || self.has("signalling");
             if needs || self.rng.chance(0.4) {

@@ -30,7 +30,7 @@ pub(in crate::switch) struct Node {
     /// The rate of the server behind it, if that is known.
     pub(super) rate: Option<Rate>,
     /// The parent node, and this node's index there; `None` for the root.
-    pub(super) parent: Option<(usize, FlowIx)>,
+    pub(in crate::switch) parent: Option<(usize, FlowIx)>,
     /// When the port will let it go, if it is held; [`Time::NEVER`] for not at all.
     pub(in crate::switch) watched: Time,
     /// Bytes sent less bytes charged by the parent so far.

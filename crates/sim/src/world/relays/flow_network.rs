@@ -295,8 +295,10 @@ impl FlowNetwork {
         // Its packets leave as they would have: nothing becomes ready.
         let before = switch.participation(hop.leg);
         _ = switch.close(cx.now, hop.leg);
-        if let Some(how) = before.filter(|_| hop.credit) {
-            _ = switch.take_part(cx.now, hop.leg, how);
+        if let Some(how) = before.filter(|_| switch.packet_of(hop.leg).is_some()) {
+            if hop.credit {
+                _ = switch.take_part(cx.now, hop.leg, how);
+            }
             cx.fabric.closing.insert(at as u32, (hop.leg, ix));
         }
         cx.fabric.hops[at].leg.flow = NOWHERE;

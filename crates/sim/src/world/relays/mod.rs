@@ -117,6 +117,10 @@ impl<Q: EventQueue> World<Q> {
         if let Some(hop) = at.from.or(at.to) {
             let link = self.fabric.hops[hop as usize].link;
             self.measures.log(self.now, link, What::Absorbed(body.id()));
+            if let Some(watch) = &mut self.measures.watch {
+                let destinations = self.fabric.destinations_of(at.from, at.to);
+                watch.gone(link, body.flow, body.sequence, destinations);
+            }
         }
         self.packets.forget(packet.body);
     }

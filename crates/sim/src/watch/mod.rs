@@ -1,0 +1,387 @@
+//! Delay diagnosis: the record of a watched packet at every hop.
+//!
+//! What a link sends while watched packets wait for it, and what else keeps their flow back, is noted once for all of them,
+//! and a packet keeps its place in those notes. They are summed up for the packets that are kept, and forgotten, as soon
+//! as they are twice as long as what still waits: time and memory are linear in what is sent and in the longest queue.
+//!
+//! At each instant of a wait there is one cause. What would keep the packet back on an idle link comes first: its flow has
+//! no credit, or the flow or its class is at its ceiling, or its scheduler lets it go later. Then comes the packet or the
+//! cell that the link is sending, then what keeps the whole link idle. So the causes add up to the wait.
+
+mod notes;
+
+pub(crate) use notes::State;
+pub use notes::{Cause, Served, Waiting};
+
+use notes::{Before, Notes};
+use std::collections::BTreeMap;
+use tidegate_core::stats::Workahead;
+use tidegate_core::units::{Rate, Span, Time};
+
+/// A watched packet at one link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Index of the link.
+    pub link: u32,
+    /// Arrival of its last bit; once it has started, its release by its flow's shaper or envelope.
+    pub arrived: Time,
+    /// Time for which that held it before.
+    pub held: Span,
+    /// The queue that it met: packets, the one in service included; `None` for one that an envelope held.
+    pub queue: Option<u64>,
+    /// First bit out; `None` while it waits.
+    pub started: Option<Time>,
+    /// Last bit out; `None` until then.
+    pub departed: Option<Time>,
+    /// Last bit in at the other end; `None` until then.
+    pub landed: Option<Time>,
+    /// Its own stamp, known once it starts.
+    pub stamp: u64,
+    before: Before,
+}
+
+/// A packet that was followed from its source to its destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Journey {
+    /// From leaving the source, of a retransmission from the first transmission, to last bit in at the destination.
+    pub delay: Span,
+    /// Of that the time before it left its source itself: earlier transmissions of its data.
+    pub earlier: Span,
+    /// Its number within its flow, from 0.
+    pub sequence: u64,
+    /// Bytes.
+    pub len: u32,
+    /// How far its flow, with this packet, was ahead of what it reserves: the delay at an ideal server of that
+    /// rate. `None` for a datagram flow.
+    pub ahead: Option<Span>,
+    /// Arrival of its last bit at the destination.
+    pub arrived: Time,
+    /// Its hops, in order.
+    pub hops: Vec<Hop>,
+}
+
+/// Traffic terms stated by a watched flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The greatest rate that it ever reserves.
+    pub reserve: Rate,
+    /// How long its reservation takes for the deepest bucket that it states: its average interval AI, or the burst
+    /// of an envelope that is no faster than the reservation. `None` when it states none.
+    pub bucket: Option<Span>,
+}
+
+/// A packet that has started on a link while a watched packet waited for that link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Started {
+    pub(crate) flow: u32,
+    pub(crate) sequence: u64,
+    pub(crate) len: u32,
+    /// Its stamp.
+    pub(crate) stamp: u64,
+    /// Time at which it reached the schedulers.
+    pub(crate) arrived: Time,
+    pub(crate) at: Time,
+}
+
+/// A watched packet on its way.
+#[derive(Clone, Debug)]
+struct UnderWay {
+    len: u32,
+    ahead: Option<Span>,
+    /// The destinations that it has still to reach.
+    left: u32,
+    /// Of all its copies.
+    hops: Vec<Hop>,
+}
+
+/// A link of the route of the watched flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Leg {
+    pub(crate) link: u32,
+    /// The place in the route of the link before it.
+    pub(crate) before: Option<usize>,
+    /// Destinations behind it.
+    pub(crate) destinations: u32,
+}
+
+/// Follows the packets of one flow through the network, and keeps the slowest. Of a multicast packet each copy that reaches a
+/// destination is one.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    flow: u32,
+    keep: usize,
+    /// Its route, and the index of the first hop of it.
+    route: Vec<Leg>,
+    first_hop: u32,
+    terms: Option<Terms>,
+    /// What the flow has sent, against what it reserves.
+    workahead: Option<Workahead>,
+    /// Whether an envelope decides when its packets are sent.
+    enveloped: bool,
+    under_way: BTreeMap<u64, UnderWay>,
+    notes: BTreeMap<u32, Notes>,
+    /// The slowest first; among equals the earliest.
+    slowest: Vec<Journey>,
+}
+
+impl Watch {
+    /// Follows the packets of `flow` and keeps the `keep` slowest.
+    pub fn new(flow: u32, keep: usize) -> Watch {
+        Watch {
+            flow,
+            keep,
+            route: Vec::new(),
+            first_hop: 0,
+            terms: None,
+            workahead: None,
+            enveloped: false,
+            under_way: BTreeMap::new(),
+            notes: BTreeMap::new(),
+            slowest: Vec::new(),
+        }
+    }
+
+    /// The same, of a flow with this route, whose hops begin with `first_hop`, which states these terms and may have an envelope.
+    #[must_use]
+    pub(crate) fn of(self, route: Vec<Leg>, first_hop: u32, terms: Option<Terms>, enveloped: bool) -> Watch {
+        let workahead = terms.map(|terms| Workahead::new(terms.reserve));
+        Watch { route, first_hop, terms, workahead, enveloped, ..self }
+    }
+
+    /// Index of its flow.
+    pub fn flow(&self) -> usize {
+        self.flow as usize
+    }
+
+    /// What the flow states of its traffic; `None` for a datagram flow.
+    pub fn terms(&self) -> Option<Terms> {
+        self.terms
+    }
+
+    /// The slowest packets that arrived, the slowest first.
+    pub fn slowest(&self) -> &[Journey] {
+        &self.slowest
+    }
+
+    /// What was sent before a packet of [`slowest`](Watch::slowest) while it waited at a hop, and what kept it back.
+    pub fn waiting(&self, hop: &Hop) -> Waiting {
+        let started = hop.started.unwrap_or(hop.arrived);
+        let sum = |notes: &Notes| notes.sum(&hop.before, hop.arrived, started);
+        self.notes.get(&hop.link).map_or_else(Waiting::default, sum)
+    }
+
+    /// Whether a hop's time in the shaper is part of the packet's delay: an envelope at the source is not.
+    pub fn counts_held(&self, journey: &Journey, hop: usize) -> bool {
+        hop > 0 || !self.is_enveloped_at(journey.hops[hop].link)
+    }
+
+    fn is_enveloped_at(&self, link: u32) -> bool {
+        self.enveloped && self.is_first(link)
+    }
+
+    fn is_first(&self, link: u32) -> bool {
+        self.route.first().is_some_and(|first| first.link == link)
+    }
+
+    fn place(&self, link: u32) -> Option<usize> {
+        self.route.iter().position(|leg| leg.link == link)
+    }
+
+    fn destinations_behind(&self, link: u32) -> u32 {
+        self.place(link).map_or(1, |place| self.route[place].destinations)
+    }
+
+    /// All destinations of the flow.
+    fn destinations(&self) -> u32 {
+        let first = self.route.iter().filter(|leg| leg.before.is_none());
+        first.map(|leg| leg.destinations).sum::<u32>().max(1)
+    }
+
+    /// Whether packets of the watched flow wait for a link.
+    #[inline]
+    pub(crate) fn waits_at(&self, link: u32) -> bool {
+        self.notes.get(&link).is_some_and(|notes| notes.waiting > 0)
+    }
+
+    /// The hop of the watched flow over a link.
+    pub(crate) fn hop_over(&self, link: u32) -> Option<u32> {
+        self.place(link).map(|place| self.first_hop + place as u32)
+    }
+
+    /// From now on the state of a link for the watched flow is another one.
+    pub(crate) fn is(&mut self, link: u32, at: Time, state: State) {
+        if let Some(notes) = self.notes.get_mut(&link).filter(|notes| notes.waiting > 0) {
+            notes.is(at, state);
+        }
+    }
+
+    /// The last bit of a packet is in at the port of a link.
+    pub(crate) fn arrived(&mut self, link: u32, flow: u32, sequence: u64, len: u32, at: Time, queue: u64) {
+        if flow != self.flow {
+            return;
+        }
+        let (left, before) =
+            (self.destinations(), self.place(link).and_then(|place| self.route[place].before));
+        let notes = self.notes.entry(link).or_default();
+        notes.waiting += 1;
+        let noted = Before::Noted { from: notes.end(), until: notes.end() };
+        let hop = Hop {
+            link,
+            arrived: at,
+            held: Span::ZERO,
+            queue: Some(queue),
+            started: None,
+            departed: None,
+            landed: None,
+            stamp: 0,
+            before: noted,
+        };
+        let packet =
+            self.under_way.entry(sequence).or_insert(UnderWay { len, ahead: None, left, hops: Vec::new() });
+        let before = before.map(|before| self.route[before].link);
+        if let Some(last) = packet.hops.iter_mut().rfind(|hop| Some(hop.link) == before) {
+            last.landed = Some(at);
+        }
+        packet.hops.push(hop);
+        // What an envelope holds is not sent yet.
+        if !self.enveloped
+            && self.route.first().is_some_and(|first| first.link == link)
+            && let Some(workahead) = &mut self.workahead
+        {
+            packet.ahead = Some(workahead.see(at, len));
+        }
+    }
+
+    pub(crate) fn started(&mut self, link: u32, packet: Started) {
+        let enveloped = self.is_enveloped_at(link);
+        let Some(notes) = self.notes.get_mut(&link).filter(|notes| notes.waiting > 0) else { return };
+        if packet.flow == self.flow
+            && let Some(watched) = self.under_way.get_mut(&packet.sequence)
+            && let Some(hop) = watched.hops.iter_mut().rfind(|hop| hop.waits_at(link))
+        {
+            notes.waiting -= 1;
+            let mut from = match hop.before {
+                Before::Noted { from, .. } => from,
+                Before::Summed(_) => notes.end(),
+            };
+            if packet.arrived > hop.arrived {
+                hop.held = packet.arrived.since(hop.arrived);
+                (hop.arrived, hop.queue) = (packet.arrived, None);
+                from = notes.first_at(from, packet.arrived);
+            }
+            (hop.started, hop.stamp) = (Some(packet.at), packet.stamp);
+            hop.before = Before::Noted { from, until: notes.end() };
+            // Those that were dropped here after the envelope are not seen, so that this is at most the workahead.
+            if enveloped && let Some(workahead) = &mut self.workahead {
+                watched.ahead = Some(workahead.see(packet.arrived, packet.len));
+            }
+        }
+        if notes.waiting > 0 && notes.started(packet.at, packet.flow, packet.len) {
+            self.forget(link);
+        }
+    }
+
+    /// The last bit of a packet is out of a link.
+    pub(crate) fn departed(&mut self, link: u32, flow: u32, sequence: u64, at: Time) {
+        if flow == self.flow
+            && let Some(packet) = self.under_way.get_mut(&sequence)
+            && let Some(hop) = packet.hops.iter_mut().rfind(|hop| hop.link == link)
+        {
+            hop.departed = Some(at);
+        }
+    }
+
+    /// A packet that so many destinations wait for is gone: dropped, lost or absorbed at a link, or behind it.
+    pub(crate) fn gone(&mut self, link: u32, flow: u32, sequence: u64, destinations: u32) {
+        if flow != self.flow {
+            return;
+        }
+        let Some(packet) = self.under_way.get_mut(&sequence) else { return };
+        if packet.hops.iter().any(|hop| hop.waits_at(link))
+            && let Some(notes) = self.notes.get_mut(&link)
+        {
+            notes.waiting -= 1;
+            packet.hops.retain(|hop| !hop.waits_at(link));
+        }
+        self.take_off(sequence, destinations);
+    }
+
+    /// So many destinations do not wait for a packet any more.
+    fn take_off(&mut self, sequence: u64, destinations: u32) {
+        if let Some(packet) = self.under_way.get_mut(&sequence) {
+            packet.left = packet.left.saturating_sub(destinations);
+            if packet.left == 0 {
+                self.under_way.remove(&sequence);
+            }
+        }
+    }
+
+    /// A packet has reached a destination over a link, with this delay; `measured` says whether it counts.
+    pub(crate) fn delivered(
+        &mut self,
+        link: u32,
+        flow: u32,
+        sequence: u64,
+        arrived: Time,
+        delay: Span,
+        measured: bool,
+    ) {
+        if flow != self.flow {
+            return;
+        }
+        let place = self.slowest.partition_point(|journey| journey.delay >= delay);
+        if measured
+            && place < self.keep
+            && let Some(journey) = self.journey(link, sequence, arrived, delay)
+        {
+            self.slowest.insert(place, journey);
+            self.slowest.truncate(self.keep);
+        }
+        self.take_off(sequence, self.destinations_behind(link));
+    }
+
+    /// The way of the copy of a packet that has come over a link.
+    fn journey(&self, link: u32, sequence: u64, arrived: Time, delay: Span) -> Option<Journey> {
+        let packet = self.under_way.get(&sequence)?;
+        let mut hops = Vec::new();
+        let mut at = self.place(link);
+        while let Some(place) = at {
+            let leg = self.route[place];
+            hops.extend(packet.hops.iter().rfind(|hop| hop.link == leg.link).cloned());
+            at = leg.before;
+        }
+        hops.reverse();
+        hops.last_mut()?.landed = Some(arrived);
+        let first = hops.first()?;
+        let held = if self.is_enveloped_at(first.link) { Span::ZERO } else { first.held };
+        let took = arrived.since(first.arrived) + held;
+        let earlier = Span::from_ticks(delay.ticks().saturating_sub(took.ticks()));
+        let UnderWay { len, ahead, .. } = *packet;
+        Some(Journey { delay, earlier, sequence, len, ahead, arrived, hops })
+    }
+
+    /// Sums up the notes of a link for the packets that are kept, and forgets those that no other packet needs.
+    #[cold]
+    fn forget(&mut self, link: u32) {
+        let Some(notes) = self.notes.get_mut(&link) else { return };
+        for hop in self.slowest.iter_mut().flat_map(|journey| &mut journey.hops) {
+            if hop.link == link && matches!(hop.before, Before::Noted { .. }) {
+                let started = hop.started.unwrap_or(hop.arrived);
+                hop.before = Before::Summed(notes.sum(&hop.before, hop.arrived, started));
+            }
+        }
+        let needed = self.under_way.values().flat_map(|packet| &packet.hops).filter(|hop| hop.link == link);
+        let first = needed.map(|hop| match hop.before {
+            Before::Noted { from, .. } => from,
+            Before::Summed(_) => u64::MAX,
+        });
+        let first = first.min().unwrap_or(u64::MAX);
+        notes.forget(first, self.under_way.len());
+    }
+}
+
+impl Hop {
+    fn waits_at(&self, link: u32) -> bool {
+        self.link == link && self.started.is_none()
+    }
+}

@@ -1,0 +1,180 @@
+//! What a link does while watched packets wait for it: a timeline without gaps.
+
+use std::collections::BTreeMap;
+use tidegate_core::switch::Block;
+use tidegate_core::units::{Span, Time};
+
+/// Minimum number of notes that a link keeps before the old ones are summed up.
+const FEWEST_NOTES: usize = 1024;
+
+/// Packets that one flow sent on a link while a watched packet waited for that link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Packets of the flow that started.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How long the link was sending packets of the flow, and nothing else kept the watched packet back.
+    pub took: Span,
+}
+
+/// Why a packet waits at a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// The link sends a packet of this flow, by its index.
+    Packet(u32),
+    /// The link sends a cell of its own: credit and checks.
+    OwnCell,
+    /// The packet's flow, a class or the port as a whole may not send, whatever else waits.
+    Block(Block),
+    /// The trace of the link has no opportunity to deliver.
+    NoOpportunity,
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// What was sent before a packet while it waited, and why it waited, in the order of the causes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// By flow.
+    pub served: Vec<Served>,
+    /// Causes other than packets, and how long each kept the packet back.
+    pub causes: Vec<(Cause, Span)>,
+}
+
+/// The state of a link for the watched flow, from a time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    /// What keeps the flow's packets back besides packets of others, and until when.
+    pub(crate) block: Option<(Block, Time)>,
+    /// What the link does.
+    pub(crate) link: Cause,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// A packet has started.
+    Started {
+        flow: u32,
+        len: u32,
+    },
+    Is(State),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    at: Time,
+    what: What,
+}
+
+/// Packets sent before a packet while it waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// From this note of the link on, and before that one, by their numbers.
+    Noted {
+        from: u64,
+        until: u64,
+    },
+    Summed(Waiting),
+}
+
+/// The notes of a link.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    /// Notes that were forgotten.
+    forgotten: u64,
+    kept: Vec<Note>,
+    /// How many there may be before the old ones are summed up.
+    most: usize,
+    /// Watched packets that are waiting.
+    pub(super) waiting: usize,
+}
+
+impl Notes {
+    pub(super) fn end(&self) -> u64 {
+        self.forgotten + self.kept.len() as u64
+    }
+
+    fn between(&self, from: u64, until: u64) -> &[Note] {
+        &self.kept[(from - self.forgotten) as usize..(until - self.forgotten) as usize]
+    }
+
+    /// The number of the first note from `from` on that is of `at` or later.
+    pub(super) fn first_at(&self, from: u64, at: Time) -> u64 {
+        from + self.between(from, self.end()).partition_point(|note| note.at < at) as u64
+    }
+
+    /// A packet has started while watched packets wait. Whether there are more notes than are kept.
+    pub(super) fn started(&mut self, at: Time, flow: u32, len: u32) -> bool {
+        self.kept.push(Note { at, what: What::Started { flow, len } });
+        self.kept.len() >= self.most.max(FEWEST_NOTES)
+    }
+
+    /// The state of the link while watched packets wait.
+    pub(super) fn is(&mut self, at: Time, state: State) {
+        self.kept.push(Note { at, what: What::Is(state) });
+    }
+
+    /// Forgets the notes before this one.
+    pub(super) fn forget(&mut self, first: u64, under_way: usize) {
+        let first = first.min(self.end());
+        self.kept.drain(..(first - self.forgotten) as usize);
+        self.forgotten = first;
+        self.most = 2 * self.kept.len().max(under_way);
+    }
+
+    /// Sums up the wait of a packet from a time to another.
+    pub(super) fn sum(&self, before: &Before, joined: Time, started: Time) -> Waiting {
+        let (from, until) = match before {
+            Before::Noted { from, until } => (*from, *until),
+            Before::Summed(waiting) => return waiting.clone(),
+        };
+        let mut served: BTreeMap<u32, Served> = BTreeMap::new();
+        let mut causes: BTreeMap<Cause, Span> = BTreeMap::new();
+        let mut took = |cause: Cause, from: Time, until: Time| {
+            if from < until {
+                *causes.entry(cause).or_default() += until.since(from);
+            }
+        };
+        let (mut since, mut state) = (joined, State { block: None, link: Cause::Unknown });
+        let mut passes_to = |at: Time, state: &State| {
+            let at = at.clamp(since, started);
+            let freed = state.block.map_or(since, |(_, until)| until.clamp(since, at));
+            if let Some((block, _)) = state.block {
+                took(Cause::Block(block), since, freed);
+            }
+            took(state.link, freed, at);
+            since = at;
+        };
+        for Note { at, what } in self.between(from, until) {
+            match what {
+                What::Started { flow, len } => {
+                    let none = Served { flow: *flow, packets: 0, bytes: 0, took: Span::ZERO };
+                    let sum = served.entry(*flow).or_insert(none);
+                    sum.packets += 1;
+                    sum.bytes += u64::from(*len);
+                }
+                What::Is(next) => {
+                    passes_to(*at, &state);
+                    state = *next;
+                }
+            }
+        }
+        passes_to(started, &state);
+        let mut waiting = Waiting::default();
+        for (cause, span) in causes {
+            match cause {
+                // Of the packet that was being sent when it came nothing started.
+                Cause::Packet(flow) => {
+                    let none = Served { flow, packets: 0, bytes: 0, took: Span::ZERO };
+                    served.entry(flow).or_insert(none).took = span;
+                }
+                _ => waiting.causes.push((cause, span)),
+            }
+        }
+        waiting.served = served.into_values().collect();
+        waiting
+    }
+}

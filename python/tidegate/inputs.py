@@ -1,0 +1,46 @@
+"""The files that a scenario names, and whether they are what they were."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def digests(scenario_toml: str, base_dir: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file that a scenario names, by the name that it has there."""
+    names = dict.fromkeys(_texts(tomllib.loads(scenario_toml)))
+    found = {name: _digest(base_dir, name) for name in names}
+    return {name: digest for name, digest in found.items() if digest is not None}
+
+
+def changed(inputs: Mapping[str, str], base_dir: Path) -> tuple[str, ...]:
+    """Return the names of the files that are not what they were."""
+    return tuple(name for name, digest in inputs.items() if _digest(base_dir, name) != digest)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Return every text in a value of TOML: any of them may name a file."""
+    match value:
+        case str():
+            yield value
+        case list():
+            for one in value:
+                yield from _texts(one)
+        case dict():
+            yield from _texts(list(value.values()))
+
+
+def _digest(base_dir: Path, name: str) -> str | None:
+    """Return the SHA-256 of a file; None where there is no such file."""
+    try:
+        path = base_dir / name
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except (OSError, ValueError):
+        # Not every text can be a path, nor every file be read.
+        return None
