@@ -4,9 +4,12 @@
 mod common;
 mod cubic;
 mod ecn;
+mod events;
 mod newreno;
+mod path;
 mod properties;
 mod reno;
+mod rfc9438;
 mod sack;
 mod throughput;
 mod timeouts;

@@ -64,7 +64,8 @@ fn two_losses_in_a_small_window_end_in_a_timeout() {
     );
 }
 
-/// A larger window gives three duplicates again: a second fast retransmit, with FlightSize as it is then.
+/// A larger window gives three duplicates again: a second fast retransmit. The window of these losses was halved, and the
+/// half of FlightSize, which now has what the first recovery sent, is an upper limit (section 3.1, equation 4).
 #[test]
 fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
     check(
@@ -87,11 +88,11 @@ fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
          ack 1  |       | 6 6
          ack 1  |       | 6 6
          ack 1  |       | 6 6
-         ack 1  | 1r    | 11.5 8.5
-         ack 1  |       | 12.5 8.5
-         ack 18 | 18 19 | 8.5 8.5
-         ack 19 |       | 8.5 8.5
-         ack 20 |       | 8.5 8.5",
+         ack 1  | 1r    | 9 6
+         ack 1  |       | 10 6
+         ack 18 | 18 19 | 6 6
+         ack 19 |       | 6 6
+         ack 20 |       | 6 6",
     );
 }
 

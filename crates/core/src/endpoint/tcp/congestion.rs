@@ -48,15 +48,19 @@ impl Congestion {
         }
     }
 
-    /// A loss was found with so many bytes in flight: ssthresh by equation 4 of RFC 5681, or section 4.6 of RFC 9438.
+    /// A loss was found with so many bytes in flight: ssthresh by equation 4 of RFC 5681, or section 4.6 of RFC 9438. Both
+    /// are upper limits. Of data in flight beyond the window, which a recovery has sent over several round trips, nothing
+    /// is left: a loss reduces the window.
     pub(super) fn reduce(&mut self, flight: u64) {
-        let left = self.decrease(flight);
+        let left = self.decrease(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
     }
 
-    /// ssthresh is at most so many bytes: equation 4 of RFC 5681 is an upper limit.
-    pub(super) fn limit_ssthresh(&mut self, most: u64) {
-        self.ssthresh = self.ssthresh.min(most);
+    /// A loss was found with so many bytes in flight, of a window of data that was reduced before: equation 4 of RFC 5681
+    /// is an upper limit.
+    pub(super) fn limit_ssthresh(&mut self, flight: u64) {
+        let left = self.decrease(flight);
+        self.ssthresh = self.ssthresh.min(left.max(2 * self.mss));
     }
 
     /// What a multiplicative decrease leaves of `flight` bytes.
@@ -70,7 +74,7 @@ impl Congestion {
     /// Congestion was marked, with so many bytes in flight: as after a loss, but the window may shrink to one segment
     /// (RFC 3168, section 6.1.2).
     pub(super) fn reduce_marked(&mut self, flight: u64) {
-        let left = self.decrease(flight);
+        let left = self.decrease(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
         self.cwnd = left.max(self.mss).min(self.cwnd);
     }

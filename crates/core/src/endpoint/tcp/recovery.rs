@@ -13,6 +13,8 @@ pub(super) struct Recovery {
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: it ends when the bytes before this one are acknowledged. A
     /// timeout sets it, too: no recovery begins before that (RFC 6582, step 4; RFC 6675, section 5.1).
     pub(super) recover: u64,
+    /// The window that it leaves.
+    pub(super) left: u64,
     /// Duplicate acknowledgements outside of it since the last new one (DupAcks).
     pub(super) duplicates: u32,
     /// New data sent meanwhile: limited transmit, which FlightSize does not count for ssthresh.

@@ -15,10 +15,10 @@ impl Sender {
         if self.recovery.active {
             let is_full = self.una >= self.recovery.recover;
             match self.how {
-                LossRecovery::Reno1990 => self.leave(self.congestion.ssthresh()),
+                LossRecovery::Reno1990 => self.leave(self.recovery.left),
                 LossRecovery::NewReno if is_full => {
                     let left = self.flight().max(self.mss) + self.mss;
-                    self.leave(self.congestion.ssthresh().min(left));
+                    self.leave(self.recovery.left.min(left));
                 }
                 LossRecovery::NewReno => {
                     restarts = !self.recovery.had_partial;
@@ -72,24 +72,30 @@ impl Sender {
 
     /// Fast retransmit: the first segment that is not acknowledged is sent again, and recovery begins.
     fn enter(&mut self, cx: &mut HostCx<'_>) {
-        // Losses and marks of one window reduce it once (RFC 3168, section 6.1.2).
-        if !self.ecn || self.una >= self.answered_to {
-            self.congestion.reduce(self.flight() - self.recovery.limited);
+        // Losses and marks of one window of data reduce it once (RFC 3168, section 6.1.2). Only the recovery of 1990 begins
+        // again in such a window: equation 4 is then an upper limit.
+        let flight = self.flight() - self.recovery.limited;
+        if self.una >= self.answered_to {
+            self.congestion.reduce(flight);
             self.reduced();
+        } else if !self.ecn {
+            self.congestion.limit_ssthresh(flight);
         }
         self.recovery.active = true;
         self.recovery.had_partial = false;
         if self.how != LossRecovery::Reno1990 {
             self.recovery.recover = self.max;
         }
-        let ssthresh = self.congestion.ssthresh();
+        // A window of one segment, which a mark may leave, is below ssthresh.
+        let left = self.congestion.ssthresh().min(self.congestion.cwnd());
+        self.recovery.left = left;
         let gap = self.scoreboard.next_gap(self.una, self.max);
         let end = gap.map_or(self.max, |(_, end)| end).min(self.una + self.mss);
         if self.how.uses_sack() {
-            self.congestion.set(ssthresh);
+            self.congestion.set(left);
             self.scoreboard.begin_recovery(end);
         } else {
-            self.congestion.set(ssthresh + u64::from(DUP_THRESH) * self.mss);
+            self.congestion.set(left + u64::from(DUP_THRESH) * self.mss);
         }
         self.send(cx, self.una, end);
         self.timer.restart(cx.now());
@@ -105,11 +111,11 @@ impl Sender {
         self.timeouts += 1;
         // ssthresh stays when the same segment is sent again by the timer.
         if self.timed_out_at.replace(self.una) != Some(self.una) {
-            // While data are outstanding from before the last reduction, FlightSize has what recovery sent besides them.
-            let repairs = self.una < self.answered_to;
-            let most = if repairs { self.congestion.ssthresh() } else { u64::MAX };
-            self.congestion.reduce(self.flight());
-            self.congestion.limit_ssthresh(most);
+            if self.una < self.answered_to {
+                self.congestion.limit_ssthresh(self.flight());
+            } else {
+                self.congestion.reduce(self.flight());
+            }
         }
         self.congestion.timed_out();
         self.reduced();

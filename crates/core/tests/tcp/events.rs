@@ -1,0 +1,132 @@
+//! What a congestion event does to the windows, whatever is lost, late or marked: RFC 5681, sections 3.1 and 3.2, RFC
+//! 6582, RFC 6675, RFC 3168 and RFC 9438, sections 4.6 and 4.8, as bounds on what the sender shows.
+
+use crate::common::{pick, rounds};
+use crate::path::{Call, Path, World};
+use crate::wire::{DATA, params};
+use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, TcpParams};
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+
+/// A byte of a segment of 1000: windows are held in whole bytes.
+const ROUNDED: f64 = 2e-3;
+
+/// What is known of a connection from outside.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Where the data ended that had been sent at the last event.
+    point: u64,
+    /// The window before the recovery under way.
+    entered: Option<f64>,
+    losses: u64,
+    marks: u64,
+    timeouts: u64,
+    /// Events at which half as much again as the window was in flight.
+    wide: u64,
+}
+
+impl Seen {
+    fn check(&mut self, params: &TcpParams, call: &Call<'_>) {
+        let (before, after) = (call.before, call.after);
+        let left = if params.congestion == CongestionControl::Cubic { 0.7 } else { 0.5 };
+        let una = call.came.map_or(call.una, |came| call.una.max(came.acknowledgement));
+        // The acknowledgement that shows a loss may have let the window grow: by a segment, or with W_est by as many as it
+        // acknowledges, over cwnd (RFC 9438, section 4.3).
+        let acked = (una - call.una) as f64 / DATA as f64;
+        let grown = if acked > 0.0 { (acked / before.cwnd).max(1.0) } else { 0.0 };
+        let of_the_window = (left * (before.cwnd + grown).min(before.flight)).max(2.0) + ROUNDED;
+        let inflates = matches!(params.recovery, LossRecovery::NewReno | LossRecovery::Reno1990);
+        assert!(after.cwnd >= 1.0 && after.ssthresh >= 2.0, "{after:?}");
+        if after.timeouts > before.timeouts {
+            self.timeouts += 1;
+            assert_eq!(after.cwnd, 1.0);
+            // What the timer sent again before holds ssthresh; equation 4 is an upper limit otherwise.
+            let equation_4 = (left * before.flight).max(2.0) + ROUNDED;
+            assert!(
+                after.ssthresh == before.ssthresh || after.ssthresh <= equation_4,
+                "{before:?} {after:?}"
+            );
+            // While losses are repaired of a window that was reduced, ssthresh stays.
+            assert!(after.ssthresh <= before.ssthresh.max(of_the_window), "{before:?} {after:?}");
+            (self.entered, self.point) = (None, call.max);
+            return;
+        }
+        if after.ssthresh != before.ssthresh {
+            // In the recovery of 1990 a second loss of a window of data may lower what the first one left.
+            let again = params.recovery == LossRecovery::Reno1990;
+            let most =
+                if again { before.ssthresh.min(before.cwnd).max(of_the_window) } else { of_the_window };
+            assert!(after.ssthresh <= most, "{before:?} {after:?}");
+            assert!(again || una >= self.point, "{before:?} {after:?}: {una} of {}", self.point);
+            let is_mark = call.came.is_some_and(|came| came.echo)
+                && !call.sent.iter().any(|segment| segment.sequence < call.max);
+            self.marks += u64::from(is_mark);
+            self.losses += u64::from(!is_mark);
+            self.wide += u64::from(before.flight > 1.5 * before.cwnd);
+            let inflated = if inflates && !is_mark { 3.0 } else { 0.0 };
+            assert!(
+                after.cwnd <= before.cwnd.min(after.ssthresh) + inflated + ROUNDED,
+                "{before:?} {after:?}"
+            );
+            self.point = call.max;
+            self.entered = (!is_mark).then_some(before.cwnd);
+            return;
+        }
+        // A second fast retransmit in a window of data reduces nothing, and inflates.
+        let again = inflates && call.sent.iter().any(|segment| segment.sequence < call.max);
+        let grown = if inflates { grown.max(if again { 3.0 } else { 1.0 }) } else { grown };
+        assert!(after.cwnd <= before.cwnd + grown + ROUNDED, "{before:?} {after:?}");
+        let ends = una >= self.point || params.recovery == LossRecovery::Reno1990 && una > call.una;
+        if let Some(entered) = self.entered.take_if(|_| ends) {
+            assert!(after.cwnd <= entered + ROUNDED, "{entered} {after:?}");
+        }
+    }
+}
+
+fn case(rng: &mut Rng) -> (TcpParams, Path) {
+    let congestion = pick(rng, &[CongestionControl::Reno, CongestionControl::Cubic]);
+    let recovery = pick(rng, &[LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno1990]);
+    let params = TcpParams {
+        ecn: pick(rng, &[Ecn::On, Ecn::Off, Ecn::Off]),
+        granularity: Span::from_millis(pick(rng, &[1, 100])),
+        minimum_rto: Span::from_millis(pick(rng, &[100, 200, 1000])),
+        delayed_acks: pick(rng, &[None, None, Some(Span::from_millis(100))]),
+        initial_window: pick(rng, &[1, 4, 10, 40]),
+        receiver_window: pick(rng, &[30, 200, 2000]) * DATA as u32,
+        ..params((congestion, recovery))
+    };
+    let path = Path {
+        delay: pick(rng, &[1, 5, 20, 80]),
+        service: pick(rng, &[50, 200, 1000]),
+        queue: pick(rng, &[4, 20, 100, 400]),
+        loss: pick(rng, &[0.0, 0.001, 0.01, 0.05]),
+        early: pick(rng, &[0.0, 0.01, 0.1, 0.3]),
+        marked: pick(rng, &[0.0, 0.01]),
+        lost_acks: pick(rng, &[0.0, 0.0, 0.1]),
+        late: pick(rng, &[0.0, 0.0, 0.01, 0.1]),
+        lateness: pick(rng, &[3, 20, 200]),
+    };
+    (params, path)
+}
+
+#[test]
+fn no_congestion_event_raises_the_window() {
+    let mut all = Seen::default();
+    for seed in 0..rounds(300) {
+        let (params, path) = case(&mut Rng::named(seed, "events"));
+        let mut world = World::new(&params, path, 3000, seed);
+        let mut seen = Seen::default();
+        world.run(20_000, |call| {
+            let checked = std::panic::AssertUnwindSafe(|| seen.check(&params, call));
+            if let Err(panic) = std::panic::catch_unwind(checked) {
+                eprintln!("seed {seed}: {params:?} {path:?}");
+                std::panic::resume_unwind(panic);
+            }
+        });
+        all.losses += seen.losses;
+        all.marks += seen.marks;
+        all.timeouts += seen.timeouts;
+        all.wide += seen.wide;
+    }
+    assert!(all.losses > 3000 && all.marks > 300 && all.timeouts > 1000 && all.wide > 100, "{all:?}");
+}
