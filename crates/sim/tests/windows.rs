@@ -1,0 +1,124 @@
+//! Whole networks of connections whose windows a loss reduces, and which a lost packet does not silence.
+
+#[path = "common/tcp.rs"]
+mod settings;
+
+use settings::{CUBIC, SACK};
+use std::path::Path;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+use tidegate_sim::build::build;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::network::Network;
+use tidegate_sim::probe::{Probes, Subject};
+use tidegate_sim::world::World;
+use tidegate_spec::Scenario;
+
+fn defect(file: &str, sets: &[(&str, &str)]) -> Network {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
+    let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    build(&Scenario::load(&path, &sets).unwrap_or_else(|error| panic!("{error}"))).unwrap()
+}
+
+fn run(network: &Network, seed: u64, probes: &Probes) -> World<Calendar> {
+    let mut world = World::new(network, seed, probes).unwrap();
+    while !world.advance(1_000_000) {}
+    world
+}
+
+/// The share of a bottleneck of `mbit` Mbit/s that data used, and the mean time that a packet of data waited, in ms.
+fn outcome(network: &Network, seed: u64, mbit: f64) -> (f64, f64) {
+    let world = run(network, seed, &Probes::default());
+    // The data of a connection are one flow, and its acknowledgements, which are 40 B, another.
+    let data = || world.records().iter().filter(|record| record.received.1 > 100 * record.received.0);
+    let bytes: u64 = data().map(|record| record.received.1).sum();
+    let packets: u64 = data().map(|record| record.received.0).sum();
+    let waited = |record: &tidegate_sim::record::FlowRecord| {
+        record.queueing.mean().unwrap().as_secs_f64() * record.received.0 as f64
+    };
+    let seconds = (network.duration - network.warmup).as_secs_f64();
+    (bytes as f64 * 8.0 / seconds / mbit / 1e6, data().map(waited).sum::<f64>() / packets as f64 * 1e3)
+}
+
+/// CoDel's target is 5 ms. With windows that losses raised, the link was used to 82 %, and packets waited for 84 ms.
+#[test]
+fn cubic_over_codel_fills_its_link_without_a_queue() {
+    let (used, waited) = outcome(&defect("cubic-rises.toml", &[]), 1, 100.0);
+    assert!(used > 0.98 && waited < 8.0, "{used} of the link, {waited} ms");
+}
+
+/// Connections that start together over one link with a dropper.
+fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &str, seconds: u64) -> Network {
+    let text = format!(
+        "version = 1\nduration = \"{seconds}s\"\nwarmup = \"{}s\"\n\
+         node = [{{ name = \"L\" }}, {{ name = \"R\" }}, {{ name = \"s\", kind = \"host\" }}, {{ name = \"d\", kind = \"host\" }}]\n\
+         link = [{{ from = \"s\", to = \"L\", rate = \"10gbit\", delay = \"{delay}ms\" }},\n\
+         {{ from = \"L\", to = \"R\", rate = \"{mbit}mbit\", delay = \"{delay}ms\", duplex = false, dropper = {dropper} }},\n\
+         {{ from = \"R\", to = \"L\", rate = \"{mbit}mbit\", delay = \"{delay}ms\", duplex = false }},\n\
+         {{ from = \"R\", to = \"d\", rate = \"10gbit\" }}]\n\
+         [[connection]]\nname = \"c\"\ncount = {connections}\nfrom = \"s\"\nto = \"d\"\nsize = \"1500B\"\nevery = \"20ms\"\n\
+         transport = {{ kind = \"tcp\", {settings}, receiver_window = \"64MB\" }}",
+        seconds / 2
+    );
+    let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
+    build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+}
+
+/// Relatives of that network: CUBIC uses as much of a link as Reno does, and no packets wait much longer for it.
+#[test]
+fn cubic_needs_no_longer_queue_than_reno() {
+    let long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
+    for seed in 0..if long { 200 } else { 24 } {
+        let mut rng = Rng::named(seed, "relatives");
+        let mbit = [5, 10, 20, 40][rng.below(4) as usize];
+        let delay = [2, 5, 10, 20][rng.below(4) as usize];
+        let connections = 1 + rng.below(12);
+        let dropper =
+            ["\"codel\"", "\"pie\"", "{ kind = \"drop-tail\", limit = \"100p\" }"][rng.below(3) as usize];
+        let [cubic, reno] = [CUBIC, SACK].map(|settings| {
+            outcome(&relative(settings, mbit, delay, connections, dropper, 20), seed, mbit as f64)
+        });
+        let case =
+            format!("{seed}: {mbit} Mbit/s, {delay} ms, {connections}, {dropper}: {cubic:?}, Reno {reno:?}");
+        assert!(cubic.0 > reno.0 - 0.01, "{case}");
+        // The targets of CoDel and PIE in ms; a queue that only its end limits is as long as CUBIC fills it.
+        let target = match dropper {
+            "\"codel\"" => 5.0,
+            "\"pie\"" => 15.0,
+            _ => f64::INFINITY,
+        };
+        assert!(cubic.1 < target.max(1.2 * reno.1 + 1.0), "{case}");
+    }
+}
+
+/// The longest time in seconds for which a receiver got nothing new, and the timeouts of all connections.
+fn silence(recovery: &str, seed: u64) -> (f64, u64) {
+    let network = defect("bell.toml", &[("connection.reno.transport.recovery", recovery)]);
+    let probes = Probes { sample: Some(Span::from_millis(500)), ..Probes::default() };
+    let world = run(&network, seed, &probes);
+    let flows = 0..network.flows.len();
+    let timeouts = flows.clone().filter_map(|ix| world.counts(ix).timeouts).sum();
+    let mut longest = 0.0_f64;
+    // What a receiver shows is in the series of its acknowledgements.
+    for flow in flows.filter(|ix| world.counts(*ix).timeouts.is_none()) {
+        let delivered = world.series().unwrap().values(Subject::Flow(flow as u32), "delivered");
+        assert!(delivered.len() >= 100, "{}", delivered.len());
+        // All have begun after 10 s.
+        let same = delivered[20..].chunk_by(|one, next| one == next).map(<[f64]>::len).max().unwrap();
+        longest = longest.max((same - 1) as f64 * 0.5);
+    }
+    (longest, timeouts)
+}
+
+/// Four connections behind a short queue: the recovery of 1990 waited for the timer again and again, and one connection had
+/// 50 kbit/s for 50 s.
+#[test]
+fn reno_by_itself_is_never_silent_for_long() {
+    let runs: Vec<_> = (1..=10).map(|seed| (silence("sack", seed), silence("reno-1990", seed))).collect();
+    for ((silent, timeouts), _) in &runs {
+        assert!(*silent <= 1.0 && *timeouts <= 1, "{runs:?}");
+    }
+    let all =
+        |of_1990: bool| runs.iter().map(|(sack, old)| if of_1990 { old.1 } else { sack.1 }).sum::<u64>();
+    assert!(all(true) > all(false), "{runs:?}");
+}
