@@ -151,23 +151,32 @@ impl Headers {
     /// Reads the headers of `frame`, which starts as `link` says and may be cut off
     /// anywhere. Bytes after the packet (Ethernet padding) are not taken for ports.
     pub fn read(link: LinkType, frame: &[u8]) -> Headers {
+        Headers::read_packet(link, frame).0
+    }
+
+    /// Reads the headers of `frame`, and returns with them the rest of the frame from its IP header on; empty
+    /// when there is no IP header.
+    pub fn read_packet(link: LinkType, frame: &[u8]) -> (Headers, &[u8]) {
         match link {
-            LinkType::Ethernet => Headers { macs: macs(frame), ..Headers::after(frame, 12, 14) },
+            LinkType::Ethernet => {
+                let (headers, packet) = Headers::after(frame, 12, 14);
+                (Headers { macs: macs(frame), ..headers }, packet)
+            }
             LinkType::LinuxSll => Headers::after(frame, 14, 16),
             LinkType::LinuxSll2 => Headers::after(frame, 0, 20),
             LinkType::RawIp => Headers::raw(frame),
             LinkType::BsdLoopback => match frame.split_first_chunk() {
                 Some((family, rest)) if is_ip_family(*family) => Headers::raw(rest),
-                _ => Headers::default(),
+                _ => (Headers::default(), &[]),
             },
         }
     }
 
     /// Reads the headers after a link header of `length` bytes with its type at `type_at`.
-    fn after(frame: &[u8], type_at: usize, length: usize) -> Headers {
+    fn after(frame: &[u8], type_at: usize, length: usize) -> (Headers, &[u8]) {
         let mut headers = Headers::default();
         let Some(field) = frame.get(type_at..).and_then(|rest| rest.first_chunk()) else {
-            return headers;
+            return (headers, &[]);
         };
         let mut kind = EtherType(u16::from_be_bytes(*field));
         let mut rest = frame.get(length..).unwrap_or_default();
@@ -186,23 +195,28 @@ impl Headers {
             rest = rest.get(tag.slice().len()..).unwrap_or_default();
         }
         headers.ethertype = Some(kind.0);
-        headers.ip = match kind {
-            ether_type::IPV4 => ipv4(rest),
-            ether_type::IPV6 => ipv6(rest),
-            EtherType(MPLS | MPLS_MULTICAST) => Headers::raw(below_labels(rest)).ip,
+        let (ip, packet) = match kind {
+            ether_type::IPV4 => (ipv4(rest), rest),
+            ether_type::IPV6 => (ipv6(rest), rest),
+            EtherType(MPLS | MPLS_MULTICAST) => {
+                let (inner, packet) = Headers::raw(below_labels(rest));
+                (inner.ip, packet)
+            }
             EtherType(PPPOE_SESSION) => in_session(rest),
-            _ => None,
+            _ => (None, &[][..]),
         };
-        headers
+        headers.ip = ip;
+        (headers, if ip.is_some() { packet } else { &[] })
     }
 
-    fn raw(packet: &[u8]) -> Headers {
+    fn raw(packet: &[u8]) -> (Headers, &[u8]) {
         let (kind, ip) = match packet.first().map(|byte| byte >> 4) {
             Some(4) => (ether_type::IPV4, ipv4(packet)),
             Some(6) => (ether_type::IPV6, ipv6(packet)),
-            _ => return Headers::default(),
+            _ => return (Headers::default(), &[]),
         };
-        Headers { ethertype: Some(kind.0), ip, ..Headers::default() }
+        let headers = Headers { ethertype: Some(kind.0), ip, ..Headers::default() };
+        (headers, if ip.is_some() { packet } else { &[] })
     }
 }
 
@@ -231,15 +245,14 @@ fn below_labels(mut bytes: &[u8]) -> &[u8] {
 
 /// The IP header behind a PPPoE header of six bytes (version and type 1, code 0 for session data) and the PPP
 /// protocol, which a peer may compress to one byte: its first byte is then odd (RFC 1661, section 6.5).
-fn in_session(bytes: &[u8]) -> Option<Ip> {
-    let (pppoe, rest) = bytes.split_first_chunk::<6>()?;
-    if pppoe[..2] != [0x11, 0] {
-        return None;
-    }
-    match *rest {
-        [0x00, 0x21, ref packet @ ..] | [0x21, ref packet @ ..] => ipv4(packet),
-        [0x00, 0x57, ref packet @ ..] | [0x57, ref packet @ ..] => ipv6(packet),
-        _ => None,
+fn in_session(bytes: &[u8]) -> (Option<Ip>, &[u8]) {
+    match bytes.split_first_chunk::<6>() {
+        Some(([0x11, 0, ..], rest)) => match *rest {
+            [0x00, 0x21, ref packet @ ..] | [0x21, ref packet @ ..] => (ipv4(packet), packet),
+            [0x00, 0x57, ref packet @ ..] | [0x57, ref packet @ ..] => (ipv6(packet), packet),
+            _ => (None, &[]),
+        },
+        _ => (None, &[]),
     }
 }
 

@@ -148,8 +148,12 @@ pub enum InputError {
         /// What was there.
         found: String,
     },
-    /// Time goes back: at all in a list, by more than 1 s in a capture.
-    #[error("{}: {place}: time goes back by {} s: expected {allowed}", file.display(), by.as_secs_f64())]
+    /// Time goes back in a list.
+    #[error(
+        "{}: {place}: time goes back by {} s: expected times that do not decrease",
+        file.display(),
+        by.as_secs_f64()
+    )]
     Backwards {
         /// The file.
         file: PathBuf,
@@ -157,8 +161,6 @@ pub enum InputError {
         place: Place,
         /// How much earlier it is than the latest packet before it.
         by: Span,
-        /// What would have been accepted.
-        allowed: &'static str,
     },
     /// A packet has no bytes.
     #[error("{}: {place}: expected a size above zero, found 0", file.display())]

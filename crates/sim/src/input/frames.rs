@@ -77,15 +77,21 @@ fn ethertype(headers: &Headers) -> Option<u16> {
     other.map(|kind| if kind < LEAST_ETHERTYPE { LENGTH } else { kind })
 }
 
-/// The length of an Ethernet frame that carries what a packet of `size` bytes on such a link does.
-pub(super) fn length(link: LinkType, size: u32) -> u32 {
-    const ETHERNET: u32 = 14;
-    let header = match link {
+/// Bytes of the link header of a capture.
+pub(super) fn link_header(link: LinkType) -> u32 {
+    match link {
         LinkType::Ethernet => ETHERNET,
         LinkType::RawIp => 0,
         LinkType::LinuxSll => 16,
         LinkType::LinuxSll2 => 20,
         LinkType::BsdLoopback => 4,
-    };
-    (size.saturating_add(ETHERNET)).saturating_sub(header)
+    }
 }
+
+/// The length of an Ethernet frame that carries what a packet of `size` bytes on such a link does.
+pub(super) fn length(link: LinkType, size: u32) -> u32 {
+    (size.saturating_add(ETHERNET)).saturating_sub(link_header(link))
+}
+
+/// Bytes of an Ethernet header.
+pub(super) const ETHERNET: u32 = 14;

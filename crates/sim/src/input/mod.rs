@@ -14,15 +14,25 @@
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
 //! flow grows), of at most [`MOST_PACKETS`] packets. What a file holds before it is cut off
 //! is read, and [`Trace::cut`] says where it ends.
+//!
+//! A capture becomes what a link would carry: records that cannot be read are left out ([`LeftOut`]), copies of packets
+//! are removed (`copies`), steps of the clock are taken back (`clock`), and super-packets are cut (`segments`).
+//! [`Trace::mended`] says so.
 
 mod capture;
+mod clock;
 mod collect;
 pub mod contract;
+mod copies;
 mod error;
 mod fragments;
 mod frames;
 mod gzip;
+mod mended;
+mod packet;
+pub mod rhythm;
 mod schedule;
+mod segments;
 mod sizes;
 pub mod suggest;
 mod text;
@@ -31,6 +41,7 @@ mod window;
 
 pub use collect::MOST_PACKETS;
 pub use error::{InputError, Place};
+pub use mended::{LeftOut, Mended, Step};
 pub use schedule::{Schedule, ScheduleError};
 pub use sizes::{load_sizes, read_sizes};
 pub use video::{MOST_FRAMES, Video, load_video, read_video};
@@ -39,6 +50,7 @@ use gzip::Gunzip;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use text::Lines;
 use tidegate_core::headers::Headers;
 use tidegate_core::units::Span;
@@ -54,11 +66,13 @@ pub struct Trace {
     pub bytes: u64,
     /// From the first packet to the last one.
     pub span: Span,
-    /// Packets of a capture that stand behind a packet with a later time (by at most
-    /// 1 s); they were put in order. Always 0 for lists, where this is an error.
+    /// Packets of a capture that stand behind a packet with a later time; they were put in order. Always 0 for lists,
+    /// where this is an error.
     pub reordered: u64,
     /// Where the file ends in the middle of something: the packet or the line that is not whole, and is left out.
     pub cut: Option<Place>,
+    /// How it differs from its file otherwise.
+    pub mended: Mended,
 }
 
 /// One flow's packets.
@@ -70,9 +84,9 @@ pub struct TraceFlow {
     /// When each packet comes, as the span since the first packet of the file, and its
     /// size in bytes, in order of time. Never empty.
     ///
-    /// In a capture the size is the packet's original length on the wire as the
-    /// capture states it, whatever part of it was kept: with the link header, without
-    /// preamble and frame check sequence.
+    /// In a capture the size is the packet's original length as the capture states it, whatever part of it
+    /// was kept, as an Ethernet frame without preamble and frame check sequence: the pseudo-headers of other
+    /// link types do not count, and Ethernet's 14 bytes do.
     pub packets: Vec<(Span, u32)>,
     /// The distance from one repetition of the file to the next: its span and one mean
     /// gap between its packets (of all flows). Zero when all its packets have one time.
@@ -104,6 +118,29 @@ impl TraceFlow {
 /// again, and opening one waits for a writer.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Packets)
+}
+
+/// The same; the bytes of the file that were read are added to `done` meanwhile.
+///
+/// # Errors
+///
+/// As [`load`].
+pub fn load_counted(path: &Path, done: &AtomicU64) -> Result<Trace, InputError> {
+    read_what(Counted { from: open_file(path)?, done }, path, What::Packets)
+}
+
+/// A stream whose bytes are counted.
+struct Counted<'a> {
+    from: File,
+    done: &'a AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(to)?;
+        self.done.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 /// Reads the capture at `path` as the Ethernet frames that its packets are or would be: flows also
@@ -199,22 +236,33 @@ fn with_plain_bytes<T>(
             }
             _ => unreadable(source),
         })?;
-        return whole(&head, &mut input, name, read);
+        return whole(head, &mut input, name, read);
     }
-    whole(&head, &mut input, name, read)
+    whole(head, &mut input, name, read)
 }
 
-/// Reads from bytes that are not compressed.
+/// Reads from bytes that are not compressed. The byte-order mark that some programs write before UTF-8 text
+/// (RFC 3629, section 6) is passed over.
 fn whole<T>(
-    head: &[u8],
-    input: &mut dyn Read,
+    head: Vec<u8>,
+    mut input: &mut dyn Read,
     name: &Path,
     read: impl FnOnce(&[u8], &mut dyn Read) -> Result<T, InputError>,
 ) -> Result<T, InputError> {
+    const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
     if head.is_empty() {
         return Err(InputError::Empty { file: name.to_owned() });
     }
-    read(head, input)
+    if !head.starts_with(&MARK) {
+        return read(&head, input);
+    }
+    let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
+    input.read_exact(&mut [0; 3]).map_err(unreadable)?;
+    let (head, mut input) = peek(&mut input).map_err(unreadable)?;
+    if head.is_empty() {
+        return Err(InputError::Empty { file: name.to_owned() });
+    }
+    read(&head, &mut input)
 }
 
 /// Reads uncompressed bytes that start with `head`.

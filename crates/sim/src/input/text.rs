@@ -4,6 +4,7 @@
 //! therefore ends on the line where it starts.
 
 use super::collect::{Collector, Order, SECOND, Ticks};
+use super::packet::Arrival;
 use super::{InputError, Place, Trace};
 use csv_core::ReadRecordResult;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub(super) fn read(input: impl Read, file: &Path) -> Result<Trace, InputError> {
         csv(lines, collector)
     } else {
         let end = columns(lines, &mut collector);
-        collector.finish(end, |_| "all".to_owned())
+        collector.finish(end, |_| ("all".to_owned(), None), |_| None)
     }
 }
 
@@ -93,7 +94,8 @@ impl<R: BufRead> Lines<'_, R> {
         let ticks = ticks.ok_or_else(|| self.bad("a time in seconds, zero or more", time))?;
         let bytes = text(size).and_then(|size| size.parse().ok());
         let bytes = bytes.ok_or_else(|| self.bad("a size in whole bytes, 1 to 4294967295", size))?;
-        to.push(ticks, flow, bytes, Place::Line(self.number))
+        let arrival = Arrival { time: ticks, interface: 0, flow, kin: flow, bytes, look: None };
+        to.push(&arrival, Place::Line(self.number))
     }
 }
 
@@ -115,7 +117,7 @@ fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) ->
 fn csv(lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Result<Trace, InputError> {
     let mut names = Vec::new();
     let end = csv_rows(lines, &mut collector, &mut names);
-    collector.finish(end, |number| names[number].clone())
+    collector.finish(end, |number| (names[number].clone(), None), |_| None)
 }
 
 fn csv_rows(

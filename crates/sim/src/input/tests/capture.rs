@@ -81,14 +81,18 @@ fn pcapng_with_its_clocks() {
 #[test]
 fn a_section_has_its_own_byte_order_and_interfaces() {
     let stamps = [EPOCH / 1000, EPOCH / 1000 + 1000, EPOCH / 1000 + 3000];
-    let two = [modern(Style::ALL[0], &[], stamps), modern(Style::ALL[2], &[], stamps)].concat();
+    let later = stamps.map(|stamp| stamp + 10_000_000);
+    let two = [modern(Style::ALL[0], &[], stamps), modern(Style::ALL[2], &[], later)].concat();
     assert_eq!(load("x", &two).unwrap().packets, 6);
     let lost =
         [modern(Style::ALL[0], &[], stamps), LITTLE.section(), LITTLE.enhanced(0, 0, &frame(1, 1), 99)]
             .concat();
-    let text = message("x.pcapng", &lost);
+    let trace = load("x.pcapng", &lost).unwrap();
+    assert_eq!((trace.packets, trace.mended.left_out.interface), (3, 1));
+    let nothing = [LITTLE.section(), LITTLE.enhanced(0, 0, &frame(1, 1), 99)].concat();
+    let text = message("x.pcapng", &nothing);
     assert!(
-        text.contains("after 3 whole packets: expected a packet of an interface described before"),
+        text.contains("after 0 whole packets: expected a packet of an interface described before"),
         "{text}"
     );
 }
@@ -129,13 +133,6 @@ fn small_reorderings_are_put_in_order() {
     );
     let bytes = [LITTLE.header(1), record(second, 1), record(1000, 1), record(0, 1)].concat();
     assert!(load("x", &bytes).is_ok());
-    let bytes = [LITTLE.header(1), record(second + 1000, 1), record(0, 1)].concat();
-    let text = message("t.pcap", &bytes);
-    assert_eq!(
-        text,
-        "t.pcap: packet 2 (byte offset 139): time goes back by 1.000001 s: expected at most 1 s (small \
-         reorderings are put in order)"
-    );
 }
 
 #[test]
@@ -187,13 +184,9 @@ fn what_is_wrong_is_said() {
     let zero = [LITTLE.header(1), LITTLE.record(0, &[], 0)].concat();
     assert_eq!(message("a", &zero), "a: packet 1 (byte offset 24): expected a size above zero, found 0");
     let long = [LITTLE.header(1), LITTLE.words(&[0, 0, 1 << 30, 1 << 30])].concat();
-    assert!(
-        message("a", &long).contains("expected a packet of at most 16 MiB, found one of 1073741824 bytes")
-    );
+    assert!(message("a", &long).contains("of at most 256 KiB, found one of 1073741824 bytes at 0 s"));
     let simple = [LITTLE.section(), LITTLE.interface(1, &[]), LITTLE.block(3, &[0; 8])].concat();
     assert!(message("a", &simple).contains("expected packets with times, found a Simple Packet Block"));
-    let old = [LITTLE.section(), LITTLE.block(2, &[0; 24])].concat();
-    assert!(message("a", &old).contains("obsolete Packet Block"));
     let clock = [LITTLE.section(), LITTLE.interface(1, &[(9, &[30])]), LITTLE.interface(1, &[])].concat();
     let on = |interface| [&clock[..], &LITTLE.enhanced(interface, 0, &[1], 1)].concat();
     assert!(message("a", &on(0)).contains("found if_tsresol 0x1e"));
@@ -202,12 +195,11 @@ fn what_is_wrong_is_said() {
     let body = LITTLE.words(&[0, 0, 0, 5000, 5000, 0]);
     let lying = [LITTLE.section(), LITTLE.interface(1, &[]), LITTLE.block(6, &body)].concat();
     assert!(message("a", &lying).contains("found a block of type 0x6 whose parts do not fit"));
-    let years = [LITTLE.header(1), LITTLE.record(0, &[1], 1), LITTLE.record(4 << 60, &[1], 1)].concat();
-    assert!(message("a", &years).contains("packet 2 (byte offset 41): expected a time within 5.8 years"));
     let mut damaged = gzip(&classic(LITTLE));
     let last = damaged.len() - 6;
     damaged[last] ^= 1;
-    assert!(message("a.gz", &damaged).starts_with("a.gz: cannot be read:"));
+    let trace = load("a.gz", &damaged).unwrap();
+    assert!(trace.packets == 3 && trace.cut.is_some(), "what stands before the damage is read");
     assert!(
         super::super::load("/nowhere/a.pcap".as_ref()).unwrap_err().to_string().contains("cannot be read")
     );
@@ -260,7 +252,8 @@ fn gzip_members_and_padding_are_read() {
         assert_eq!(load("a.pcap.gz", &bytes).unwrap(), whole);
     }
     let other = [gzip(&classic), vec![0; 2], vec![7; 20]].concat();
-    assert!(message("a.pcap.gz", &other).contains("invalid gzip header"));
+    let trace = load("a.pcap.gz", &other).unwrap();
+    assert!(trace.packets == 3 && trace.cut.is_some(), "what is no gzip member ends the file");
 }
 
 /// A pipe can be read only once, and opening it waits for a writer.

@@ -1,7 +1,7 @@
 //! The curve W(r) of packets against a fluid server, and its contract against the filter that enforces it.
 
 use super::super::contract::Arrivals;
-use super::super::{Trace, TraceFlow, Video, read};
+use super::super::{Mended, Trace, TraceFlow, Video, read};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ fn trace(flows: Vec<Vec<(Span, u32)>>) -> Arc<Trace> {
     let (packets, bytes) = (flows.iter().map(|flow| flow.len() as u64).sum(), 0);
     let flow = |packets| TraceFlow { name: "f".into(), packets, period: Span::ZERO, headers: None };
     let flows = flows.into_iter().map(flow).collect();
-    Arc::new(Trace { flows, packets, bytes, span: Span::ZERO, reordered: 0, cut: None })
+    let mended = Mended::default();
+    Arc::new(Trace { flows, packets, bytes, span: Span::ZERO, reordered: 0, cut: None, mended })
 }
 
 fn at_times(gaps: &[(u64, u32)]) -> Vec<(Span, u32)> {

@@ -2,6 +2,7 @@
 
 mod capture;
 mod contract;
+mod mended;
 mod real;
 mod schedule;
 mod suggest;

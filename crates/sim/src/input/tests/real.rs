@@ -30,7 +30,8 @@ fn captures_hold_what_their_table_says() {
         ("sipp-g711a.pcap", 236, 69384, 7.05, 1),
         ("zeek-bro.org.pcap", 751, 494_493, 17.5, 26),
         ("zeek-206_example_a.pcap", 672, 620_334, 40.4, 4),
-        ("zeek-m57-long-49583-80.pcap", 227, 214_078, 5.62, 2),
+        // All but one packet are in the file twice, a microsecond apart: 227 packets of 214 078 bytes.
+        ("zeek-m57-long-49583-80.pcap", 114, 107_071, 5.62, 2),
         ("zeek-chromium-115.0.5790.110-google-de-fragmented.pcap", 917, 980_376, 2.00, 0),
         ("zeek-cwd-navigation.pcap", 8317, 654_497, 601.0, 2),
         ("zeek-modbusBig.pcap", 13622, 970_680, 57.8, 6),

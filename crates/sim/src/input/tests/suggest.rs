@@ -1,5 +1,5 @@
 use super::super::suggest::{Link, Observation, Reason, Suggestion, Wish, observe, suggest};
-use super::super::{Trace, TraceFlow};
+use super::super::{Mended, Trace, TraceFlow};
 use proptest::prelude::*;
 use tidegate_core::params::Limit;
 use tidegate_core::stats::{Workahead, nearest_rank};
@@ -16,7 +16,7 @@ fn trace(flows: Vec<Vec<(u64, u32)>>) -> Trace {
     let (packets, bytes) =
         (flows.iter().map(|f| f.packets.len() as u64).sum(), flows.iter().map(|f| f.bytes()).sum());
     let span = flows.iter().map(|f| f.packets[f.packets.len() - 1].0).max().unwrap();
-    Trace { flows, packets, bytes, span, reordered: 0, cut: None }
+    Trace { flows, packets, bytes, span, reordered: 0, cut: None, mended: Mended::default() }
 }
 
 /// `count` packets of `bytes` bytes every `micros` µs.

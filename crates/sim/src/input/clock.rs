@@ -1,0 +1,190 @@
+//! When did the packets of a capture come, if its clock was set meanwhile?
+//!
+//! The packets of an interface are split into epochs wherever time goes back by more than a second
+//! or forward by more than [`LONG`]. Once all packets are known, each epoch gets its place:
+//!
+//! - Time goes back by some 2³² s: the seconds of the file have 32 bits and started again, and are
+//!   counted on.
+//! - Time goes back by at most [`LATE`], three times or more: packets were written late. They are
+//!   sorted.
+//! - Time goes back otherwise: the clock was set. The epoch starts one mean gap behind the packet
+//!   before.
+//! - Time goes forward, and at least half of the packets in the two seconds before and after are of
+//!   flows that are on both sides: nothing paused, the clock was set. The same, and so for more
+//!   than a year.
+//! - Time goes forward otherwise: it is a pause, and stays.
+//!
+//! What one interface shows of the clock is true of the others.
+
+use super::Place;
+use super::collect::{SECOND, Ticks};
+use super::mended::{MOST_STEPS, Mended, Step};
+
+/// A gap that may be a step of the clock.
+const LONG: Ticks = 30 * SECOND;
+/// How late packets are written to a file by a capture program that collects them first.
+const LATE: Ticks = 60 * SECOND;
+/// How often packets are late where they are.
+const OFTEN: usize = 3;
+/// What the flows do before and after a gap.
+pub(super) const BESIDE: Ticks = 2 * SECOND;
+/// Packets beside a gap that say something.
+const ENOUGH: u64 = 5;
+const WRAP: Ticks = (1 << 32) * SECOND;
+const DAY: Ticks = 86_400 * SECOND;
+/// A pause is shorter.
+const YEAR: Ticks = 365 * DAY;
+/// All times of a file are within this of the first, so that a [`Span`](tidegate_core::units::Span)
+/// holds them.
+const MOST: Ticks = 4 * YEAR;
+
+/// Epochs that a packet's place can be of.
+pub(super) const MOST_EPOCHS: usize = 1 << 14;
+
+/// Packets of one interface between which the clock goes steadily.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Epoch {
+    /// The epoch before of this interface.
+    before: Option<usize>,
+    /// Times by the clock of the file.
+    pub(super) first: Ticks,
+    pub(super) latest: Ticks,
+    place: Place,
+}
+
+/// What of the packets beside a gap belongs to flows that are on both sides.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Beside {
+    /// Packets in the last two seconds of an epoch, and in the first two of one.
+    pub(super) at_end: u64,
+    pub(super) at_start: u64,
+    /// Those at the start of an epoch, and at the end of the one before, of flows that are in both.
+    pub(super) shared_start: u64,
+    pub(super) shared_end: u64,
+}
+
+/// The clocks of a file's interfaces.
+#[derive(Default)]
+pub(super) struct Clock {
+    epochs: Vec<Epoch>,
+    /// The epoch of each interface.
+    current: Vec<Option<usize>>,
+    latest: Option<Ticks>,
+    pub(super) reordered: u64,
+}
+
+impl Clock {
+    /// The number of the epoch of a packet, and its time since one second before the epoch's first
+    /// packet.
+    pub(super) fn see(&mut self, interface: u32, time: Ticks, place: Place) -> (usize, u64) {
+        let at = interface as usize;
+        if at >= self.current.len() {
+            self.current.resize(at + 1, None);
+        }
+        let before = self.current[at];
+        let steady = before.filter(|epoch| {
+            let latest = self.epochs[*epoch].latest;
+            (latest - SECOND..=latest + LONG).contains(&time)
+        });
+        let number = match steady {
+            Some(epoch) => {
+                self.reordered += u64::from(self.latest.is_some_and(|latest| time < latest));
+                epoch
+            }
+            // A file with more jumps than that has no clock worth the name.
+            None if self.epochs.len() == MOST_EPOCHS => before.unwrap_or(MOST_EPOCHS - 1),
+            None => {
+                self.epochs.push(Epoch { before, first: time, latest: time, place });
+                self.current[at] = Some(self.epochs.len() - 1);
+                self.latest = None;
+                self.epochs.len() - 1
+            }
+        };
+        let epoch = &mut self.epochs[number];
+        epoch.latest = epoch.latest.max(time.min(epoch.first + MOST));
+        self.latest = Some(self.latest.map_or(time, |latest| latest.max(time)));
+        // Within an epoch, no packet is more than a second before its first one.
+        let since = (time - epoch.first + SECOND).clamp(0, MOST);
+        (number, u64::try_from(since).unwrap_or(0))
+    }
+
+    pub(super) fn epochs(&self) -> &[Epoch] {
+        &self.epochs
+    }
+
+    /// The epoch before, of the same interface.
+    pub(super) fn before(&self, epoch: usize) -> Option<usize> {
+        self.epochs[epoch].before
+    }
+
+    /// By how much the times of each epoch are moved. `packets` are those of the file, and `beside`
+    /// says what is beside the beginning of each epoch. Steps go to `mended`.
+    pub(super) fn shifts(&self, packets: u64, beside: &[Beside], mended: &mut Mended) -> Vec<Ticks> {
+        let within: Ticks = self.epochs.iter().map(|epoch| epoch.latest - epoch.first).sum();
+        let gaps = packets.saturating_sub(self.epochs.len() as u64).max(1);
+        let gap = (within / Ticks::from(gaps)).clamp(1, SECOND);
+        let back = |epoch: &Epoch| epoch.before.map_or(0, |before| self.epochs[before].latest - epoch.first);
+        let late = self.epochs.iter().map(back).filter(|by| (SECOND..=LATE).contains(by)).count() >= OFTEN;
+        let mut shifts: Vec<Ticks> = Vec::with_capacity(self.epochs.len());
+        for (at, epoch) in self.epochs.iter().enumerate() {
+            let Some(before) = epoch.before else {
+                shifts.push(self.of_another_interface(epoch, &shifts));
+                continue;
+            };
+            let (by, kept) = (-back(epoch), shifts[before]);
+            let end = self.epochs[before].latest + kept;
+            let start = self.epochs.first().map_or(0, |first| first.first);
+            let known = shifts.iter().rev().copied().find(|shift| {
+                *shift != kept && (end - SECOND..=end + 5 * SECOND).contains(&(epoch.first + shift))
+            });
+            let wrapped = (by + WRAP).abs() < DAY;
+            let shift = if wrapped {
+                kept + WRAP
+            } else if by < 0 && late && -by <= LATE {
+                shifts.push(kept);
+                continue;
+            } else if let Some(known) = known {
+                shifts.push(known);
+                continue;
+            } else if by > 0 && by <= YEAR && !goes_on(&beside[at]) && epoch.first + kept - start < MOST {
+                shifts.push(kept);
+                continue;
+            } else {
+                end + gap - epoch.first
+            };
+            mended.step(epoch.place, by, wrapped);
+            shifts.push(shift);
+        }
+        shifts
+    }
+
+    /// The shift of an interface's first epoch: none, unless that is more than a year from
+    /// everything else.
+    fn of_another_interface(&self, epoch: &Epoch, shifts: &[Ticks]) -> Ticks {
+        match (self.epochs.first(), shifts.last()) {
+            (Some(first), Some(latest)) if (epoch.first - first.first).abs() > YEAR => {
+                let end = self.epochs[shifts.len() - 1].latest + latest;
+                let near = |shift: &&Ticks| (epoch.first + **shift - end).abs() < DAY;
+                shifts.iter().rev().find(near).copied().unwrap_or(end - epoch.first)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Whether flows go on over a gap as if there was none.
+fn goes_on(beside: &Beside) -> bool {
+    let mostly = |shared: u64, all: u64| shared >= ENOUGH && shared * 2 >= all;
+    mostly(beside.shared_start, beside.at_start) && mostly(beside.shared_end, beside.at_end)
+}
+
+impl Mended {
+    fn step(&mut self, place: Place, by: Ticks, wrapped: bool) {
+        if self.steps.len() == MOST_STEPS {
+            self.more_steps += 1;
+            return;
+        }
+        let milliseconds = i64::try_from(by / (SECOND / 1000)).unwrap_or(i64::MAX);
+        self.steps.push(Step { place, milliseconds, wrapped });
+    }
+}

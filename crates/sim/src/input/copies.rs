@@ -1,0 +1,240 @@
+//! Which packets of a capture are copies of others?
+//!
+//! A capture of all interfaces (`any`), and one of a mirror port that copies both directions of
+//! several ports, holds each packet once for every place that it passes. A copy has the content of
+//! the packet before, hop limit and link header apart, and comes within [`WINDOW`].
+//!
+//! Equal contents alone do not make a copy: senders repeat themselves (acknowledgements, constant
+//! payloads). So the packets of a 5-tuple are judged together:
+//!
+//! - nearly every packet was seen at another place as well: those of the second place are copies;
+//! - contents differ from one packet to the next, and nearly every one comes twice: the second is a
+//!   copy;
+//! - contents do not differ: packets are copies if their times stand in pairs, and the same is so
+//!   for nearly the whole file, or nearly all packets elsewhere in the file are known to be
+//!   doubled.
+
+use super::collect::{SECOND, Ticks};
+use super::packet::Look;
+use std::collections::{BTreeMap, VecDeque};
+use tidegate_core::units::Span;
+
+/// The longest time between a packet and its copy.
+const WINDOW: Ticks = SECOND / 10;
+/// How long contents are remembered, to see whether they come again and again.
+const MEMORY: Ticks = SECOND;
+/// The most contents that are remembered: it bounds the memory.
+const MOST_REMEMBERED: usize = 200_000;
+/// A 5-tuple with fewer packets is judged together with all others that have few.
+const FEW: u64 = 10;
+
+/// What a packet may be a copy of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Twin {
+    #[default]
+    None,
+    /// Of one that was seen at the same place.
+    Here,
+    /// Of one that was seen at another place.
+    Elsewhere,
+}
+
+/// Which packets of a 5-tuple are removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Removed {
+    Nothing,
+    /// Those with a twin at another place.
+    SeenElsewhere,
+    /// Those with a twin.
+    Twins,
+    /// The second of each pair; if their times do not stand in pairs, every second packet when the
+    /// rest of the file is doubled.
+    Pairs {
+        or_every_second: bool,
+    },
+}
+
+/// Watches packets for copies.
+#[derive(Default)]
+pub(super) struct Copies {
+    contents: BTreeMap<u64, Content>,
+    order: VecDeque<(Ticks, u64)>,
+    seen: Vec<Counts>,
+}
+
+/// Packets with one content.
+struct Content {
+    latest: Ticks,
+    first: Original,
+    more: Vec<Original>,
+}
+
+/// A packet that is not a copy of an earlier one at another place.
+#[derive(Clone, Copy)]
+struct Original {
+    time: Ticks,
+    /// Where it and its copies were seen.
+    places: [u64; PLACES],
+    seen: usize,
+}
+
+/// Places at which a packet is seen at most: more copies are taken for originals.
+const PLACES: usize = 4;
+
+/// The packets of a 5-tuple.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    packets: u64,
+    /// Those whose content was new.
+    fresh: u64,
+    here: u64,
+    elsewhere: u64,
+}
+
+impl Original {
+    fn at(time: Ticks, place: u64) -> Original {
+        Original { time, places: [place; PLACES], seen: 1 }
+    }
+
+    /// Whether a packet at `time` and `place` is this one, seen at another place; it is then noted.
+    fn is_seen(&mut self, time: Ticks, place: u64) -> bool {
+        let known = &self.places[..self.seen];
+        let is = (time - self.time).abs() <= WINDOW && self.seen < PLACES && !known.contains(&place);
+        if is {
+            self.places[self.seen] = place;
+            self.seen += 1;
+        }
+        is
+    }
+}
+
+impl Copies {
+    /// What the packet, which belongs to 5-tuple number `kin`, may be a copy of.
+    pub(super) fn see(&mut self, kin: u32, time: Ticks, look: &Look) -> Twin {
+        self.forget(time);
+        let at = kin as usize;
+        if at >= self.seen.len() {
+            self.seen.resize(at + 1, Counts::default());
+        }
+        let counts = &mut self.seen[at];
+        counts.packets += 1;
+        // A content of one 5-tuple is none of another's: addresses and ports are part of it.
+        let Some(content) = self.contents.get_mut(&look.content) else {
+            counts.fresh += 1;
+            let first = Original::at(time, look.place);
+            self.contents.insert(look.content, Content { latest: time, first, more: Vec::new() });
+            self.order.push_back((time, look.content));
+            return Twin::None;
+        };
+        content.more.retain(|original| (time - original.time).abs() <= WINDOW);
+        let originals = std::iter::once(&mut content.first).chain(&mut content.more);
+        for original in originals {
+            if original.is_seen(time, look.place) {
+                counts.elsewhere += 1;
+                return Twin::Elsewhere;
+            }
+        }
+        let near = (time - content.latest).abs() <= WINDOW;
+        content.latest = content.latest.max(time);
+        content.more.push(Original::at(time, look.place));
+        if near {
+            counts.here += 1;
+            return Twin::Here;
+        }
+        Twin::None
+    }
+
+    fn forget(&mut self, now: Ticks) {
+        while let Some((time, content)) = self.order.front().copied() {
+            if now - time <= MEMORY && self.order.len() < MOST_REMEMBERED {
+                return;
+            }
+            self.order.pop_front();
+            let Some(known) = self.contents.get(&content) else { continue };
+            // It has come again since, and is kept for as long once more.
+            if known.latest > time && self.order.len() < MOST_REMEMBERED && now - known.latest <= MEMORY {
+                self.order.push_back((known.latest, content));
+                return;
+            }
+            self.contents.remove(&content);
+        }
+    }
+
+    /// What is removed of each 5-tuple. `pairs` says of one whether its times stand in pairs.
+    pub(super) fn judge(&self, pairs: impl Fn(usize) -> bool) -> Vec<Removed> {
+        let small = |counts: &&Counts| counts.packets < FEW;
+        let few = self.seen.iter().filter(small).fold(Counts::default(), |sum, one| Counts {
+            packets: sum.packets + one.packets,
+            fresh: sum.fresh + one.fresh,
+            here: sum.here + one.here,
+            elsewhere: sum.elsewhere + one.elsewhere,
+        });
+        let judged: Vec<Option<Removed>> =
+            self.seen.iter().map(|one| if small(&one) { few.judge() } else { one.judge() }).collect();
+        let packets = |which: &dyn Fn(&Option<Removed>) -> bool| -> u64 {
+            self.seen.iter().zip(&judged).filter(|(_, one)| which(one)).map(|(one, _)| one.packets).sum()
+        };
+        let known = packets(&Option::is_some);
+        let doubled = packets(&|one| one.is_some_and(|one| one != Removed::Nothing));
+        let unknown = packets(&Option::is_none);
+        // The rest of the file says what is so where contents do not.
+        let rest_doubled = doubled > 0 && doubled * 10 >= known * 9;
+        let in_pairs: Vec<bool> =
+            judged.iter().enumerate().map(|(kin, one)| one.is_none() && pairs(kin)).collect();
+        let paired: u64 =
+            self.seen.iter().zip(&in_pairs).filter(|(_, is)| **is).map(|(one, _)| one.packets).sum();
+        let all_paired = known < FEW && unknown >= FEW && paired * 10 >= unknown * 9;
+        judged
+            .into_iter()
+            .zip(in_pairs)
+            .map(|(one, in_pairs)| match one {
+                Some(removed) => removed,
+                None if rest_doubled => Removed::Pairs { or_every_second: true },
+                None if all_paired && in_pairs => Removed::Pairs { or_every_second: false },
+                None => Removed::Nothing,
+            })
+            .collect()
+    }
+}
+
+impl Counts {
+    /// `None` when contents say nothing.
+    fn judge(&self) -> Option<Removed> {
+        let originals = self.packets - self.elsewhere;
+        if self.elsewhere > 0 && self.elsewhere * 10 >= originals * 8 {
+            return Some(Removed::SeenElsewhere);
+        }
+        let again = originals - self.fresh - self.here;
+        let differ = again * 10 <= self.fresh && self.here <= self.fresh * 3 + self.fresh / 2;
+        differ.then_some(match self.here > 0 && self.here * 10 >= self.fresh * 8 {
+            true => Removed::Twins,
+            false => Removed::Nothing,
+        })
+    }
+}
+
+/// Which of a flow's packets, in the order of time, are the second ones of pairs: as long, and much
+/// closer to the first than the next packet is to them.
+pub(super) fn pairs(packets: &[(Span, u32)]) -> Vec<bool> {
+    let mut second = vec![false; packets.len()];
+    let mut at = 0;
+    while at + 1 < packets.len() {
+        let (first, next) = (packets[at], packets[at + 1]);
+        let within = (next.0 - first.0).ticks();
+        let after = packets.get(at + 2).map(|third| (third.0 - next.0).ticks());
+        let before = at.checked_sub(1).map(|last| (first.0 - packets[last].0).ticks());
+        let apart = |gap: Option<u64>| gap.is_none_or(|gap| gap / 4 >= within && gap > 0);
+        if first.1 == next.1 && i128::from(within) <= WINDOW && apart(after) && apart(before) {
+            second[at + 1] = true;
+            at += 1;
+        }
+        at += 1;
+    }
+    second
+}
+
+/// Whether nearly all packets of a flow stand in pairs.
+pub(super) fn is_in_pairs(packets: &[(Span, u32)]) -> bool {
+    let seconds = pairs(packets).into_iter().filter(|second| *second).count();
+    packets.len() as u64 >= FEW && seconds * 2 * 10 >= packets.len() * 9
+}

@@ -1,0 +1,144 @@
+//! Packets that are longer than a link carries, cut as the link would have them.
+//!
+//! A host's segmentation offload (TSO, UDP GSO) cuts packets of up to 64 kB behind the place where
+//! a capture sees them, and its receive offload (GRO) joins them before. Each segment has the
+//! headers of the whole, and they follow each other without a gap. The length of a segment's
+//! payload is, in this order,
+//!
+//! 1. what the SYN packets of a TCP connection announce (the smaller of the two, less the options
+//!    of its packets);
+//! 2. a payload of at most 1,500 B with headers that most of the flow's super-packets are whole
+//!    multiples of;
+//! 3. what makes an IP packet of 1,500 B.
+//!
+//! A flow has jumbo frames instead, which are not cut, when its SYN packets announce that, or when
+//! its commonest packet above 1,500 B is also its longest and has 8,900 to 9,216 B.
+
+use std::collections::BTreeMap;
+
+/// Bytes of the longest IP packet on an ordinary link.
+const MTU: u32 = 1500;
+/// Bytes of IP packets of a link with jumbo frames.
+const JUMBO: std::ops::RangeInclusive<u32> = 8900..=9216;
+/// Payloads of segments that are looked for.
+const LEAST_PAYLOAD: u32 = 500;
+/// Different payloads of super-packets that are looked at.
+const MOST_PAYLOADS: usize = 64;
+/// Different payloads that have a segment's length in common not by chance.
+const LEAST_PAYLOADS: u32 = 3;
+
+/// A packet that may be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Whole {
+    /// Bytes of it, of its link header, and of all headers that each segment repeats.
+    pub(super) bytes: u32,
+    pub(super) link: u32,
+    pub(super) head: u32,
+}
+
+impl Whole {
+    /// Bytes of the IP packet.
+    fn network(self) -> u32 {
+        self.bytes.saturating_sub(self.link)
+    }
+
+    fn payload(self) -> u32 {
+        self.bytes.saturating_sub(self.head)
+    }
+
+    /// Whether no ordinary link carries it.
+    pub(super) fn is_long(self) -> bool {
+        self.network() > MTU && self.payload() > 0
+    }
+}
+
+/// How the packets of a flow are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// The longest IP packet that is left whole.
+    longest: u32,
+    /// Payload of a segment; `None` for what fills `longest`.
+    payload: Option<u32>,
+}
+
+impl Cut {
+    /// How to cut the packets of a flow, of which `announced` is the maximum segment size and `six`
+    /// says that its addresses are those of IPv6. `None` when nothing is to be cut.
+    pub(super) fn of(
+        packets: impl Iterator<Item = Whole> + Clone,
+        announced: Option<u16>,
+        six: bool,
+    ) -> Option<Cut> {
+        let all = packets.clone();
+        let long = || packets.clone().filter(|packet| packet.is_long());
+        let longest = long().map(Whole::network).max()?;
+        let fixed = if six { 60 } else { 40 };
+        let announced = announced.map(u32::from).filter(|most| most + fixed <= *JUMBO.end());
+        if let Some(most) = announced {
+            let longest_whole = (most + fixed).max(MTU);
+            return (longest > longest_whole).then_some(Cut { longest: longest_whole, payload: Some(most) });
+        }
+        let mut lengths = BTreeMap::<u32, u64>::new();
+        long().for_each(|packet| *lengths.entry(packet.network()).or_default() += 1);
+        let commonest = lengths.iter().max_by_key(|(_, count)| **count).map(|(length, _)| *length);
+        if JUMBO.contains(&longest) && commonest == Some(longest) {
+            return None;
+        }
+        Some(Cut { longest: MTU, payload: common_payload(all, long()) })
+    }
+
+    /// The bytes of each segment of a packet.
+    pub(super) fn segments(self, packet: Whole, announced: bool) -> impl Iterator<Item = u32> {
+        let full = self.longest.saturating_sub(packet.head - packet.link).max(1);
+        let each = match self.payload {
+            // The announced size is that of segments without options.
+            Some(most) if announced => most.min(full),
+            Some(payload) => payload.min(full),
+            None => full,
+        };
+        let (whole, each) = if packet.network() > self.longest && packet.payload() > 0 {
+            (packet.payload(), each)
+        } else {
+            (packet.payload(), packet.payload().max(1))
+        };
+        let head = packet.bytes - whole;
+        (0..whole.div_ceil(each).max(1)).map(move |nth| head + each.min(whole - nth * each))
+    }
+}
+
+/// The payload of which most super-packets are whole multiples: that of a full segment, that of the
+/// longest ordinary packet, or else the longest that enough different ones have in common.
+fn common_payload(
+    all: impl Iterator<Item = Whole>,
+    long: impl Iterator<Item = Whole> + Clone,
+) -> Option<u32> {
+    let room = long.clone().map(|packet| MTU.saturating_sub(packet.head - packet.link)).min()?;
+    let mut payloads = BTreeMap::<u32, u32>::new();
+    for packet in long {
+        if payloads.len() < MOST_PAYLOADS || payloads.contains_key(&packet.payload()) {
+            *payloads.entry(packet.payload()).or_default() += 1;
+        }
+    }
+    let total: u32 = payloads.values().sum();
+    let multiples = |of: u32| -> (u32, u32) {
+        let hit = payloads.iter().filter(|(payload, _)| *payload % of == 0);
+        hit.fold((0, 0), |(different, count), (_, many)| (different + 1, count + many))
+    };
+    let ordinary = all.filter(|packet| !packet.is_long()).map(Whole::payload).max();
+    let likely = ordinary.filter(|payload| (LEAST_PAYLOAD..=room).contains(payload));
+    for payload in [Some(room), likely].into_iter().flatten() {
+        if multiples(payload).1 * 2 >= total {
+            return Some(payload);
+        }
+    }
+    // No segment is shorter than a packet that was whole, and a part of a full segment's payload
+    // divides what that divides.
+    let full = multiples(room).1;
+    (likely.unwrap_or(LEAST_PAYLOAD)..=room)
+        .rev()
+        .map(|payload| (payload, multiples(payload)))
+        .find(|(_, (different, count))| {
+            *different >= LEAST_PAYLOADS && count * 2 >= total && *count >= full * 2
+        })
+        .map(|(payload, _)| payload)
+}
