@@ -1293,6 +1293,9 @@ class Trace(Record):
 
     Attributes:
         file: File to play.
+        flow: Flow of a CSV file, as its column `flow` names it; without it, all. Several become flows
+            NAME/voice and so on (text).
+        omit: Flows of the file that are not played, as its column `flow` names them (text).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
         repeat: Number of times that it is played, one after another (a whole number from 1 to 1000000).
             Default: 1.
@@ -1301,6 +1304,8 @@ class Trace(Record):
     _kind: ClassVar[str | None] = "trace"
 
     file: str
+    flow: str | None = None
+    omit: str | list[str] | tuple[str, ...] | None = None
     speed: float | None = None
     repeat: int | None = None
 
@@ -1347,9 +1352,12 @@ class Capture(Record):
         flow: Flow of it, as `10.0.0.1:5004>10.0.0.2:5004/udp`, or several, with `*` for an address, a port,
             an end or the protocol: `10.0.0.1:80>*/tcp`; without it, all. Several become flows
             NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation (text).
-        inside: Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only packets in the flow's
-            direction through the gate are played, from one of these addresses to none of them, or the
-            reverse; without it, all packets that `flow` selects (text).
+        omit: Flows of it that are not played, each written as `flow` (text).
+        inside: Addresses and prefixes of one side, as `10.0.0.0/8`: only packets in one direction are played,
+            from one of these addresses to none of them, or the reverse; without it, all packets that `flow`
+            selects (text).
+        direction: Direction of the packets that are played: `up` from the addresses of `inside`, `down` to
+            them. On a route through a gate it is the flow's direction there (up or down).
         speed: Speed of playback: at 2, gaps are half as long (a number from 0.001 to 1000). Default: 1.
         repeat: Number of times that it is played, one after another (a whole number from 1 to 1000000).
             Default: 1.
@@ -1359,7 +1367,9 @@ class Capture(Record):
 
     file: str
     flow: str | None = None
+    omit: str | list[str] | tuple[str, ...] | None = None
     inside: str | list[str] | tuple[str, ...] | None = None
+    direction: Literal["up", "down"] | None = None
     speed: float | None = None
     repeat: int | None = None
 

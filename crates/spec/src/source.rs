@@ -9,7 +9,7 @@ use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use crate::values::Values;
 use std::path::{Path, PathBuf};
-use tidegate_core::classifier::rules::Prefix;
+use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
 use tidegate_core::endpoint::BuiltInTransport;
 use tidegate_core::units::{Rate, Span};
@@ -75,6 +75,10 @@ pub enum Source {
     Trace {
         /// The file, resolved against the scenario's folder; it could be opened.
         file: PathBuf,
+        /// The flow to play, as the file names it; `None` for every flow in it.
+        flow: Option<String>,
+        /// Flows that are not played.
+        omit: Vec<String>,
         /// Speed of playback.
         speed: f64,
         /// Number of times that it is played.
@@ -97,8 +101,12 @@ pub enum Source {
         file: PathBuf,
         /// The flows to play; `None` for every flow in it.
         flow: Option<FlowPattern>,
-        /// The addresses inside a gate on the way; empty when all that `flow` matches is played.
+        /// Flows that are not played.
+        omit: Vec<FlowPattern>,
+        /// The addresses of one side; empty when all that `flow` matches is played.
         inside: Vec<Prefix>,
+        /// From these addresses or to them; `None` for the flow's direction through a gate on the way.
+        direction: Option<Direction>,
         /// Speed of playback.
         speed: f64,
         /// Number of times that it is played.
@@ -149,14 +157,25 @@ pub(crate) fn build(
         "greedy" => Source::Greedy { window: values.count("window")? },
         "trace" => Source::Trace {
             file: file(values, base_dir, report)?,
+            flow: values.text("flow").map(str::to_owned),
+            omit: values.several_texts("omit").into_iter().map(str::to_owned).collect(),
             speed: values.number("speed")?,
             repeat: values.count("repeat")?,
         },
         "video" => video(values, sizes, peak, base_dir, report)?,
         "capture" => Source::Capture {
             file: file(values, base_dir, report)?,
-            flow: flow_pattern(values, report)?,
+            flow: values
+                .text("flow")
+                .map(|text| flow_pattern("flow", text, values, report))
+                .transpose()
+                .ok()?,
+            omit: omit(values, report)?,
             inside: inside(values, report)?,
+            direction: values.text("direction").map(|way| match way {
+                "up" => Direction::Up,
+                _ => Direction::Down,
+            }),
             speed: values.number("speed")?,
             repeat: values.count("repeat")?,
         },
@@ -258,14 +277,15 @@ fn inside(values: &Values, report: &mut Report) -> Option<Vec<Prefix>> {
         .collect()
 }
 
-fn flow_pattern(values: &Values, report: &mut Report) -> Option<Option<FlowPattern>> {
-    let Some(text) = values.text("flow") else { return Some(None) };
-    match text.parse() {
-        Ok(tuple) => Some(Some(tuple)),
-        Err(expected) => {
-            let complaint = Complaint::new(format!("`{}` is not a flow of a capture", brief(text)));
-            report.add(values.place_of("flow"), complaint.help(NotAFlow::to_string(&expected)));
-            None
-        }
-    }
+fn omit(values: &Values, report: &mut Report) -> Option<Vec<FlowPattern>> {
+    let texts = values.several_texts("omit");
+    texts.into_iter().map(|text| flow_pattern("omit", text, values, report).ok()).collect()
+}
+
+/// Reads a pattern of flows; an error after a report.
+fn flow_pattern(key: &str, text: &str, values: &Values, report: &mut Report) -> Result<FlowPattern, ()> {
+    text.parse().map_err(|expected: NotAFlow| {
+        let complaint = Complaint::new(format!("`{}` is not a flow of a capture", brief(text)));
+        report.add(values.place_of(key), complaint.help(expected.to_string()));
+    })
 }

@@ -248,7 +248,7 @@ fn mistakes_are_answered() {
                 )
                 .replace("inside\"\nto", "s1\"\nto")
                 .replace("\"outside", "\"s2"),
-            "`inside` has no effect: no gate is on the route",
+            "`inside` has no effect without `direction`: no gate is on the route",
             "leave it out",
         ),
         (

@@ -5,6 +5,7 @@ use crate::host::TransportEnd;
 use crate::input::{self, Place as InputPlace, Trace, TraceFlow, Video};
 use crate::source::{Gap, Playing, Spread, Traffic};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
@@ -65,17 +66,27 @@ pub(super) fn traffic(
             one(ends(transport, data)?[0].clone())
         }
         Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
-        Source::Trace { file, speed, repeat } => {
+        Source::Trace { file, flow: wanted, omit, speed, repeat } => {
             let trace = recordings.get(file, false, scenario, group.place)?;
+            let single = trace.len() == 1 || wanted.is_some();
+            let meant = |flow: &&Arc<TraceFlow>| {
+                wanted.as_ref().is_none_or(|wanted| *wanted == flow.name) && !omit.contains(&flow.name)
+            };
             let play = |flow: &Arc<TraceFlow>| {
-                let named = if trace.len() == 1 { name.clone() } else { format!("{name}/{}", flow.name) };
+                let named = if single { name.clone() } else { format!("{name}/{}", flow.name) };
                 recorded(flow, *speed, *repeat, scenario, group.place).map(|traffic| Sending {
                     name: named,
                     traffic,
                     headers,
                 })
             };
-            trace.iter().map(play).collect()
+            let played: Vec<_> =
+                trace.iter().map(|(flow, _)| flow).filter(meant).map(play).collect::<Result<_, _>>()?;
+            if played.is_empty() {
+                let message = format!("{} has no flow that is played", file.display());
+                return Err(fail(scenario, group.place, message, Some(holds(trace))));
+            }
+            Ok(played)
         }
         Source::Video { file, fps, peak, first } => {
             let video = recordings.video(file, scenario, group.place)?;
@@ -96,7 +107,7 @@ pub(super) fn traffic(
             let size = group.sizes.first().copied().unwrap_or(1);
             one(Traffic::Video(Playing { video, fps: *fps, size, spread, first: *first }))
         }
-        Source::Capture { file, flow: wanted, inside, speed, repeat } => {
+        Source::Capture { file, flow: wanted, omit, inside, direction, speed, repeat } => {
             let gate = group.route.iter().find_map(|link| scenario.links[*link].gate);
             let trace = recordings.get(file, gate.is_some(), scenario, group.place)?;
             let play = |flow: &Arc<TraceFlow>| {
@@ -110,44 +121,72 @@ pub(super) fn traffic(
                     headers: flow.headers,
                 })
             };
-            if gate.is_some() && trace.iter().any(|flow| flow.headers.is_none()) {
+            if gate.is_some() && trace.iter().any(|(flow, _)| flow.headers.is_none()) {
                 let message = format!("{} has no headers, which a gate needs", file.display());
                 return Err(fail(scenario, group.place, message, Some("play a packet capture".to_owned())));
             }
-            let meant = |flow: &&Arc<TraceFlow>| {
-                let tuple =
-                    || flow.headers.map_or_else(|| flow.name.parse(), |headers| Ok(FiveTuple::of(&headers)));
-                wanted.is_none_or(|wanted| tuple().is_ok_and(|flow| wanted.matches(&flow)))
+            let meant = |tuple: &Option<FiveTuple>| match tuple {
+                Some(flow) => {
+                    wanted.is_none_or(|wanted| wanted.matches(flow))
+                        && !omit.iter().any(|omit| omit.matches(flow))
+                }
+                None => wanted.is_none(),
             };
-            let this_way = |flow: &&Arc<TraceFlow>| {
-                gate.is_none_or(|gate| inside.is_empty() || goes(flow, inside, gate))
+            let way = gate.or(*direction).filter(|_| !inside.is_empty());
+            let this_way = |tuple: &Option<FiveTuple>| {
+                way.is_none_or(|way| {
+                    tuple.is_some_and(|flow| {
+                        goes(&flow, inside, way) && (gate.is_some() || !goes_to_many(&flow))
+                    })
+                })
             };
-            let played: Vec<_> =
-                trace.iter().filter(meant).filter(this_way).map(play).collect::<Result<_, _>>()?;
+            let meant = || trace.iter().filter(|(_, tuple)| meant(tuple));
+            let played: Vec<_> = meant()
+                .filter(|(_, tuple)| this_way(tuple))
+                .map(|(flow, _)| play(flow))
+                .collect::<Result<_, _>>()?;
             if played.is_empty() {
-                let flows: Vec<&str> = trace.iter().take(5).map(|flow| flow.name.as_str()).collect();
-                let message = match gate {
-                    Some(gate) if trace.iter().any(|flow| meant(&flow)) => {
-                        format!("nothing in {} goes {} through the gate", file.display(), gate.name())
+                let message = match (gate, way) {
+                    (Some(_), Some(way)) if meant().next().is_some() => {
+                        format!("nothing in {} goes {} through the gate", file.display(), way.name())
+                    }
+                    (None, Some(way)) if meant().next().is_some() => {
+                        format!("nothing in {} goes {}", file.display(), way.name())
                     }
                     _ => format!("{} has no flow that `flow` selects", file.display()),
                 };
-                let help = format!("it holds {} flows: {}, …", trace.len(), flows.join(", "));
-                return Err(fail(scenario, group.place, message, Some(help)));
+                return Err(fail(scenario, group.place, message, Some(holds(trace))));
             }
             Ok(played)
         }
     }
 }
 
-/// Whether a captured flow goes through a gate in a direction: from the inside to what is not, or back.
-fn goes(flow: &TraceFlow, inside: &[Prefix], direction: Direction) -> bool {
+/// What a file holds, for a message.
+fn holds(trace: &[Played]) -> String {
+    let flows: Vec<&str> = trace.iter().take(5).map(|(flow, _)| flow.name.as_str()).collect();
+    format!("it holds {} flows: {}, …", trace.len(), flows.join(", "))
+}
+
+/// Whether a captured flow goes in a direction: from the inside to what is not, or back. Within one host, the lower port
+/// is outside.
+fn goes(flow: &FiveTuple, inside: &[Prefix], direction: Direction) -> bool {
     let is_inside = |address| inside.iter().any(|prefix| prefix.contains(address));
-    let Some(ip) = flow.headers.and_then(|headers| headers.ip) else { return false };
+    let FiveTuple::Ip { source, destination, ports, .. } = *flow else { return false };
+    let (from, to) = match ports {
+        Some((from, to)) if source == destination && is_inside(source) => (from > to, to > from),
+        _ => (is_inside(source), is_inside(destination)),
+    };
     match direction {
-        Direction::Up => is_inside(ip.source) && !is_inside(ip.destination),
-        Direction::Down => is_inside(ip.destination) && !is_inside(ip.source),
+        Direction::Up => from && !to,
+        Direction::Down => to && !from,
     }
+}
+
+/// Whether a flow is multicast or broadcast, which does not leave its network.
+fn goes_to_many(flow: &FiveTuple) -> bool {
+    let FiveTuple::Ip { destination, .. } = *flow else { return false };
+    destination.is_multicast() || destination == IpAddr::V4(Ipv4Addr::BROADCAST)
 }
 
 fn recorded(
@@ -168,10 +207,13 @@ fn period(lasts: Lasts) -> Period {
     }
 }
 
+/// A flow of a file, with the 5-tuple that it has or is named by.
+type Played = (Arc<TraceFlow>, Option<FiveTuple>);
+
 /// Files that were read, each once in each way.
 #[derive(Default)]
 pub(super) struct Recordings {
-    files: BTreeMap<(PathBuf, bool), Vec<Arc<TraceFlow>>>,
+    files: BTreeMap<(PathBuf, bool), Vec<Played>>,
     videos: BTreeMap<PathBuf, Arc<Video>>,
     sizes: BTreeMap<PathBuf, Arc<Distribution>>,
     /// Notes for readers of their results: a file is truncated.
@@ -185,14 +227,24 @@ impl Recordings {
         as_frames: bool,
         scenario: &Scenario,
         place: Place,
-    ) -> Result<&[Arc<TraceFlow>], Box<SpecError>> {
+    ) -> Result<&[Played], Box<SpecError>> {
         let key = (file.to_owned(), as_frames);
         if !self.files.contains_key(&key) {
             let read = if as_frames { input::load_frames(file) } else { input::load(file) };
-            let Trace { flows, cut, .. } =
+            let Trace { flows, cut, mended, .. } =
                 read.map_err(|error| fail(scenario, place, error.to_string(), None))?;
             self.note_cut(file, cut);
-            self.files.insert(key.clone(), flows.into_iter().map(Arc::new).collect());
+            let mended = mended.sentences();
+            self.notes.extend(mended.into_iter().map(|sentence| format!("{}: {sentence}", file.display())));
+            let tuple = |flow: &TraceFlow| match flow.headers {
+                Some(headers) => Some(FiveTuple::of(&headers)),
+                None => flow.name.parse().ok(),
+            };
+            let played = flows.into_iter().map(|flow| {
+                let tuple = tuple(&flow);
+                (Arc::new(flow), tuple)
+            });
+            self.files.insert(key.clone(), played.collect());
         }
         Ok(self.files.get(&key).map_or(&[], Vec::as_slice))
     }
@@ -228,7 +280,7 @@ impl Recordings {
             }
             Application::Trace { file, speed } => {
                 let trace = self.get(file, false, scenario, place)?;
-                let [flow] = trace else {
+                let [(flow, _)] = trace else {
                     let message =
                         format!("{} holds {} flows, and a connection plays one", file.display(), trace.len());
                     return Err(fail(scenario, place, message, None));

@@ -88,7 +88,22 @@ pub(super) fn shape() -> Shape {
             "Packets at the times and with the sizes of a file: lines of a time in seconds and a size in bytes, \
              separated by blanks or a comma. Times count from the first packet, which comes at the flow's \
              `start`.",
-            vec![required("file", Shape::File, "File to play"), speed.clone(), repeat.clone()],
+            vec![
+                required("file", Shape::File, "File to play"),
+                optional(
+                    "flow",
+                    Shape::Value(Kind::Text),
+                    "Flow of a CSV file, as its column `flow` names it; without it, all. Several become flows \
+                     NAME/voice and so on",
+                ),
+                optional(
+                    "omit",
+                    Shape::OneOrMore(Kind::Text),
+                    "Flows of the file that are not played, as its column `flow` names them",
+                ),
+                speed.clone(),
+                repeat.clone(),
+            ],
         ),
         Section::new(
             "video",
@@ -136,11 +151,22 @@ pub(super) fn shape() -> Shape {
                      flows NAME/10.0.0.1:80>10.0.0.2:5004/tcp and so on, each with the given reservation",
                 ),
                 optional(
+                    "omit",
+                    Shape::OneOrMore(Kind::Text),
+                    "Flows of it that are not played, each written as `flow`",
+                ),
+                optional(
                     "inside",
                     Shape::OneOrMore(Kind::Text),
-                    "Addresses and prefixes inside a gate on the way, as `10.0.0.0/8`: only packets in the \
-                     flow's direction through the gate are played, from one of these addresses to none of \
-                     them, or the reverse; without it, all packets that `flow` selects",
+                    "Addresses and prefixes of one side, as `10.0.0.0/8`: only packets in one direction are \
+                     played, from one of these addresses to none of them, or the reverse; without it, all \
+                     packets that `flow` selects",
+                ),
+                optional(
+                    "direction",
+                    Shape::Value(Kind::Word(&["up", "down"])),
+                    "Direction of the packets that are played: `up` from the addresses of `inside`, `down` to \
+                     them. On a route through a gate it is the flow's direction there",
                 ),
                 speed,
                 repeat,

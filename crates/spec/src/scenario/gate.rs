@@ -73,11 +73,21 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     let first = route.first().is_some_and(|link| links[*link].gate.is_some());
     if crossing(route, links).is_none() {
         refuse_headers(values, report);
-        if source.given("inside") {
-            let complaint = Complaint::new("`inside` has no effect: no gate is on the route");
-            report.add(source.place_of("inside"), complaint.help("leave it out"));
+        if is_capture && source.given("inside") != source.given("direction") {
+            let (given, missing) = match source.given("inside") {
+                true => ("inside", "direction"),
+                false => ("direction", "inside"),
+            };
+            let complaint = Complaint::new(format!(
+                "`{given}` has no effect without `{missing}`: no gate is on the route"
+            ));
+            report.add(source.place_of(given), complaint.help(format!("add `{missing}`, or leave it out")));
         }
         return;
+    }
+    if is_capture && source.given("direction") {
+        let complaint = Complaint::new("`direction` has no effect: the route through the gate has one");
+        report.add(source.place_of("direction"), complaint.help("leave it out"));
     }
     if is_capture && values.given("headers") {
         let complaint = Complaint::new("a capture has its own headers").help("leave out `headers`");
