@@ -58,6 +58,62 @@ def test_the_command_replaces_what_it_wrote_and_keeps_what_was_changed():
         assert "# mine" not in path.read_text()
 
 
+def test_a_capture_is_never_overwritten(tmp_path):
+    """Not by --force, by whatever name, and not where its own name is that of the scenario."""
+    capture = tmp_path / "mine.pcap"
+    capture.write_bytes(OFFICE.read_bytes())
+    (tmp_path / "link.toml").symlink_to(capture)
+    os.link(capture, tmp_path / "hard-gate.toml")
+    listed = tmp_path / "list.toml"
+    listed.write_text("".join(f"{at / 50:.2f} 100\n" for at in range(100)))
+    for arguments in (
+        (capture, "--scenario", capture),
+        (capture, "--scenario", "link.toml"),
+        (capture, "--scenario", "hard.toml"),
+        (capture, "--scenario", f"../{tmp_path.name}/mine.pcap"),
+        (listed,),
+    ):
+        done = call("replay", arguments[0], "--rate", "3mbit", "--force", *arguments[1:])
+        assert done.exit_code == 1
+        assert "is the capture, and is never overwritten" in done.stderr
+    assert capture.read_bytes() == OFFICE.read_bytes()
+    assert listed.read_text().startswith("0.00 100")
+    played = replay(capture, rate="3mbit", schedulers=["fifo"])
+    for write in (played.write_scenario, played.write_gate):
+        with pytest.raises(tidegate.TidegateError, match="never overwritten"):
+            write(capture, force=True)
+
+
+def test_results_are_kept_apart_from_those_of_other_runs(tmp_path, chain):
+    other = tmp_path / "other.pcap"
+    other.write_bytes(OFFICE.read_bytes())
+
+    def run(*arguments):
+        return call(*arguments, "--out", "out")
+
+    assert run("replay", OFFICE, "--rate", "3mbit").exit_code == 0
+    before = {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()}
+    for arguments in (
+        ("replay", other, "--rate", "3mbit"),
+        ("replay", OFFICE, "--rate", "5mbit", "--scheduler", "fifo"),
+        ("replay", OFFICE, "--rate", "5mbit", "--scheduler", "wfq"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 1
+        assert "holds results of another run" in done.stderr
+        assert len(done.stderr.splitlines()) == 2
+        assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
+    # The same capture takes the place of all that it wrote.
+    assert run("replay", OFFICE, "--rate", "5mbit").exit_code == 0
+    assert {
+        tidegate.Results.load(path).scenario_name for path in (Path("out/fifo"), Path("out/virtual-clock"))
+    } == {"office.pcap at 5mbit"}
+    assert call("run", chain, "--out", "alone").exit_code == 0
+    done = call("replay", OFFICE, "--rate", "3mbit", "--out", "alone")
+    assert done.exit_code == 1
+    assert "holds results of another run" in done.stderr
+
+
 def test_captures_whose_names_differ_have_files_of_their_own(tmp_path):
     for name in ("a.1.pcap", "a.2.pcap"):
         (tmp_path / name).write_bytes(OFFICE.read_bytes())

@@ -1,18 +1,20 @@
 //! A capture: its flows, and suggested reservations for them.
 
 use crate::TidegateError;
-use crate::interruptible::interruptible;
+use crate::interruptible::{interruptible, watched};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tidegate_core::bounds;
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
+use tidegate_sim::input::rhythm::{present, rhythm};
 use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
-use tidegate_sim::input::{self, Trace};
+use tidegate_sim::input::{self, Trace, TraceFlow};
 use tidegate_spec::units;
 
 /// The packets of a capture or a list, by flow.
@@ -23,10 +25,22 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// Reads the capture or list at `path`; raises TidegateError for a file that cannot be used.
+    /// Reads the capture or list at `path`; raises TidegateError for a file that cannot be used. `progress` is
+    /// called with the share of the file that is read, 0 to 1.
     #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Capture> {
-        let read = interruptible(py, move || input::load(&path))?;
+    #[pyo3(signature = (path, progress = None))]
+    fn load(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
+        let size = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        let done = Arc::new(AtomicU64::new(0));
+        let counted = done.clone();
+        let show = move |py: Python<'_>| match &progress {
+            Some(progress) if size > 0 => {
+                let share = done.load(Ordering::Relaxed) as f64 / size as f64;
+                progress.call1(py, (share.min(1.0),)).map(drop)
+            }
+            _ => Ok(()),
+        };
+        let read = watched(py, move || input::load_counted(&path, &counted), show)?;
         let trace = read.map_err(|error| TidegateError::new_err(error.to_string()))?;
         Ok(Capture { trace: Arc::new(trace) })
     }
@@ -49,12 +63,34 @@ impl Capture {
         self.trace.cut.map(|place| place.to_string())
     }
 
+    /// How the packets differ from those of the file: a sentence for each kind of thing that was mended.
+    #[getter]
+    fn mended(&self) -> Vec<String> {
+        self.trace.mended.sentences()
+    }
+
+    /// The same as numbers, by name.
+    fn mended_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mended = &self.trace.mended;
+        let counts = [
+            ("super_packets", mended.super_packets),
+            ("segments", mended.segments),
+            ("copies", mended.copies),
+            ("clock_steps", mended.steps.len() as u64 + mended.more_steps),
+            ("left_out", mended.left_out.total()),
+        ];
+        let entry = PyDict::new(py);
+        counts.into_iter().try_for_each(|(name, count)| entry.set_item(name, count))?;
+        Ok(entry)
+    }
+
     /// The observed behaviour of each flow: dictionaries, in the order of their first packets.
     fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let trace = self.trace.clone();
-        let seen: Vec<_> = interruptible(py, move || trace.flows.iter().map(observe).collect())?;
+        let look = |flow: &TraceFlow| (observe(flow), rhythm(&flow.packets), present(&flow.packets));
+        let seen: Vec<_> = interruptible(py, move || trace.flows.iter().map(look).collect())?;
         let list = PyList::empty(py);
-        for (flow, seen) in self.trace.flows.iter().zip(seen) {
+        for (flow, (seen, rhythm, present)) in self.trace.flows.iter().zip(seen) {
             let entry = PyDict::new(py);
             entry.set_item("flow", &flow.name)?;
             entry.set_item("packets", flow.packets.len())?;
@@ -65,6 +101,10 @@ impl Capture {
             entry.set_item("workahead", seen.workahead)?;
             entry.set_item("longest_packet", seen.longest)?;
             entry.set_item("busy_seconds", seen.busy_seconds)?;
+            entry.set_item("present", present)?;
+            entry.set_item("frame_gap", rhythm.map(|rhythm| rhythm.gap.as_secs_f64()))?;
+            entry.set_item("regular", rhythm.map_or(0.0, |rhythm| rhythm.regular))?;
+            entry.set_item("frame_packets", rhythm.map(|rhythm| rhythm.packets))?;
             list.append(entry)?;
         }
         Ok(list)

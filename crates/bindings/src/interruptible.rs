@@ -18,6 +18,18 @@ pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
+    watched(py, work, |_| Ok(()))
+}
+
+/// The same; `show` is called again and again meanwhile.
+///
+/// # Errors
+/// As [`interruptible`], and what `show` raises.
+pub(crate) fn watched<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+    show: impl Fn(Python<'_>) -> PyResult<()>,
+) -> PyResult<T> {
     let (sender, mut receiver) = channel();
     // The receiver is gone only after an interrupt.
     let worker = thread::Builder::new().spawn(move || drop(sender.send(work())))?;
@@ -26,7 +38,10 @@ pub(crate) fn interruptible<T: Send + 'static>(
         receiver = again;
         match received {
             Ok(result) => return Ok(result),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                show(py)?;
+            }
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }

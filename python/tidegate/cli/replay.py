@@ -117,33 +117,39 @@ def command(
     writes the scenario and the gate file.
     """
     from tidegate import outdir
+    from tidegate.cli.progress import bar
     from tidegate.replay import files, replay
     from tidegate.replay.words import sentences
 
     schedulers = _names(scheduler)
     places = {} if out is None else {name: out / re.sub(r"[^\w.-]+", "-", name) for name in schedulers}
+    if out is not None:
+        files.refuse_other_results(out, {place.name for place in places.values()}, capture)
     for place in places.values():
         outdir.check_writable(place)
     # A script asks for the files; a person gets them.
-    asked = scenario is not None
     if scenario is None and not (as_json and out is None):
         scenario = (out or Path()) / f"{files.stem(capture)}.toml"
     gate = None if scenario is None else scenario.with_name(f"{scenario.stem}-gate.toml")
     for path in (scenario, gate):
-        if path is not None and not force:
-            files.refuse_changed(path)
-    played = replay(
-        capture,
-        rate=rate,
-        schedulers=schedulers,
-        target=target,
-        buffer=buffer,
-        protect=None if protect is None else _names(protect),
-        inside=None if inside is None else _names(inside),
-        direction=direction,
-        speed=speed,
-        repeat=repeat,
-    )
+        if path is not None:
+            files.refuse_capture(path, capture)
+            if not force:
+                files.refuse_changed(path)
+    with bar(capture.name) as progress:
+        played = replay(
+            capture,
+            rate=rate,
+            schedulers=schedulers,
+            target=target,
+            buffer=buffer,
+            protect=None if protect is None else _names(protect),
+            inside=None if inside is None else _names(inside),
+            direction=direction,
+            speed=speed,
+            repeat=repeat,
+            progress=progress,
+        )
     if as_json:
         document = played.to_dict() | {"notes": sentences(played)}
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
@@ -153,7 +159,7 @@ def command(
     for name, results in played.results.items():
         if places:
             written.append(("results", results.save(places[name])))
-    if scenario is not None and gate is not None and (played.results or asked):
+    if scenario is not None and gate is not None:
         written.append(("scenario", played.write_scenario(scenario, force=force)))
         written.append(("gate's file", played.write_gate(gate, force=force)))
     if not as_json:

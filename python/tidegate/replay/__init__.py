@@ -16,15 +16,14 @@ from tidegate.policies import DEFAULT_SCHEDULER
 from tidegate.replay import files
 from tidegate.replay.gate_file import gate_toml
 from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, read_outcomes
-from tidegate.replay.plan import CapturedFlow, Plan, plan
-from tidegate.replay.scenario import MOST_FLOWS, scenario_toml
+from tidegate.replay.plan import CapturedFlow, Plan, Progress, plan
+from tidegate.replay.scenario import scenario_toml
 from tidegate.replay.verdict import Verdict, judge
 
 if TYPE_CHECKING:
     from tidegate.results import Results
 
 __all__ = [
-    "MOST_FLOWS",
     "PROMISED_PERCENT",
     "PROMISING",
     "CapturedFlow",
@@ -49,7 +48,7 @@ class Replay:
 
     Attributes:
         plan: The capture, its flows and their reservations.
-        results: The runs by scheduler; empty when the capture holds too many flows to play one by one.
+        results: The runs by scheduler.
         flows: What became of each flow, by scheduler, in the order of `plan.flows`.
     """
 
@@ -77,10 +76,10 @@ class Replay:
             force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file has been edited, it cannot be written, or the capture holds too many flows
-                for a scenario.
+            TidegateError: The file has been edited, it is the capture, or it cannot be written.
         """
         path = Path(path)
+        files.refuse_capture(path, self.plan.file)
         if scheduler is None:
             played = list(self.flows) or [PROMISING]
             scheduler = PROMISING if PROMISING in played else played[0]
@@ -96,8 +95,9 @@ class Replay:
             force: Replace whatever file is there.
 
         Raises:
-            TidegateError: The file has been edited, or it cannot be written.
+            TidegateError: The file has been edited, it is the capture, or it cannot be written.
         """
+        files.refuse_capture(Path(path), self.plan.file)
         text = gate_toml(self.plan, PROMISING)
         return None if text is None else files.write(Path(path), text, force=force)
 
@@ -137,6 +137,7 @@ def replay(
     direction: str | None = None,
     speed: float = 1.0,
     repeat: int = 1,
+    progress: Progress | None = None,
 ) -> Replay:
     """Play one direction of a capture across one link, once under each scheduler, the packets being the same.
 
@@ -158,9 +159,10 @@ def replay(
         direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
         repeat: How often the file is played, end to end, 1 to 1000000.
+        progress: Called with the share that is done, 0 to 1, while the file is read and played.
 
     Returns:
-        The plan and the outcomes; no outcomes when there are more than MOST_FLOWS flows.
+        The plan and the outcomes.
 
     Raises:
         TidegateError: The file cannot be used, or an argument is wrong.
@@ -179,16 +181,23 @@ def replay(
         way=direction,
         speed=speed,
         repeat=repeat,
+        progress=_part(progress, 0, len(schedulers) + 1),
     )
     results: dict[str, Results] = {}
     flows: dict[str, tuple[FlowOutcome, ...]] = {}
-    if len(planned.flows) <= MOST_FLOWS:
-        for scheduler in dict.fromkeys(schedulers):
-            results[scheduler] = simulate(
-                _scenario(planned, scheduler), series=len(planned.flows) <= _MOST_SERIES
-            )
-            flows[scheduler] = read_outcomes(planned, results[scheduler].tables)
+    for number, scheduler in enumerate(dict.fromkeys(schedulers)):
+        results[scheduler] = simulate(
+            _scenario(planned, scheduler),
+            series=len(planned.flows) <= _MOST_SERIES,
+            progress=_part(progress, number + 1, len(schedulers) + 1),
+        )
+        flows[scheduler] = read_outcomes(planned, results[scheduler].tables)
     return Replay(plan=planned, results=results, flows=flows)
+
+
+def _part(progress: Progress | None, number: int, parts: int) -> Progress | None:
+    """Return what shows the progress of one of several parts that take about as long."""
+    return None if progress is None else lambda share: progress((number + share) / parts)
 
 
 def _scenario(planned: Plan, scheduler: str) -> _tidegate.Scenario:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidegate import _tidegate
@@ -30,6 +30,7 @@ _PRIVATE = tuple(
         ),
     )
 )
+_BROADCAST = ipaddress.ip_address("255.255.255.255")
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,13 @@ def find(
         return Direction(None, (), "it has no addresses", (True,) * len(flows))
     if inside:
         prefixes, why = tuple(map(_prefix, inside)), "as --inside says"
+    elif private := _private(known):
+        prefixes, why = private, "private addresses are taken for the inside"
     elif not {flow.source for flow in known} & {flow.destination for flow in known}:
-        return Direction(way, (), "it holds one direction only", (True,) * len(flows))
+        why = "it holds one direction only, and the lower ports are taken for the outside"
+        return Direction(way or _by_ports(flows, sizes), (), why, (True,) * len(flows))
     else:
-        prefixes, why = _found(flows, sizes)
+        prefixes, why = (_busiest(flows, sizes),), "the host with the most bytes is taken for the inside"
     ways = [None if flow is None else _way(flow, prefixes) for flow in flows]
     carried = {
         one: sum(size for size, each in zip(sizes, ways, strict=True) if each == one) for one in DIRECTIONS
@@ -102,7 +106,7 @@ def _prefix(text: str) -> Prefix:
 
 def _way(flow: FiveTuple, inside: Sequence[Prefix]) -> str | None:
     """`up` from an address inside to one that is not, `down` back; None for what does not cross."""
-    if flow.destination.is_multicast:
+    if _is_to_many(flow.destination):
         return None
     source, destination = (_is_in(address, inside) for address in (flow.source, flow.destination))
     if source == destination:
@@ -112,25 +116,48 @@ def _way(flow: FiveTuple, inside: Sequence[Prefix]) -> str | None:
     return "up" if source else "down"
 
 
+def _is_to_many(address: Address) -> bool:
+    """Whether an address is of multicast or broadcast, which does not leave its network."""
+    return address.is_multicast or address == _BROADCAST
+
+
 def _is_in(address: Address, prefixes: Sequence[Prefix]) -> bool:
     return any(address.version == prefix.version and address in prefix for prefix in prefixes)
 
 
-def _found(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> tuple[tuple[Prefix, ...], str]:
-    """Take private addresses for the inside, or else the host with the most bytes, clients first."""
-    talk: Counter[Prefix] = Counter()
+def _private(flows: Iterable[FiveTuple]) -> tuple[Prefix, ...]:
+    """Return the private prefixes in use, if private addresses talk to others at all; else nothing."""
+    used: Counter[Prefix] = Counter()
+    crosses = False
+    for flow in flows:
+        if _is_to_many(flow.destination):
+            continue
+        ends = [
+            next((prefix for prefix in _PRIVATE if _is_in(address, (prefix,))), None)
+            for address in (flow.source, flow.destination)
+        ]
+        used.update(prefix for prefix in ends if prefix is not None)
+        crosses |= (ends[0] is None) != (ends[1] is None)
+    return tuple(prefix for prefix, _ in used.most_common()) if crosses else ()
+
+
+def _by_ports(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> str:
+    """Take the lower port for the outside: `up` when most bytes go there."""
+    up = sum(
+        size if flow.ports[0] > flow.ports[1] else -size
+        for flow, size in zip(flows, sizes, strict=True)
+        if flow is not None and len(set(flow.ports)) == len(("source", "destination"))
+    )
+    return "up" if up > 0 else "down"
+
+
+def _busiest(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> Prefix:
+    """Return the host with the most bytes, clients first."""
     busiest: Counter[Address] = Counter()
     asks: Counter[Address] = Counter()
     for flow, size in zip(flows, sizes, strict=True):
-        if flow is None or flow.destination.is_multicast:
+        if flow is None or _is_to_many(flow.destination):
             continue
-        private = [
-            prefix
-            for prefix in _PRIVATE
-            if _way(flow, (prefix,)) is not None and flow.source != flow.destination
-        ]
-        if len(private) == 1:
-            talk[private[0]] += size
         for address, port, other in (
             (flow.source, flow.source_port, flow.destination_port),
             (flow.destination, flow.destination_port, flow.source_port),
@@ -138,8 +165,5 @@ def _found(flows: Sequence[FiveTuple | None], sizes: Sequence[int]) -> tuple[tup
             busiest[address] += size
             if port is not None and other is not None and port > other:
                 asks[address] += size
-    if talk:
-        prefixes = sorted(talk, key=lambda prefix: -talk[prefix])
-        return tuple(prefixes), "private addresses are taken for the inside"
     host = max(busiest, key=lambda address: (busiest[address], asks[address]))
-    return (ipaddress.ip_network(host),), "the host with the most bytes is taken for the inside"
+    return ipaddress.ip_network(host)

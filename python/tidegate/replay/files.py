@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from tidegate._tidegate import TidegateError
+from tidegate.whole import MANIFEST
 
 MARK = "# Written by `tidegate replay`, which replaces it only while it is unchanged: sha256 "
 """How the first line begins; the digest is of all that follows that line."""
@@ -24,6 +28,56 @@ def refuse_changed(path: Path) -> None:
             f"{path}: has been edited since a replay wrote it, so it is not overwritten\n"
             "  help: --force overwrites it, --scenario FILE.toml writes to another file"
         )
+
+
+def refuse_capture(path: Path, capture: Path) -> None:
+    """Make sure that a file to write is not the capture, by whatever name.
+
+    Raises:
+        TidegateError: It is.
+    """
+    with suppress(OSError):
+        if path.samefile(capture):
+            raise TidegateError(
+                f"{path}: is the capture, and is never overwritten\n"
+                "  help: --scenario FILE.toml writes to another file"
+            )
+
+
+def refuse_other_results(folder: Path, names: Collection[str], capture: Path) -> None:
+    """Make sure that after this replay a folder holds the results of this replay and no others.
+
+    Args:
+        folder: Where the results of each scheduler get a folder of their own.
+        names: The names of these folders.
+        capture: The capture that is played.
+
+    Raises:
+        TidegateError: The folder is or holds results that this replay would not replace, or those of another
+            capture.
+    """
+    if not folder.is_dir():
+        return
+    for place in (folder, *sorted(folder.iterdir())):
+        manifest = _manifest(place)
+        if manifest is None:
+            continue
+        scenario = str(manifest.get("scenario"))
+        if place == folder or place.name not in names or not scenario.startswith(f"{capture.name} at "):
+            raise TidegateError(
+                f"{place}: holds results of another run, and those of this one are kept apart from them\n"
+                "  help: name another directory with --out, or remove that one"
+            )
+
+
+def _manifest(place: Path) -> dict[str, Any] | None:
+    """Return the manifest of a folder that tidegate has written; None for anything else."""
+    try:
+        manifest = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    ours = isinstance(manifest, dict) and str(manifest.get("format")).startswith("tidegate ")
+    return manifest if ours else None
 
 
 def write(path: Path, text: str, *, force: bool = False) -> Path:

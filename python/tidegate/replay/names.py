@@ -38,6 +38,12 @@ _SERVICES = {
     ("udp", 5353): "mdns",
 }
 
+OTHERS = "others"
+"""The name of flows that are played together."""
+
+_LONGEST = 48
+"""Characters of a free name that are kept: a scenario accepts 64."""
+
 _FLOW = re.compile(r"(?P<source>[^>\s]+)>(?P<destination>[^>\s]+)/(?P<protocol>[a-z0-9]+)")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -76,6 +82,13 @@ class FiveTuple:
         return cls(source, destination, source_port, destination_port, parts["protocol"])
 
     @property
+    def reverse(self) -> FiveTuple:
+        """The flow that goes the other way."""
+        return FiveTuple(
+            self.destination, self.source, self.destination_port, self.source_port, self.protocol
+        )
+
+    @property
     def ports(self) -> tuple[int, ...]:
         """Its ports, as far as it has any."""
         return tuple(port for port in (self.source_port, self.destination_port) if port is not None)
@@ -95,23 +108,30 @@ def is_five_tuple(flow: str) -> bool:
 def readable_names(flows: Sequence[str]) -> list[str]:
     """Name each 5-tuple by its service, or by protocol and lower port: `ssh`, `http-2`, `udp-5004`.
 
-    Flows of one kind are numbered from 1 in the order given. The names are unique and are names that a
-    scenario accepts.
+    A flow with a free name keeps it, as far as a scenario accepts it. Flows of one kind are numbered from 1
+    in the order given. The names are unique and are names that a scenario accepts.
     """
     stems = [_stem(flow) for flow in flows]
     of_kind = Counter(stems)
+    taken = {OTHERS, *(stem for stem, count in of_kind.items() if count == 1)}
     seen: Counter[str] = Counter()
     names = []
     for stem in stems:
-        seen[stem] += 1
-        names.append(stem if of_kind[stem] == 1 else f"{stem}-{seen[stem]}")
+        name = stem
+        while of_kind[stem] > 1 or stem == OTHERS:
+            seen[stem] += 1
+            name = f"{stem}-{seen[stem]}"
+            if name not in taken:
+                break
+        taken.add(name)
+        names.append(name)
     return names
 
 
 def _stem(flow: str) -> str:
     parts = FiveTuple.read(flow)
     if parts is None:
-        return "other"
+        return re.sub(r"[^A-Za-z0-9_]+", "-", flow)[:_LONGEST].strip("-") or "flow"
     for port in sorted(parts.ports):
         if service := _SERVICES.get((parts.protocol, port)):
             return service

@@ -27,7 +27,7 @@ class FlowOutcome:
         received_bytes: Bytes that arrived.
         throughput: Those over the duration of the run, in bit/s, as in `tidegate run`.
         delay_mean: Mean delay of the packets that arrived, in s; None when none did.
-        delay_p99: 99th percentile of the same, to 0.1 %.
+        delay_p99: 99th percentile of the same, to 0.1 %; None for a flow that is played together with others.
         delay_max: The largest of them.
         within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet that was
             dropped never did. None for a flow that is not protected.
@@ -56,15 +56,16 @@ def read_outcomes(plan: Plan, tables: Mapping[str, Any]) -> tuple[FlowOutcome, .
         tables: The run's tables, by name.
     """
     rows = {row["flow"]: row for row in tables["flows"].to_pylist()}
-    if plan.reserves:
-        # Every flow is a group; where there are many flows, only groups have quantiles.
-        p99 = dict(
-            zip(*(tables["groups"].column(name).to_pylist() for name in ("group", "delay_p99")), strict=True)
-        )
-        bins = _delays_by_group(tables["histogram"])
-        return tuple(_outcome(flow, rows[flow.name], p99[flow.name], bins[flow.name]) for flow in plan.flows)
-    # Flows of a list that are played together share one histogram, and have no reservations.
-    return tuple(_outcome(flow, rows[flow.name], rows[flow.name]["delay_p99"], []) for flow in plan.flows)
+    # A flow that is played alone is a group; where there are many flows, only groups have quantiles.
+    groups = (tables["groups"].column(name).to_pylist() for name in ("group", "delay_p99"))
+    p99 = dict(zip(*groups, strict=True))
+    bins = _delays_by_group(tables["histogram"])
+    return tuple(
+        _outcome(flow, rows[flow.name], None, [])
+        if flow.together
+        else _outcome(flow, rows[flow.name], p99[flow.name], bins[flow.name])
+        for flow in plan.flows
+    )
 
 
 def _outcome(flow: CapturedFlow, row: Mapping[str, Any], p99: float | None, bins: Bins) -> FlowOutcome:

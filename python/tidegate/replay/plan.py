@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,24 @@ from typing import Any
 from tidegate import _tidegate
 from tidegate.replay import direction, kinds
 from tidegate.replay.buffer import DEFAULT_BUFFER, buffer_limit, needed, twice
-from tidegate.replay.names import FiveTuple, is_five_tuple, readable_names
+from tidegate.replay.names import OTHERS, FiveTuple, is_five_tuple, readable_names
+
+Progress = Callable[[float], None]
 
 SPEEDS = (0.001, 1000.0)
 """The slowest and the fastest playback that a scenario allows."""
 REPEATS = (1, 1_000_000)
 """How often a scenario allows a file to be played."""
+
+UNNAMED = "all"
+"""What a list that names no flows calls its packets."""
+TRACE = "trace"
+"""The name of such packets in a scenario."""
+_NO_FLOWS = kinds.Look(None, "the file names no flows")
+
+MOST_ALONE = 200
+"""Flows that are not protected and have a name of their own in a scenario, those with most bytes; the rest is
+played together."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +37,8 @@ class CapturedFlow:
     """One flow of a capture that crosses the link, as it is played back, and what it should reserve.
 
     Attributes:
-        name: Its name in the scenario.
+        name: Its name in the scenario; that of a flow which is played together with others begins with
+            `others/`.
         flow: Its name in the file: the 5-tuple of a capture, `all` for a list of times and sizes.
         packets: Packets in one pass of the file.
         bytes: Bytes in one pass of the file.
@@ -34,6 +47,7 @@ class CapturedFlow:
         peak_rate: Peak rate in bit/s, from the gaps between its packets.
         kind: What it looks like: `call`, `game`, `shell` or `video`; None for anything else.
         why: Why it is protected, in words; None for a flow that is not.
+        judged: What it looks like by its sizes and times, in words, or why it looks like none of these.
         target: Delay in s that 99 % of its packets should keep; None for a flow that is not protected.
         reserve: What it should reserve, in bit/s; None for a datagram flow.
         reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it already),
@@ -56,6 +70,7 @@ class CapturedFlow:
     peak_rate: int | None
     kind: str | None
     why: str | None
+    judged: str
     target: float | None
     reserve: int | None
     reason: str
@@ -64,6 +79,11 @@ class CapturedFlow:
     backlog_bytes: int | None
     best_p99: float | None
     promised_p99: float | None
+
+    @property
+    def together(self) -> bool:
+        """Whether it is one of the flows that are played together."""
+        return self.name.startswith(f"{OTHERS}/")
 
 
 @dataclass(frozen=True)
@@ -87,10 +107,14 @@ class Plan:
         other_bytes: Bytes of those.
         span: From the first packet of the file to the last one of one pass, in s, as played back.
         reordered: Packets of the file that were put in order of time.
+        mended: How else its packets differ from those of the file, in words: records left out, copies
+            removed, super-packets cut, steps of the clock.
+        counts: The same in numbers.
         cut: The packet or line in which the file ends, and which was left out; None for a whole file.
         longest_packet: Longest packet that crosses, in bytes.
         reserved: Sum of the reservations, in bit/s.
-        by_flow: Whether a scenario can name the flows one by one (not so the free names of a CSV file).
+        tuples: Whether the file names its flows by 5-tuples, as captures do.
+        unnamed: Whether it is a list that names no flows.
     """
 
     file: Path
@@ -109,15 +133,18 @@ class Plan:
     other_bytes: int
     span: float
     reordered: int
+    mended: tuple[str, ...]
+    counts: dict[str, int]
     cut: str | None
     longest_packet: int
     reserved: int
-    by_flow: bool
+    tuples: bool
+    unnamed: bool
 
     @property
-    def reserves(self) -> bool:
-        """Whether a scenario can reserve for its flows: it names them one by one, or there is only one."""
-        return self.by_flow or len(self.flows) == 1
+    def alone(self) -> tuple[CapturedFlow, ...]:
+        """The flows that a scenario names one by one."""
+        return tuple(flow for flow in self.flows if not flow.together)
 
     @property
     def protected(self) -> list[CapturedFlow]:
@@ -152,6 +179,7 @@ def plan(
     way: str | None = None,
     speed: float = 1.0,
     repeat: int = 1,
+    progress: Progress | None = None,
 ) -> Plan:
     """Read a capture or trace, and suggest reservations for its protected flows on a link of `rate` bit/s.
 
@@ -168,6 +196,7 @@ def plan(
         way: `up` or `down`; by default the direction with more bytes.
         speed: Speed of playback, 0.001 to 1000.
         repeat: How often the file is played, 1 to 1000000.
+        progress: Called with the share of the file that is read, 0 to 1.
 
     Raises:
         TidegateError: The file cannot be used, or an argument is out of its range.
@@ -181,28 +210,27 @@ def plan(
     slowed = int(rate / speed)
     if slowed < 1:
         raise _tidegate.TidegateError(f"at speed {speed:g} a link of {rate} bit/s is too slow to plan for")
-    capture = _tidegate.Capture.load(file)
+    capture = _tidegate.Capture.load(file, progress)
     seen = capture.flows()
-    by_flow = all(is_five_tuple(flow["flow"]) for flow in seen)
-    tuples = [FiveTuple.read(flow["flow"]) if by_flow else None for flow in seen]
-    found = direction.find(tuples, [flow["bytes"] for flow in seen], inside=inside, way=way)
+    named = [flow["flow"] for flow in seen]
+    tuples = [FiveTuple.read(flow) for flow in named]
+    by_tuple = all(map(is_five_tuple, named))
+    unnamed = named == [UNNAMED]
+    ends = tuples if by_tuple else [None] * len(tuples)
+    found = direction.find(ends, [flow["bytes"] for flow in seen], inside=inside, way=way)
     crossing = [at for at, crosses in enumerate(found.crosses) if crosses]
     crossing.sort(key=lambda at: -seen[at]["bytes"])
-    originals = [seen[at]["flow"] for at in crossing]
-    names = readable_names(originals) if by_flow else _names_in_list(originals)
-    looks = [_look(tuples[at], seen[at], capture.span) for at in crossing]
+    originals = [named[at] for at in crossing]
+    names = [TRACE] if unnamed else readable_names(originals)
+    judged = [_NO_FLOWS] if unnamed else _looks(crossing, tuples, seen, capture.span)
     longest = max(seen[at]["longest_packet"] for at in crossing)
     limit = buffer_limit(buffer or DEFAULT_BUFFER, rate, longest)
     if protect is None:
-        wanted = {at: look.why for at, look in enumerate(looks) if look is not None}
+        wanted = {at: look.why for at, look in enumerate(judged) if look.kind is not None}
     else:
-        if not by_flow and len(names) > 1:
-            raise _tidegate.TidegateError(
-                f"{file}: names its flows freely, so a scenario cannot reserve for them one by one\n"
-                "  help: protected are flows with 5-tuples as names, such as 10.0.0.1:5004>10.0.0.2:5004/udp"
-            )
         wanted = dict.fromkeys(_named(protect, names, originals), "named by --protect")
-    targets = {at: _target(looks[at]) if target is None else target for at in wanted}
+    targets = {at: _target(judged[at]) if target is None else target for at in wanted}
+    alone = {*wanted, *[at for at in range(len(crossing)) if at not in wanted][:MOST_ALONE]}
     room = twice(limit) if buffer is None and limit is not None else limit
     wishes = [(crossing[at], targets[at] * speed) for at in wanted]
     answers = capture.suggest(slowed, longest, room, repeat > 1, wishes)
@@ -213,9 +241,9 @@ def plan(
     suggested = dict(zip(wanted, answers, strict=True))
     flows = tuple(
         _played(
-            names[at],
+            names[at] if at in alone else f"{OTHERS}/{originals[at]}",
             seen[crossing[at]],
-            looks[at],
+            judged[at],
             wanted.get(at),
             targets.get(at),
             suggested.get(at),
@@ -241,29 +269,38 @@ def plan(
         other_bytes=sum(flow["bytes"] for flow in seen) - size,
         span=capture.span / speed,
         reordered=capture.reordered,
+        mended=tuple(capture.mended),
+        counts=capture.mended_counts(),
         cut=capture.cut,
         longest_packet=longest,
         reserved=sum(flow.reserve or 0 for flow in flows),
-        by_flow=by_flow,
+        tuples=by_tuple,
+        unnamed=unnamed,
     )
 
 
-def _look(flow: FiveTuple | None, seen: dict[str, Any], span: float) -> kinds.Look | None:
-    if flow is None:
-        return None
-    return kinds.look(
-        flow,
-        packets=seen["packets"],
-        size=seen["bytes"],
-        longest=seen["longest_packet"],
-        life=seen["life"],
-        busy_seconds=seen["busy_seconds"],
-        span=span,
-    )
+def _looks(
+    crossing: Sequence[int],
+    tuples: Sequence[FiveTuple | None],
+    seen: Sequence[dict[str, Any]],
+    span: float,
+) -> list[kinds.Look]:
+    """Tell what each flow that crosses looks like, the half that goes the other way considered."""
+    places = {flow: at for at, flow in enumerate(tuples) if flow is not None}
+    looks = []
+    for at in crossing:
+        flow, own = tuples[at], kinds.Traits.of(seen[at])
+        other = None if flow is None else places.get(flow.reverse)
+        back = None if other is None else kinds.Traits.of(seen[other])
+        if seen[at]["flow"] == "other":
+            looks.append(kinds.Look(None, "not IP"))
+        else:
+            looks.append(kinds.look(flow, own, back, span=span))
+    return looks
 
 
-def _target(look: kinds.Look | None) -> float:
-    return kinds.TARGET if look is None else kinds.TARGETS[look.kind]
+def _target(look: kinds.Look) -> float:
+    return kinds.TARGET if look.kind is None else kinds.TARGETS[look.kind]
 
 
 def _named(protect: Sequence[str], names: list[str], originals: list[str]) -> list[int]:
@@ -283,11 +320,6 @@ def _named(protect: Sequence[str], names: list[str], originals: list[str]) -> li
     return sorted(found)
 
 
-def _names_in_list(flows: list[str]) -> list[str]:
-    """Return the names that a scenario gives to the flows of a `trace` called `trace`."""
-    return ["trace"] if len(flows) == 1 else [f"trace/{flow}" for flow in flows]
-
-
 def _sped_up(rate: int | None, speed: float) -> int | None:
     return None if rate is None else math.ceil(rate * speed)
 
@@ -299,7 +331,7 @@ def _slowed_down(delay: float | None, speed: float) -> float | None:
 def _played(
     name: str,
     seen: dict[str, Any],
-    look: kinds.Look | None,
+    look: kinds.Look,
     why: str | None,
     target: float | None,
     suggested: dict[str, Any] | None,
@@ -314,8 +346,9 @@ def _played(
         mean_rate=_sped_up(seen["mean_rate"], speed),
         burst=seen["workahead"],
         peak_rate=_sped_up(seen["peak_rate"], speed),
-        kind=None if look is None else look.kind,
+        kind=look.kind,
         why=why,
+        judged=look.why,
         target=target,
         reserve=_sped_up(answer.get("reserve"), speed),
         reason=answer.get("reason", "unprotected"),

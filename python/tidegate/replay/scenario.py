@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from tidegate import _tidegate
 from tidegate.replay.buffer import buffer_bytes
+from tidegate.replay.names import OTHERS
 from tidegate.replay.plan import CapturedFlow, Plan
 from tidegate.toml import value_to_toml
 
 LARGEST_FILE = 8 << 20
 """Bytes of the largest scenario file that is read."""
-MOST_FLOWS = 5000
-"""Most flows that are played one by one: each holds some 400 kB of delay histograms."""
 
 
 def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> str:
@@ -29,13 +29,8 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
         folder: Folder of the scenario file, from which the capture is named; None to name it absolutely.
 
     Raises:
-        TidegateError: The capture holds too many flows for a scenario.
+        TidegateError: The file's name is not text, or the scenario is larger than one may be.
     """
-    if len(plan.flows) > MOST_FLOWS:
-        raise _tidegate.TidegateError(
-            f"{plan.file}: holds {len(plan.flows)} flows, and at most {MOST_FLOWS} are played one by one\n"
-            "  help: split the capture, or keep only the relevant addresses"
-        )
     file = str(plan.file.resolve())
     if not _is_text(file):
         raise _tidegate.TidegateError(
@@ -59,12 +54,12 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
     lines += ["", "[[node]]", 'name = "in"', "", "[[node]]", 'name = "out"', ""]
     lines += ["[[link]]", 'from = "in"', 'to = "out"', f'rate = "{_tidegate.show_rate(plan.rate)}"']
     lines += ["duplex = false"]
-    if plan.by_flow:
-        for flow in plan.flows:
-            lines += _flow(flow, flow.name, _source(plan, file, flow.flow))
-    else:
-        alone = plan.flows[0] if plan.reserves else None
-        lines += _flow(alone, "trace", _source(plan, file, None))
+    for flow in plan.alone:
+        only = [] if plan.unnamed else [f"flow = {_toml(flow.flow)}"]
+        lines += _flow(flow, flow.name, _source(plan, file, only))
+    if together := len(plan.flows) - len(plan.alone):
+        lines += ["", f"# The other {together} flows that cross the link, none of them protected."]
+        lines += _flow(None, OTHERS, _source(plan, file, _all_but_those(plan)))[1:]
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > LARGEST_FILE:
         raise _tidegate.TidegateError(f"{plan.file}: its scenario would be larger than 8 MiB")
@@ -89,10 +84,20 @@ def _title(plan: Plan) -> str:
     return f"{plan.file.name} at {_tidegate.show_rate(plan.rate)}"
 
 
-def _source(plan: Plan, file: str, flow: str | None) -> str:
-    keys = [f'kind = "{"capture" if plan.by_flow else "trace"}"', f"file = {_toml(file)}"]
-    if flow is not None:
-        keys.append(f"flow = {_toml(flow)}")
+def _all_but_those(plan: Plan) -> list[str]:
+    """Return the keys of a source that plays what crosses the link and has no name of its own."""
+    keys = [f"omit = {_list([flow.flow for flow in plan.alone])}"]
+    if plan.inside:
+        keys += [f"inside = {_list(plan.inside)}", f'direction = "{plan.direction}"']
+    return keys
+
+
+def _list(texts: Sequence[str]) -> str:
+    return f"[{', '.join(map(_toml, texts))}]"
+
+
+def _source(plan: Plan, file: str, which: list[str]) -> str:
+    keys = [f'kind = "{"capture" if plan.tuples else "trace"}"', f"file = {_toml(file)}", *which]
     if plan.speed != 1:
         keys.append(f"speed = {plan.speed!r}")
     if plan.repeat != 1:

@@ -31,6 +31,9 @@ class Verdict:
             or `not-compared` when FIFO and the suggestion were not both played.
         sentences: The verdict in words: the answer first, then the flows that are left out and why, those
             that do worse than under FIFO, and those that pay.
+        hurt: The flow that FIFO hurts most: the protected one with the largest share of packets late or lost;
+            if all of these keep their targets, the one that loses the largest share of its packets. None when
+            nothing is lost or late, or FIFO was not played.
         worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer
             p99.
         paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when
@@ -39,6 +42,7 @@ class Verdict:
 
     kind: str
     sentences: tuple[str, ...]
+    hurt: str | None
     worse: tuple[str, ...]
     paid: float | None
 
@@ -55,45 +59,69 @@ def judge(
         scheduler: The scheduler that the reservations are for.
     """
     protected = plan.protected
+    under_fifo = {one.name: one for one in fifo or ()}
+    under_plan = {one.name: one for one in suggestion or ()}
+    hurt, hurts = _hurt_most(plan, under_fifo)
     if not protected:
         sentence = (
             "nothing that crosses the link looks like a call, a video, a shell or a game: nothing to "
             "protect; name flows with --protect"
         )
-        return Verdict("nothing-to-protect", (sentence,), (), None)
+        return Verdict("nothing-to-protect", (sentence, *hurts), hurt, (), None)
     left_out = [
         f"{flow.name} is left out: {_left_out(flow, plan)}" for flow in protected if flow.reserve is None
     ]
     if fifo is None or suggestion is None:
         sentence = f"no verdict: it takes fifo and {scheduler}, and both were not played"
-        return Verdict("not-compared", (sentence, *left_out), (), None)
-    under_fifo = {one.name: one for one in fifo}
-    under_plan = {one.name: one for one in suggestion}
+        return Verdict("not-compared", (sentence, *left_out), hurt, (), None)
     pairs = {flow.name: (under_fifo[flow.name], under_plan[flow.name]) for flow in protected}
     worse = tuple(name for name, (before, after) in pairs.items() if _is_worse(before, after))
     worse_for = [_worse(name, *pairs[name]) for name in worse]
     if all(before.on_target for before, _ in pairs.values()):
         answer = f"FIFO keeps {_targets(protected)}: no scheduler needed"
-        return Verdict("no-scheduler-needed", (answer, *worse_for), worse, None)
+        return Verdict("no-scheduler-needed", (answer, *worse_for, *hurts), hurt, worse, None)
     reserved = [flow for flow in protected if flow.reserve is not None]
+    beside = "; ".join(hurts) or "FIFO keeps their targets, too"
     if not reserved:
         answer = (
             f"nothing is reserved: no flow fits on this link, and FIFO does not keep {_targets(protected)}"
         )
-        return Verdict("nothing-reserved", (answer, *left_out, *worse_for), worse, None)
+        return Verdict("nothing-reserved", (answer, *hurts, *left_out, *worse_for), hurt, worse, None)
     needs = _list([f"{flow.name} needs {brief(flow.reserve, 'bit/s')}" for flow in reserved])
-    missed = [flow for flow in reserved if not pairs[flow.name][0].on_target]
-    worst = min(missed or reserved, key=lambda flow: pairs[flow.name][0].within or 0.0)
-    share = brief(1.0 - (pairs[worst.name][0].within or 0.0), "share")
-    beside = (
-        f"under FIFO {share} of the packets of {worst.name} are late or lost"
-        if missed
-        else "FIFO keeps their targets, too"
-    )
     paid, pays = _payers(plan, under_fifo, under_plan)
     targets = _targets(reserved) if len(reserved) > 1 else brief(reserved[0].target, "s")
     answer = f"{needs} to keep {targets}; {beside}; {pays}"
-    return Verdict("reservations-help", (answer, *left_out, *worse_for), worse, paid)
+    return Verdict("reservations-help", (answer, *left_out, *worse_for), hurt, worse, paid)
+
+
+def _hurt_most(plan: Plan, fifo: Mapping[str, FlowOutcome]) -> tuple[str | None, list[str]]:
+    """Name the flow that FIFO hurts most, and say how much."""
+    late = {
+        flow.name: 1.0 - (fifo[flow.name].within or 0.0)
+        for flow in plan.protected
+        if flow.name in fifo and not fifo[flow.name].on_target
+    }
+    if late:
+        name = max(late, key=lambda one: late[one])
+        words = f"under FIFO {brief(late[name], 'share')} of the packets of {name} are late or lost"
+        loser = max(late, key=lambda one: fifo[one].loss)
+        if loser != name and fifo[loser].loss >= _NOTEWORTHY:
+            words += f" and {loser} loses most, {brief(fifo[loser].loss, 'share')}"
+        return name, [words]
+    lost = [
+        (fifo[flow.name].loss, flow.name)
+        for flow in plan.flows
+        if flow.name in fifo and _tells(flow) and fifo[flow.name].loss >= _NOTEWORTHY
+    ]
+    if not lost:
+        return None, []
+    share, name = max(lost, key=lambda one: one[0])
+    return name, [f"under FIFO {name} loses most, {brief(share, 'share')} of its packets"]
+
+
+def _tells(flow: CapturedFlow) -> bool:
+    """Whether a flow is long enough for its shares to say something."""
+    return flow.packets >= _tidegate.LEAST_PACKETS
 
 
 def _is_worse(before: FlowOutcome, after: FlowOutcome) -> bool:
@@ -114,7 +142,7 @@ def _worse(name: str, before: FlowOutcome, after: FlowOutcome) -> str:
 def _payers(
     plan: Plan, fifo: Mapping[str, FlowOutcome], suggestion: Mapping[str, FlowOutcome]
 ) -> tuple[float, str]:
-    """Sum what flows without a reservation lose, and say so; the largest loser is named."""
+    """Sum what flows without a reservation lose, and say so; the largest loser by share is named."""
     others = [flow.name for flow in plan.flows if flow.reserve is None]
     before = sum(fifo[name].received_bytes for name in others)
     lost = before - sum(suggestion[name].received_bytes for name in others)
@@ -124,10 +152,14 @@ def _payers(
     if paid < _NOTEWORTHY:
         return paid, f"the others pay less than {brief(_NOTEWORTHY, 'share')} of their throughput"
     words = f"the others pay {brief(paid, 'share')} of their throughput"
-    loses = {name: fifo[name].received_bytes - suggestion[name].received_bytes for name in others}
-    most = max(others, key=lambda name: loses[name])
-    if len(others) > 1:
-        words += f", {most} {brief(loses[most] / fifo[most].received_bytes, 'share')} of its own"
+    shares = {
+        flow.name: 1.0 - suggestion[flow.name].received_bytes / fifo[flow.name].received_bytes
+        for flow in plan.flows
+        if flow.reserve is None and _tells(flow) and fifo[flow.name].received_bytes
+    }
+    most = max(shares, key=lambda name: shares[name], default=None)
+    if most is not None and len(others) > 1 and shares[most] > 0:
+        words += f", {most} {brief(shares[most], 'share')} of its own"
     return paid, words
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.replay import MOST_FLOWS, CapturedFlow, Replay
+from tidegate.replay import CapturedFlow, Plan, Replay
 from tidegate.show import plural, quantity
+
+_NAMED = 5
+"""Flows that are not protected and are named with the reason."""
 
 _REASONS = {
     "target": "for the target",
@@ -23,6 +26,7 @@ def sentences(played: Replay) -> list[str]:
     said = [_crossing(played)]
     if plan.cut is not None:
         said.append(f"the file is cut off in {plan.cut}: the part before it is played")
+    said += plan.mended
     if plan.reordered:
         said.append(
             f"{plural(plan.reordered, 'packet')} of the file stood out of order and were sorted by time"
@@ -38,13 +42,22 @@ def sentences(played: Replay) -> list[str]:
     if plan.reserved:
         share = quantity(plan.reserved / plan.rate, "share")
         said.append(f"reserved: {quantity(plan.reserved, 'bit/s')}, {share} of the link")
-    if not plan.reserves:
-        said.append("the file names its flows freely, so a scenario cannot reserve for them one by one")
-    if not played.flows:
+    if together := len(plan.flows) - len(plan.alone):
         said.append(
-            f"not played: more than {MOST_FLOWS} flows; cut the capture, or keep the addresses that matter"
+            f"{plural(together, 'flow')} that are not protected, those with least bytes, are played together"
         )
+    if plan.protected or not plan.unnamed:
+        said += _not_protected(plan)
     return said
+
+
+def _not_protected(plan: Plan) -> list[str]:
+    """List the largest of the flows that are taken for bulk, with the reason."""
+    others = [flow for flow in plan.flows if flow.target is None]
+    named = [f"{flow.name} ({flow.judged})" for flow in others[:_NAMED]]
+    if more := len(others) - len(named):
+        named.append(f"{more} more (--json has all)")
+    return [f"not protected: {'; '.join(named)}"] if named else []
 
 
 def _crossing(played: Replay) -> str:
