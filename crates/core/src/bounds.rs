@@ -63,6 +63,34 @@ pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]
     hops.iter().fold(clock, |sum, hop| sum + hop.rate.time_for(hop.largest) + hop.delay)
 }
 
+/// A scheduler on a packet's way through a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The rate that it has: a link's, or what a class reserves.
+    pub rate: Rate,
+    /// The largest packet of any of its flows, in bytes.
+    pub largest: u32,
+    /// Classes among its members, but for the one that the packet is in.
+    pub classes: usize,
+}
+
+/// The longest time after which a packet's last bit has left, counted from when a line of its flow's own, with the reserved
+/// rate, would have sent it, at a port whose schedulers keep the rates that are reserved
+/// ([`PolicyParams::keeps_rates`](crate::params::PolicyParams::keeps_rates)).
+///
+/// Each scheduler on the way adds the time that its rate takes for a largest packet (Parekh and Gallager 1993; Xie and Lam
+/// 1995; of classes within classes, Bennett and Zhang 1997), and the same again for each class beside: a class may send another
+/// packet than the one that it was charged for, and pays the difference with its next, and so does the packet's own class. What
+/// voids it, see [`virtual_clock_delay`]. The link's scheduler is the first of `servers`, and a class's follows that above it.
+pub fn behind_own_line(servers: &[Server]) -> Span {
+    let one = |(above, server): (usize, &Server)| {
+        let largest = server.rate.time_for(server.largest);
+        let times = 1 + server.classes + above.min(1);
+        (0..times).fold(Span::ZERO, |sum, _| sum + largest)
+    };
+    servers.iter().enumerate().map(one).fold(Span::ZERO, |sum, one| sum + one)
+}
+
 /// Delay and buffer bounds of one flow at a VirtualClock port, computed packet by packet.
 ///
 /// A packet's last bit has left by its stamp plus L / C, L being the largest packet of any flow at the port

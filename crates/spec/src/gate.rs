@@ -9,6 +9,7 @@ mod operation;
 mod outline;
 mod plan;
 pub(crate) mod policies;
+mod promises;
 mod reservations;
 mod shares;
 mod terms;
@@ -18,6 +19,7 @@ pub use emulation::Emulation;
 pub use io::Io;
 pub use operation::{Operation, Owner};
 pub use outline::GateOutline;
+pub use promises::{LONGEST_FRAME, Promise};
 pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};

@@ -36,7 +36,8 @@ pub use columns::{Column, ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
 pub use file::LARGEST_FILE;
 pub use gate::{
-    Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, Operation, Owner, Terms,
+    Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, LONGEST_FRAME, Operation, Owner,
+    Promise, Terms,
 };
 pub use policy::Chosen;
 pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};

@@ -1,7 +1,7 @@
 //! How a policy is made, as a plan holds it.
 
 use super::contract::Refused;
-use super::{Fault, Marking, NodeContext, PolicyRecord, Value};
+use super::{Fault, KeepsRates, Marking, NodeContext, PolicyRecord, Value};
 use core::fmt;
 use std::sync::Arc;
 
@@ -51,6 +51,9 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
 
     /// [`PolicyParams::marking`](super::PolicyParams::marking).
     fn marking(&self) -> Marking;
+
+    /// [`PolicyParams::keeps_rates`](super::PolicyParams::keeps_rates).
+    fn keeps_rates(&self) -> Option<KeepsRates>;
 
     /// [`PolicyParams::wants_flow_droppers`](super::PolicyParams::wants_flow_droppers).
     fn wants_flow_droppers(&self) -> bool;
@@ -194,6 +197,12 @@ macro_rules! registry {
             fn marking(&self) -> $crate::params::Marking {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::marking(params),)+
+                }
+            }
+
+            fn keeps_rates(&self) -> Option<$crate::params::KeepsRates> {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::keeps_rates(params),)+
                 }
             }
 

@@ -182,6 +182,16 @@ impl PolicyRecord {
     }
 }
 
+/// Where a scheduler keeps the rates that flows reserve, as long as they are no more than its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepsRates {
+    /// Whether it also does in a class, and towards classes for what is in them; if not, only towards the flows of a link's
+    /// own scheduler.
+    pub in_classes: bool,
+    /// The longest time that a packet of any flow may take at the flow's reserved rate; `None` for any.
+    pub longest_packet: Option<Span>,
+}
+
 /// A policy's parameters, and how it is made of them.
 pub trait PolicyParams: Parameters {
     /// What is made.
@@ -211,6 +221,12 @@ pub trait PolicyParams: Parameters {
     /// Whether a dropper marks ECN-capable packets in place of dropping them.
     fn marking(&self) -> Marking {
         Marking::Never
+    }
+
+    /// Where a scheduler keeps the rates that flows reserve, so that its packets leave in the time of
+    /// [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one of which nothing is promised.
+    fn keeps_rates(&self) -> Option<KeepsRates> {
+        None
     }
 
     /// Whether a scheduler is one half of an algorithm whose other half is a dropper at each flow's queue.

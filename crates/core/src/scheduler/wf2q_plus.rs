@@ -25,7 +25,9 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, KeepsRates, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::units::{Rate, Time};
 
 parameters! {
@@ -59,6 +61,11 @@ impl PolicyParams for Wf2qPlusParams {
 
     fn make(&self) -> Result<FairQueueing<Wf2qPlus>, Refused> {
         Ok(FairQueueing::new(Wf2qPlus::default(), self.unreserved))
+    }
+
+    /// Theorem 4 of the paper.
+    fn keeps_rates(&self) -> Option<KeepsRates> {
+        Some(KeepsRates { in_classes: true, longest_packet: None })
     }
 
     fn example() -> Wf2qPlusParams {

@@ -31,7 +31,8 @@ use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, KeepsRates, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
+    parameters,
 };
 use crate::units::{Rate, Span, Time};
 use core::cmp::Reverse;
@@ -68,6 +69,11 @@ impl PolicyParams for WfqParams {
 
     fn make(&self) -> Result<FairQueueing<Wfq>, Refused> {
         Ok(FairQueueing::new(Wfq::default(), self.unreserved))
+    }
+
+    /// Parekh and Gallager 1993, theorem 1.
+    fn keeps_rates(&self) -> Option<KeepsRates> {
+        Some(KeepsRates { in_classes: false, longest_packet: None })
     }
 
     fn example() -> WfqParams {

@@ -7,6 +7,7 @@ mod up;
 
 use crate::config::default_gate;
 use crate::config::oversubscription;
+use crate::config::promises;
 use crate::config::source::Source;
 use crate::config::unmatched;
 use crate::error::GateError;
@@ -259,7 +260,8 @@ fn check(asked: &Check) -> Result<String, GateError> {
     let read = file.source().load()?;
     let warnings: String =
         unmatched::warnings(&read).iter().map(|warning| format!("warning: {warning}\n")).collect();
-    let summary = oversubscription::summary(&read);
+    let promised: String = promises::lines(&read).iter().map(|line| format!("{line}\n")).collect();
+    let summary = promised + &oversubscription::summary(&read);
     if asked.json {
         let [up, down] = read.rates.map(|rate| rate.bits_per_second().round() as u64);
         let document = serde_json::json!({

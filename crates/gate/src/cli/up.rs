@@ -2,6 +2,7 @@
 
 use super::{Up, describe, drop_privileges};
 use crate::config::last_good::LastGood;
+use crate::config::promises;
 use crate::config::source::Source;
 use crate::config::unmatched;
 use crate::control::{Control, Listeners, RequestHandler};
@@ -27,6 +28,9 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     let listeners = Listeners::open(&file)?;
     let mut forwarder = Forwarder::open(Arc::clone(&file), Mode::Forward)?;
     log(&format!("{}: {}", file.name, describe(&file)));
+    for promise in promises::lines(&file) {
+        log(&format!("{}: {promise}", file.name));
+    }
     for warning in unmatched::warnings(&file) {
         log(&format!("{}: warning: {warning}", file.name));
     }

@@ -6,5 +6,6 @@ pub(crate) mod last_good;
 pub(crate) mod link_speed;
 pub(crate) mod oversubscription;
 pub(crate) mod plan;
+pub(crate) mod promises;
 pub(crate) mod source;
 pub(crate) mod unmatched;

@@ -82,6 +82,11 @@ impl GateFile {
         }
     }
 
+    /// How many addresses may have queues of their own in a shared class of this rate.
+    pub(super) fn queues_for(&self, rate: u64) -> u64 {
+        (rate / LEAST_SHARE).max(FEWEST_QUEUES).min(self.most_flows as u64)
+    }
+
     /// The rule of a `[[flow]]` in a direction.
     fn rule(&self, ix: usize, direction: Direction, shares: &Shares) -> Rule {
         let flow = &self.flows[ix];
@@ -103,7 +108,7 @@ impl GateFile {
         if let Some(class) = shares.class_of(ix, flow.class) {
             plan.class = Some(class);
             let reserve = shares.shared[usize::from(class) - shares.classes.len()].reserve;
-            most = usize::try_from((reserve / LEAST_SHARE).max(FEWEST_QUEUES)).unwrap_or(most);
+            most = usize::try_from(self.queues_for(reserve)).unwrap_or(most);
         }
         // Where all contracts together have to fit, the last flow asks for nothing.
         let contract = if above.policy.record().divides { Contract::default() } else { plan.contract };

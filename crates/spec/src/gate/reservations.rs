@@ -98,7 +98,8 @@ impl Ledger<'_> {
         let mut overdraft = None;
         loop {
             let (place, room) = match holder {
-                Some(class) => (class, self.reserved(class)),
+                // A class without a reservation gets no more than its ceiling.
+                Some(class) => (class, self.reserved(class).or(self.ceiling(class))),
                 None => (self.classes.len(), Some(self.rate)),
             };
             self.totals[place] += bits;
@@ -117,6 +118,10 @@ impl Ledger<'_> {
 
     fn reserved(&self, class: usize) -> Option<u64> {
         self.classes[class].terms[self.direction as usize].reserve
+    }
+
+    fn ceiling(&self, class: usize) -> Option<u64> {
+        self.classes[class].terms[self.direction as usize].ceiling
     }
 
     fn overdraft(&self, holder: Option<usize>, room: u64, total: u128) -> String {

@@ -3,7 +3,7 @@
 use super::VirtualClock;
 use crate::contract::Refused;
 use crate::params::{
-    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+    Carry, KeepsRates, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
 };
 use crate::scheduler::Stamped;
 use crate::units::Span;
@@ -70,6 +70,12 @@ impl PolicyParams for VirtualClockParams {
 
     fn make(&self) -> Result<Stamped<VirtualClock>, Refused> {
         Ok(Stamped::new(VirtualClock::new(self)))
+    }
+
+    /// [`bounds`](crate::bounds) has the proof.
+    fn keeps_rates(&self) -> Option<KeepsRates> {
+        let never_late = self.stamp == StampClock::AuxVc && self.synchronise == Synchronise::EmptyQueue;
+        never_late.then_some(KeepsRates { in_classes: false, longest_packet: self.lead })
     }
 
     fn example() -> VirtualClockParams {

@@ -1,0 +1,126 @@
+//! What does a gate promise its flows?
+
+use super::shares::{LINK, Shares, goes, node_of};
+use super::{GateClass, GateFile, GateFlow};
+use tidegate_core::bounds::{Server, behind_own_line};
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::params::BuiltIn;
+use tidegate_core::units::{Rate, Span};
+
+/// The longest frame that a promise is about, with its Ethernet header.
+pub const LONGEST_FRAME: u32 = 1514;
+
+/// What a flow is promised in one direction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// The rate of a flow that is named: as long as it sends no more, a frame has left by so much later than a line of its own
+    /// with that rate would have sent it.
+    Named {
+        /// Index of the flow.
+        flow: usize,
+        /// Reserved rate in bit/s.
+        reserve: u64,
+        /// How much later a frame may be.
+        behind: Span,
+    },
+    /// What all that a flow with `each` opens share, or the circuits of a flow that reserve nothing.
+    Shared {
+        /// Index of the flow.
+        flow: usize,
+        /// The class that they are in; `None` for the link itself.
+        class: Option<usize>,
+        /// Rate that all of them share, in bit/s.
+        rate: u64,
+        /// What each of them reserves; `None` for nothing.
+        each: Option<u64>,
+        /// How many may have a queue of their own.
+        queues: u64,
+    },
+}
+
+impl GateFile {
+    /// What flows are promised in a direction, in the order of the file. A named flow has no bound where its scheduler states
+    /// none, where the rate of the link is not steady, and beside ceilings, whose flows may claim later what they are held
+    /// back from.
+    pub fn promises(&self, direction: Direction) -> Vec<Promise> {
+        let shares = Shares::of(self, direction);
+        let mut promises = Vec::new();
+        for (ix, flow) in self.flows.iter().enumerate().filter(|(_, flow)| goes(flow, direction)) {
+            let shared = shares.shared.iter().filter(|shared| shared.flow == ix);
+            promises.extend(shared.map(|shared| Promise::Shared {
+                flow: ix,
+                class: shared.class,
+                rate: shared.reserve,
+                each: flow.terms[direction as usize].reserve,
+                queues: self.queues_for(shared.reserve),
+            }));
+            let terms = flow.terms[direction as usize];
+            if flow.each.is_none()
+                && flow.circuits.is_none()
+                && let Some(reserve) = terms.reserve
+                && let Some(behind) = self.behind(flow, direction, &shares)
+            {
+                promises.push(Promise::Named { flow: ix, reserve, behind });
+            }
+        }
+        promises
+    }
+
+    fn behind(&self, flow: &GateFlow, direction: Direction, shares: &Shares) -> Option<Span> {
+        let emulated = self.emulated[direction as usize].as_ref();
+        let steady = emulated.is_none_or(|emulation| emulation.trace.is_none());
+        if !steady || flow.terms[direction as usize].ceiling.is_some() {
+            return None;
+        }
+        let parent = |class: &usize| self.classes[*class].class.parent;
+        let mut nodes: Vec<Option<usize>> = std::iter::successors(flow.class, parent).map(Some).collect();
+        nodes.push(None);
+        nodes.reverse();
+        let servers: Option<Vec<Server>> =
+            nodes.iter().map(|node| self.server(*node, nodes.len() > 1, direction, shares)).collect();
+        Some(behind_own_line(&servers?))
+    }
+
+    /// The scheduler of a class, or of the link, if it keeps rates; `classes` says whether the flow is in a class.
+    fn server(
+        &self,
+        node: Option<usize>,
+        classes: bool,
+        direction: Direction,
+        shares: &Shares,
+    ) -> Option<Server> {
+        let side = direction as usize;
+        let chosen = node.map_or(&self.port.scheduler, |class| &self.classes[class].class.scheduler);
+        let keeps = chosen.policy.keeps_rates().filter(|keeps| keeps.in_classes || !classes)?;
+        let rate = match node {
+            None => self.rates[side],
+            Some(class) => Rate::from_bits_per_second(shares.classes[class]?)?,
+        };
+        let largest = self.framing.charge(LONGEST_FRAME);
+        let flows: Vec<&GateFlow> =
+            self.flows.iter().filter(|flow| goes(flow, direction) && stands_in(flow, node)).collect();
+        let within: Vec<(usize, &GateClass)> =
+            self.classes.iter().enumerate().filter(|(_, class)| class.class.parent == node).collect();
+        let shared = shares.shared.iter().filter(|shared| shared.class == node);
+        let capped = flows.iter().any(|flow| flow.circuits.is_some() || flow.terms[side].ceiling.is_some())
+            || within.iter().any(|(_, class)| class.terms[side].ceiling.is_some());
+        let early = chosen.policy.record().reads.contains(&"head_start")
+            && flows.iter().any(|flow| flow.contract.contract().head_start > Span::ZERO);
+        let reserved = flows.iter().filter_map(|flow| flow.terms[side].reserve);
+        let rest = if node_of(node) == LINK { self.rest(direction).contract.reserve } else { None };
+        let slowest = reserved.filter_map(Rate::from_bits_per_second).chain(rest).min();
+        let too_slow =
+            keeps.longest_packet.zip(slowest).is_some_and(|(most, slowest)| slowest.time_for(largest) > most);
+        if capped || early || too_slow {
+            return None;
+        }
+        // The class that the flow is in is one of those at the scheduler above.
+        let classes = within.len() - usize::from(classes && !within.is_empty()) + shared.count();
+        Some(Server { rate, largest, classes })
+    }
+}
+
+/// Whether a flow, or some of its circuits, may be directly at a scheduler.
+fn stands_in(flow: &GateFlow, node: Option<usize>) -> bool {
+    flow.class == node || flow.circuits.is_some()
+}
