@@ -87,6 +87,20 @@ mod tests {
         assert!(told[3].contains("970 hosts") && told[3].contains("9700 have queues"), "{}", told[3]);
     }
 
+    /// The example of CAKE's tins, as the page has it: 9500 kbit/s less 2300, 4700 and 10, and two hundredths, are 2300 kbit/s.
+    #[test]
+    fn the_hosts_of_the_page_on_cake_share_what_its_tins_leave() {
+        let page =
+            std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/gate-from-tc.md"))
+                .unwrap();
+        let tins = page.split("### diffserv4").nth(1).unwrap();
+        let block = tins.split("```toml").nth(1).unwrap().split("```").next().unwrap();
+        let told = lines(&GateFile::parse(block, "tins.toml", &[]).unwrap());
+        let of = |start: &str| told.iter().find(|line| line.starts_with(start)).unwrap();
+        assert!(of("best-effort up").contains("23 hosts at a time get their 100kbit in full"), "{told:?}");
+        assert!(of("voice up in class voice").contains("all hosts divide 2300kbit"), "{told:?}");
+    }
+
     /// Nothing is promised by a scheduler that does not serve by reservations, and no bound where something else may void it.
     #[test]
     fn what_is_not_promised_is_not_told() {
