@@ -4,6 +4,7 @@ use crate::TidegateError;
 use crate::interruptible::interruptible;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::units::Span;
@@ -112,6 +113,16 @@ impl Scenario {
     #[getter]
     fn links(&self) -> Vec<String> {
         self.network.links.iter().map(|link| link.name.clone()).collect()
+    }
+
+    /// Names of the schedulers at its ports and in its classes.
+    #[getter]
+    fn schedulers(&self) -> BTreeSet<&'static str> {
+        let ports = self.network.links.iter().map(|link| &link.port);
+        let kinds = ports.flat_map(|port| {
+            std::iter::once(&port.scheduler).chain(port.classes.iter().map(|class| &class.scheduler))
+        });
+        kinds.filter_map(|kind| kind.record().map(|record| record.name)).collect()
     }
 
     /// Number of quantities that a run records over time.

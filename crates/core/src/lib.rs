@@ -9,6 +9,7 @@ pub mod abr;
 pub mod admission;
 pub mod bounds;
 pub mod classifier;
+pub mod composite;
 pub mod context;
 pub mod credit;
 pub mod detector;

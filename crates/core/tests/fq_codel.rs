@@ -17,7 +17,7 @@ use tidegate_core::units::{Span, Time};
 
 fn scheduler(quantum: u64) -> SchedulerKind {
     let values = [("quantum", Value::Size(quantum))];
-    SchedulerKind::BuiltIn(BuiltInScheduler::read("fq-codel", &values).unwrap().unwrap())
+    SchedulerKind::BuiltIn(BuiltInScheduler::read("drr++", &values).unwrap().unwrap())
 }
 
 /// The lists of section 4, with the queues.

@@ -16,7 +16,7 @@ use tidegate_core::units::{Span, Time};
 
 /// Schedulers for which a member without packets makes no difference.
 const SCHEDULERS: [&str; 6] =
-    ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "fq-codel"];
+    ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "drr++"];
 const LINK: u64 = 8_000_000;
 
 /// What comes when, in microseconds, for which flow, how long.

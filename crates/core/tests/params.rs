@@ -3,6 +3,7 @@
 
 use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::abr::{self, BuiltInRateControl, PortTerms};
+use tidegate_core::composite::{self, BuiltInComposite};
 use tidegate_core::contract::Contract;
 use tidegate_core::detector::{self, BuiltInDetector};
 use tidegate_core::dropper::{self, BuiltInDropper};
@@ -26,6 +27,7 @@ fn rate(bits: u64) -> Rate {
 
 fn all() -> impl Iterator<Item = &'static PolicyRecord> {
     let all = [
+        composite::RECORDS,
         scheduler::RECORDS,
         dropper::RECORDS,
         detector::RECORDS,
@@ -50,6 +52,7 @@ fn records_agree_with_their_registries() {
     for (records, role) in roles {
         assert!(records.iter().all(|record| record.role == role));
     }
+    assert!(composite::RECORDS.iter().all(|record| matches!(record.role, Role::Composite(_))));
     assert!(meter::RECORDS.iter().all(|record| matches!(record.role, Role::Meter { .. })));
     assert!(scheduler::RECORDS.iter().all(|record| matches!(record.role, Role::Scheduler { .. })));
     assert!(endpoint::RECORDS.iter().all(|record| matches!(record.role, Role::Transport { .. })));
@@ -103,6 +106,7 @@ fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
 #[test]
 fn every_example_is_made_and_read_back() {
     examples(|kind: &BuiltInScheduler| SchedulerKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &BuiltInComposite| kind.parts().is_ok());
     examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
     examples(|_: &BuiltInDetector| true);
     examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
@@ -180,4 +184,25 @@ fn a_factory_is_equal_to_itself_only() {
     assert_eq!(one, one.clone());
     assert_ne!(one, other);
     assert!(one.record().is_none() && !one.divides());
+}
+
+#[test]
+fn a_composite_policy_is_made_of_what_its_record_says() {
+    for whole in BuiltInComposite::examples() {
+        let record = whole.record();
+        let Role::Composite(consists) = record.role else { panic!("{}", record.name) };
+        let parts = whole.parts().unwrap();
+        let made = (parts.scheduler.record().name, parts.dropper.record().name, parts.scope);
+        assert_eq!(made, (consists.scheduler, consists.dropper, consists.scope));
+        assert_eq!(whole.marking(), parts.dropper.marking(), "{}", record.name);
+        // A parameter is that of a part: its kind, its default, and the value that the part gets.
+        let of_parts = || parts.scheduler.record().params.iter().chain(parts.dropper.record().params);
+        let values = [parts.scheduler.values(), parts.dropper.values()].concat();
+        for (name, value) in whole.values() {
+            let own = record.params.iter().find(|param| param.name == name).unwrap();
+            let part = of_parts().find(|param| param.name == name).unwrap();
+            assert_eq!((own.kind, (own.default)()), (part.kind, (part.default)()), "{name}");
+            assert!(values.contains(&(name, value)), "{name}");
+        }
+    }
 }

@@ -24,7 +24,7 @@ pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, Origin, Place, Report, SpecError, SpecErrors};
 use crate::file::{self, File};
-use crate::port::{ContractSpec, DropperSpec, PortSpec, check_promise, classes};
+use crate::port::{ContractSpec, PortSpec, check_promise, classes};
 use crate::record;
 use crate::suggest::brief;
 use crate::values::Values;
@@ -189,7 +189,7 @@ fn expand(
         _ => Fail::Closed,
     };
     let io = Io::read(gate, fail, report)?;
-    let port = read_port(values.table("port")?, report)?;
+    let port = PortSpec::read(values.table("port")?, report)?;
     let classes = build_classes(values.tables("class"), report)?;
     let mut flows = build_flows(values.tables("flow"), &classes, report)?;
     let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
@@ -244,17 +244,6 @@ fn check_name(values: &Values, report: &mut Report) {
         _ => Complaint::new("`name` must have 1 to 64 characters"),
     };
     report.add(values.place_of("name"), complaint.help("it stands at the beginning of each line of the log"));
-}
-
-/// The port of each direction. Who names neither a scheduler nor a dropper has the default of both; a detector wants the dropper
-/// named whose drops it looks at.
-fn read_port(values: &Values, report: &mut Report) -> Option<PortSpec> {
-    let port = PortSpec::read(values, report)?;
-    let fair = ["scheduler", "dropper", "detector"].iter().all(|key| !values.given(key));
-    Some(match fair {
-        true => PortSpec { dropper: DropperSpec::fair_default(values.place), ..port },
-        false => port,
-    })
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {

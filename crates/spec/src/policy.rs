@@ -2,7 +2,10 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::values::Values;
-use tidegate_core::params::{BuiltIn, Fault, Key, PolicyRecord};
+use tidegate_core::composite::BuiltInComposite;
+use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::params::{BuiltIn, Fault, Key, PolicyRecord, Scope};
+use tidegate_core::scheduler::BuiltInScheduler;
 
 /// A policy with its parameters, as a file names it.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,10 +37,16 @@ impl<B: BuiltIn> Chosen<B> {
         }
     }
 
-    /// The policy of this record with all its defaults, where a file leaves the choice at `place`.
-    pub(crate) fn by_default(record: &PolicyRecord, place: Place) -> Option<Chosen<B>> {
-        let policy = B::read(record.name, &[])?.ok()?;
+    /// The policy of this name with all its defaults, where a file leaves the choice at `place`.
+    pub(crate) fn by_default(name: &str, place: Place) -> Option<Chosen<B>> {
+        let policy = B::read(name, &[])?.ok()?;
         Some(Chosen { policy, place, params: Vec::new(), written: Vec::new() })
+    }
+
+    /// The same choice of another policy, which has some of its parameters.
+    fn part<P>(&self, policy: P) -> Chosen<P> {
+        let Chosen { place, params, written, .. } = self.clone();
+        Chosen { policy, place, params, written }
     }
 
     /// The policy's record.
@@ -53,5 +62,14 @@ impl<B: BuiltIn> Chosen<B> {
     /// Place of a parameter; that of the policy when the parameter was not written.
     pub(crate) fn place_of(&self, param: &str) -> Place {
         self.params.iter().find(|(name, _)| *name == param).map_or(self.place, |(_, place)| *place)
+    }
+}
+
+impl Chosen<BuiltInComposite> {
+    /// The policies of which it consists, and the queues that the dropper guards. `None` for values that a part does not take,
+    /// which its record excludes.
+    pub(crate) fn parts(&self) -> Option<(Chosen<BuiltInScheduler>, Chosen<BuiltInDropper>, Scope)> {
+        let parts = self.policy.parts().ok()?;
+        Some((self.part(parts.scheduler), self.part(parts.dropper), parts.scope))
     }
 }

@@ -1,11 +1,13 @@
 //! Reads a tree by the records: every key known, every value of its kind and in its range.
 
 use crate::error::{Complaint, Place, Report};
+use crate::expression;
+use crate::policy_names;
 use crate::record::{Field, OneOf, Section, Shape};
 use crate::renamed;
 use crate::scalar;
 use crate::suggest::{brief, did_you_mean};
-use crate::tree::{Content, Entry, Node};
+use crate::tree::{self, Content, Entry, Node};
 use crate::values::{Held, Read, Values};
 
 /// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are left out.
@@ -29,12 +31,20 @@ impl Reader<'_> {
     fn section(&mut self, section: &'static Section, node: &Node, label: &str, of_kind: bool) -> Values {
         let mut values =
             Values { section, place: node.place, held: Vec::with_capacity(section.fields.len()) };
+        // A table with a policy may be written as the policy alone.
+        let short = section.policy_key().filter(|_| matches!(node.content, Content::Text(_)));
+        let long = short.map(|(key, _)| {
+            let entry = Entry { key: key.name.to_owned(), key_place: node.place, value: node.clone() };
+            Node { place: node.place, content: Content::Table(vec![entry]) }
+        });
+        let node = long.as_ref().unwrap_or(node);
         let Content::Table(entries) = &node.content else {
             let message = format!("{label} is a table of keys, not {}", node.content.describe());
             self.report.add(node.place, Complaint::new(message));
             return values;
         };
         self.unknown_keys(section, entries, label, of_kind);
+        self.stated_twice(section, node);
         for field in &section.fields {
             if let Some(held) = self.field(field, node, label) {
                 values.held.push(held);
@@ -59,6 +69,18 @@ impl Reader<'_> {
                     complaint
                 });
             self.report.add(entry.key_place, complaint);
+        }
+    }
+
+    /// Reports a key whose meaning a policy beside it has already.
+    fn stated_twice(&mut self, section: &'static Section, node: &Node) {
+        let Some((key, parts)) = section.policy_key().filter(|(key, _)| node.get(key.name).is_some()) else {
+            return;
+        };
+        if let Some(entry) = parts.fields.iter().find_map(|part| node.get(part.name)) {
+            let message = format!("`{}` has the {} already", key.name, entry.key);
+            let help = format!("leave out one of them: `{}` is a scheduler, a dropper or both", key.name);
+            self.report.add(entry.key_place, Complaint::new(message).help(help));
         }
     }
 
@@ -137,6 +159,7 @@ impl Reader<'_> {
             }
             Shape::Tables(section) => self.tables(field, section, node),
             Shape::OneOf(one_of) => self.one_of(field, one_of, node).map(Read::Table),
+            Shape::Policy(parts) => self.policy(parts, node).map(Read::Table),
         }
     }
 
@@ -170,6 +193,32 @@ impl Reader<'_> {
         Some(Read::Tables(tables))
     }
 
+    /// A policy in one line, or as a table with its kind: the keys of its parts.
+    fn policy(&mut self, section: &'static Section, node: &Node) -> Option<Values> {
+        let entry = |key: &str, value: Node| Entry { key: key.to_owned(), key_place: node.place, value };
+        let entries = match (&node.content, node.text("kind")) {
+            (Content::Text(text), _) => {
+                let parts = self.checked(node.place, expression::parse(text))?;
+                let part = |key, value| entry(key, tree::from_value(value, node.place));
+                let dropper = parts.dropper.as_ref().map(|dropper| part("dropper", dropper));
+                std::iter::once(part("scheduler", &parts.scheduler)).chain(dropper).collect()
+            }
+            (Content::Table(_), Some(kind)) => {
+                let place = node.get("kind").map_or(node.place, |kind| kind.value.place);
+                let key = self.checked(place, expression::key_of(kind))?;
+                vec![entry(key, node.clone())]
+            }
+            _ => {
+                let complaint =
+                    Complaint::new("`policy` takes a policy in one line, or a table with its `kind`");
+                self.report.add(node.place, complaint.help(expression::EXAMPLES));
+                return None;
+            }
+        };
+        let parts = Node { place: node.place, content: Content::Table(entries) };
+        Some(self.section(section, &parts, "this policy", false))
+    }
+
     /// A kind by its name alone, or a table that names its kind.
     fn one_of(&mut self, field: &'static Field, one_of: &'static OneOf, node: &Node) -> Option<Values> {
         let what = one_of.what;
@@ -199,7 +248,11 @@ impl Reader<'_> {
         };
         let Some(option) = one_of.option(kind) else {
             let mut complaint = Complaint::new(format!("there is no {what} `{}`", brief(kind)));
-            complaint.help = did_you_mean(kind, one_of.options.iter().map(|option| option.name));
+            let names = one_of.options.iter().map(|option| option.name);
+            complaint.help = match one_of.options.iter().any(|option| option.policy.is_some()) {
+                true => policy_names::help(what, kind, names),
+                false => did_you_mean(kind, names),
+            };
             self.report.add(place, complaint);
             return None;
         };
@@ -266,7 +319,9 @@ fn default_node(text: &str, shape: &Shape, place: Place) -> Node {
         Shape::Flag => Content::Flag(text == "true"),
         Shape::Table(_) => Content::Table(Vec::new()),
         Shape::Names | Shape::Tables(_) | Shape::Ports => Content::List(Vec::new()),
-        Shape::Name | Shape::OneOrMoreNames | Shape::File | Shape::OneOf(_) => Content::Text(text.to_owned()),
+        Shape::Name | Shape::OneOrMoreNames | Shape::File | Shape::OneOf(_) | Shape::Policy(_) => {
+            Content::Text(text.to_owned())
+        }
     };
     Node { place, content }
 }

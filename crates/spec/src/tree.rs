@@ -81,6 +81,20 @@ pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
     Ok(Node { place: Place::File, content: Content::Table(entries(document.as_table(), None)) })
 }
 
+/// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else plain text
+/// without the blanks around it. No key takes a date, so a value in the form of a date is text.
+pub(crate) fn value_of_text(text: &str) -> Value {
+    let text = text.trim();
+    let is_plain = text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
+    match (text.parse::<Value>(), text.parse::<f64>()) {
+        (Ok(Value::Datetime(_)), _) => Value::from(text),
+        (Ok(value), _) => value,
+        (Err(_), Ok(number)) if is_plain => Value::from(number),
+        (Err(_), _) => Value::from(text),
+    }
+}
+
 /// A value given on the command line; every part of it has the place `place`.
 pub(crate) fn from_value(value: &Value, place: Place) -> Node {
     Node { place, content: content_of(value, Some(place)) }

@@ -2,7 +2,7 @@
 //! others want to know of it is in its record.
 
 use std::path::{Path, PathBuf};
-use tidegate_core::{abr, detector, dropper, endpoint, meter, scheduler, shaper};
+use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
 
 /// Files that offer or study a policy by its name, and do not treat it apart.
 const OFFERED: &[&str] = &[
@@ -67,6 +67,7 @@ fn no_policy_is_named_outside_its_file() {
     sources(&root.join("python"), &mut files);
     assert!(files.len() > 100, "{}", files.len());
     let records = [
+        composite::RECORDS,
         scheduler::RECORDS,
         dropper::RECORDS,
         detector::RECORDS,

@@ -118,7 +118,7 @@ fn hosts_classes_and_flows_may_have_guards_of_their_own() {
     let limit = |dropper: &Option<DropperSpec>| dropper.as_ref().unwrap().chosen.policy.values();
     assert_eq!(limit(&host.dropper), [("limit", Value::Limit(Limit::Packets(5)))]);
     assert_eq!(limit(&scenario.classes[0].dropper), [("limit", Value::Limit(Limit::Packets(9)))]);
-    let plan = scenario.classes[0].plan();
+    let plan = scenario.classes[0].plan(&[]);
     assert!(plan.meters.len() == 1 && plan.dropper.is_some());
     assert!(scenario.classes[1].meter.is_none() && scenario.classes[1].dropper.is_none());
     assert_eq!(scenario.profiles[0].contract.interval(), Some(Span::from_secs(1)));

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import tomllib
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from tidegate import _tidegate, inputs, policies
@@ -107,7 +105,6 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
     run = _tidegate.Run(scenario, row["seed"], replication, watch=(name, packets))
     while not run.advance(_SLICE):
         pass
-    table = tomllib.loads(results.scenario_toml)
     terms = run.terms() or {"reserve": None, "bucket": None}
     sender = Sender(
         flow=name,
@@ -117,7 +114,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         groups=dict(zip(*(results.flows.column(key).to_pylist() for key in ("flow", "group")), strict=True)),
     )
     slowest = run.slowest()
-    known = _schedulers(table, results.base_dir) <= {*policies.ORDERED_STAMPS}
+    known = {*scenario.schedulers} <= {*policies.ORDERED_STAMPS}
     return Explanation(
         flow=name,
         group=row["group"],
@@ -168,19 +165,3 @@ def _slowest_row(results: Results, name: str) -> dict[str, Any]:
     else:
         help_ = f"its flows are {', '.join(names[:5])}{', …' if len(names) > 5 else ''}"
     raise _tidegate.TidegateError(f"{results.scenario_name}: there is no flow `{name}`\n  help: {help_}")
-
-
-def _schedulers(scenario: dict[str, Any], base_dir: Path) -> set[str]:
-    """Return the names of all schedulers in a scenario, and in the file of its gate."""
-    holders = [
-        scenario.get("port", {}),
-        scenario.get("host", {}),
-        *scenario.get("link", []),
-        *scenario.get("class", []),
-    ]
-    topology = scenario.get("topology")
-    if isinstance(topology, dict) and topology["kind"] == "gate":
-        gate = tomllib.loads((base_dir / topology["file"]).read_text(encoding="utf-8"))
-        holders += [gate.get("port", {}), *gate.get("class", [])]
-    named = [holder["scheduler"] for holder in holders if "scheduler" in holder]
-    return {policies.DEFAULT_SCHEDULER, *(one if isinstance(one, str) else one["kind"] for one in named)}

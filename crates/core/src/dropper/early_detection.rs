@@ -201,7 +201,7 @@ impl Spread {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// The longest queue.
-    pub(super) limit: Limit,
+    pub(super) limit: Option<Limit>,
     pub(super) signal: Signal,
     /// In byte mode, the mean length of packets: by it a packet's length scales its probability.
     pub(super) mean: Option<f64>,
@@ -209,7 +209,7 @@ pub(super) struct Settings {
 
 impl Settings {
     /// Packets or bytes, as the thresholds are.
-    pub(super) fn new(limit: Limit, signal: Signal, mean: u32, threshold: Limit) -> Settings {
+    pub(super) fn new(limit: Option<Limit>, signal: Signal, mean: u32, threshold: Limit) -> Settings {
         let mean = matches!(threshold, Limit::Bytes(_)).then(|| f64::from(mean));
         Settings { limit, signal, mean }
     }
@@ -230,7 +230,7 @@ impl Settings {
         (len, at): (u32, &Occupancy),
         rng: &mut Rng,
     ) -> Verdict {
-        if !at.has_room(self.limit, len) {
+        if self.limit.is_some_and(|limit| !at.has_room(limit, len)) {
             spread.restart();
             return Verdict::Drop(Reason::QueueLimit);
         }
@@ -269,7 +269,7 @@ pub(super) struct Stated {
 ///
 /// # Errors
 /// When two thresholds have different units or are not in their order, and when a probability or the weight is zero.
-pub(super) fn check(stated: &[Stated], weight: f64, limit: Limit) -> Result<(), Fault> {
+pub(super) fn check(stated: &[Stated], weight: f64, limit: Option<Limit>) -> Result<(), Fault> {
     let in_bytes = |limit: Limit| matches!(limit, Limit::Bytes(_));
     let units = |limit: Limit| match limit {
         Limit::Packets(units) | Limit::Bytes(units) => units,
@@ -290,7 +290,8 @@ pub(super) fn check(stated: &[Stated], weight: f64, limit: Limit) -> Result<(), 
             return Err(Fault::at(max_p.0, format!("`{}` is not above 0", max_p.0)));
         }
         // Packets and bytes do not compare.
-        if in_bytes(limit) == in_bytes(max.1) && units(limit) < units(max.1) {
+        let comparable = limit.filter(|limit| in_bytes(*limit) == in_bytes(max.1));
+        if comparable.is_some_and(|limit| units(limit) < units(max.1)) {
             return Err(Fault::at("limit", format!("`limit` is below `{}`", max.0)));
         }
     }

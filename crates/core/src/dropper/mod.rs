@@ -11,7 +11,7 @@ pub mod wred;
 use crate::context::{Ctx, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Limit, PolicyKind, PolicyParams, PolicyRecord, registry};
+use crate::params::{Limit, PolicyKind, PolicyParams, registry};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 
@@ -151,9 +151,6 @@ droppers! {
     Codel(codel::CodelParams),
     Pie(pie::PieParams),
 }
-
-/// The dropper of each flow's own queue that goes with [`scheduler::FAIR_DEFAULT`](crate::scheduler::FAIR_DEFAULT).
-pub const FAIR_DEFAULT: &PolicyRecord = &codel::CodelParams::RECORD;
 
 impl Dropper for AnyDropper {
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {

@@ -9,6 +9,8 @@
 //! - Thresholds in bytes are byte mode: the average is in bytes, and p_b is scaled by the packet's length over
 //!   `mean_packet`.
 //! - m is the idle time over the transmission time of `mean_packet` and not rounded.
+//! - The thresholds by default are those of Floyd, "RED: Discussions of Setting Parameters" (1997): 5 packets, and three
+//!   times as many.
 //! - A packet that the queue's limit does not admit updates the average and restarts `count`.
 
 use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
@@ -25,15 +27,15 @@ parameters! {
     /// What can be set of RED.
     pub struct RedParams {
         /// Average queue at or above which packets are chosen at random; in bytes for byte mode
-        min_th: Limit,
+        min_th: Limit = Limit::Packets(5),
         /// Average queue at or above which every packet is chosen, or a growing share with `slope = "gentle"`
-        max_th: Limit,
+        max_th: Limit = Limit::Packets(15),
         /// Probability that a packet is chosen as the average queue approaches `max_th`, above 0
         max_p: f64 = 0.1,
         /// Weight of one arrival in the average queue (w_q), above 0
         weight: f64 = 0.002,
-        /// Longest queue, the packet in service included
-        limit: Limit,
+        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
+        limit: Option<Limit>,
         /// Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice `max_th`
         slope: Slope = Slope::Step,
         /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
@@ -79,7 +81,7 @@ impl PolicyParams for RedParams {
             max_th: Limit::Packets(15),
             max_p: 0.1,
             weight: 0.02,
-            limit: Limit::Packets(40),
+            limit: Some(Limit::Packets(40)),
             slope: Slope::Gentle,
             signal: Signal::Mark,
             mean_packet: 1_000,

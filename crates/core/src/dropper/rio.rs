@@ -90,7 +90,7 @@ impl PolicyParams for RioParams {
     fn make(&self) -> Result<Box<Rio>, Refused> {
         let average = Average::new(self.weight);
         Ok(Box::new(Rio {
-            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_in),
+            settings: Settings::new(Some(self.limit), self.signal, self.mean_packet, self.min_in),
             within: Twin::new(self.min_in, self.max_in, self.max_p_in, self),
             beyond: Twin::new(self.min_out, self.max_out, self.max_p_out, self),
             total: average,
@@ -133,7 +133,7 @@ impl PolicyParams for RioParams {
                 max_p: ("max_p_out", self.max_p_out),
             },
         ];
-        check(&stated, self.weight, self.limit)
+        check(&stated, self.weight, Some(self.limit))
     }
 }
 

@@ -72,7 +72,7 @@ impl PolicyParams for WredParams {
     fn make(&self) -> Result<Box<Wred>, Refused> {
         let thresholds = |min, max, max_p| Thresholds::new(min, max, max_p, self.slope);
         Ok(Box::new(Wred {
-            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_green),
+            settings: Settings::new(Some(self.limit), self.signal, self.mean_packet, self.min_green),
             thresholds: [
                 thresholds(self.min_green, self.max_green, self.max_p_green),
                 thresholds(self.min_yellow, self.max_yellow, self.max_p_yellow),
@@ -125,7 +125,7 @@ impl PolicyParams for WredParams {
                 max_p: ("max_p_red", self.max_p_red),
             },
         ];
-        check(&stated, self.weight, self.limit)
+        check(&stated, self.weight, Some(self.limit))
     }
 }
 

@@ -55,9 +55,6 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// [`PolicyParams::keeps_rates`](super::PolicyParams::keeps_rates).
     fn keeps_rates(&self) -> Option<KeepsRates>;
 
-    /// [`PolicyParams::wants_flow_droppers`](super::PolicyParams::wants_flow_droppers).
-    fn wants_flow_droppers(&self) -> bool;
-
     /// [`PolicyParams::follows_round_trips`](super::PolicyParams::follows_round_trips).
     fn follows_round_trips(&self) -> Option<&'static str>;
 
@@ -203,12 +200,6 @@ macro_rules! registry {
             fn keeps_rates(&self) -> Option<$crate::params::KeepsRates> {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::keeps_rates(params),)+
-                }
-            }
-
-            fn wants_flow_droppers(&self) -> bool {
-                match self {
-                    $($name::$variant(params) => $crate::params::PolicyParams::wants_flow_droppers(params),)+
                 }
             }
 

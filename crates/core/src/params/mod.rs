@@ -5,11 +5,13 @@
 //! `--set`, the Python types and the reference page are all read from it; the policy reads fields.
 
 mod check;
+mod consists;
 pub mod contract;
 mod kind;
 mod table;
 
 pub use check::{Fault, Key, Member, NodeContext};
+pub use consists::{Consists, Scope};
 pub(crate) use kind::registry;
 pub use kind::{BuiltIn, Factory, PolicyKind};
 pub use table::{Parameter, Parameters};
@@ -62,6 +64,8 @@ pub struct Param {
 /// The role of a policy in a port or at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
+    /// Is several policies that are known by one name together.
+    Composite(Consists),
     /// Orders flows.
     Scheduler {
         /// When it starts packets.
@@ -227,11 +231,6 @@ pub trait PolicyParams: Parameters {
     /// [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one of which nothing is promised.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         None
-    }
-
-    /// Whether a scheduler is one half of an algorithm whose other half is a dropper at each flow's queue.
-    fn wants_flow_droppers(&self) -> bool {
-        false
     }
 
     /// The parameter that makes a meter's window follow the round-trip times that transports measure; `None` for what

@@ -8,13 +8,13 @@ pub mod axel_unbounded;
 mod deadlines;
 pub mod deferred;
 pub mod drr;
+pub mod drr_plus_plus;
 pub mod edf;
 mod fair_queueing;
 mod fair_rule;
 pub mod fifo;
 pub mod fifo_plus;
 mod floors;
-pub mod fq_codel;
 pub mod jitter_edd;
 pub mod peak_vc;
 pub mod pulse;
@@ -277,17 +277,13 @@ schedulers! {
     FifoPlus(fifo_plus::FifoPlusParams),
     RoundRobin(round_robin::RoundRobinParams),
     Drr(drr::DrrParams),
-    FqCodel(fq_codel::FqCodelParams),
+    DrrPlusPlus(drr_plus_plus::DrrPlusPlusParams),
     Edf(edf::EdfParams),
     JitterEdd(jitter_edd::JitterEddParams),
 }
 
 /// The scheduler of a port that names none.
 pub const DEFAULT: &PolicyRecord = &fifo::FifoParams::RECORD;
-
-/// The scheduler of a port or a class that names none, where users share a real link: fair at once, whatever
-/// flows have sent before.
-pub const FAIR_DEFAULT: &PolicyRecord = &wf2q_plus::Wf2qPlusParams::RECORD;
 
 // Behind the registry, whose macros it uses.
 mod dispatch;

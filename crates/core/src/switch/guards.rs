@@ -1,6 +1,6 @@
 //! The droppers of a port: those that guard its queue, a class's queue, or each flow's queue at a node.
 
-use super::plan::{DropperPlan, PortPlan, Scope};
+use super::plan::{DropperPlan, PortPlan};
 use super::tree::node_of;
 use crate::context::{Ctx, Reason};
 use crate::contract::{Contract, Refused};
@@ -8,6 +8,7 @@ use crate::detector::BuiltInDetector;
 use crate::detector::drop_history::DropHistory;
 use crate::dropper::{AnyDropper, Dropper, Left, Occupancy};
 use crate::packet::{FlowIx, Packet, PortIx};
+use crate::params::Scope;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 use std::collections::BTreeMap;

@@ -9,6 +9,8 @@ use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
 use crate::units::Rate;
 
+pub use crate::params::Scope;
+
 /// A tree of schedulers is at most so deep: the root, classes, classes within classes, and the classes in those that flows
 /// opened by packets share.
 pub const DEEPEST_TREE: usize = 4;
@@ -21,18 +23,6 @@ pub const MOST_CLASSES: usize = u16::MAX as usize - 1;
 
 /// A switch has at most so many ports.
 pub const MOST_PORTS: usize = u16::MAX as usize;
-
-words! {
-    /// What a dropper guards.
-    #[derive(Default)]
-    pub enum Scope {
-        /// The queue of its port or class as a whole.
-        #[default]
-        Node = "queue",
-        /// Each flow's own queue there, with a dropper of its own.
-        Flow = "flow",
-    }
-}
 
 /// A dropper at a port or a class.
 #[derive(Clone, Debug, PartialEq)]

@@ -19,7 +19,7 @@ fn red(min: u64, max: u64, max_p: f64, weight: f64) -> BuiltInDropper {
         max_th: Limit::Packets(max),
         max_p,
         weight,
-        limit: Limit::Packets(1 << 20),
+        limit: Some(Limit::Packets(1 << 20)),
         mean_packet: SIZE,
         ..RedParams::example()
     })

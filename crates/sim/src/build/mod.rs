@@ -11,10 +11,11 @@ use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::shaper::ShaperPlan;
-use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MOST_METERS, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_spec::{
-    ChangeSpec, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, Scenario, Source, SpecError,
+    ChangeSpec, Class, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, PortSpec, Scenario, Source,
+    SpecError,
 };
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
@@ -55,7 +56,7 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
             Some(port) => port.clone(),
             None => PortPlan {
                 classes: match forwards {
-                    true => scenario.classes.iter().map(|class| class.plan()).collect(),
+                    true => classes_at(scenario, &link.port),
                     false => Vec::new(),
                 },
                 profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
@@ -92,6 +93,12 @@ pub fn build(scenario: &Scenario) -> Result<Network, Box<SpecError>> {
 }
 
 /// The ports that control the rates of ABR connections. A gate is no such port.
+/// The classes at a port.
+fn classes_at(scenario: &Scenario, port: &PortSpec) -> Vec<ClassPlan> {
+    let plan = |class: &Class| class.plan(&class.droppers_above(|ix| &scenario.classes[ix], port));
+    scenario.classes.iter().map(plan).collect()
+}
+
 fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
     let links = scenario.links.iter().enumerate().filter(|(_, link)| link.gate.is_none());
     let plan = |(ix, link): (usize, &Link)| {

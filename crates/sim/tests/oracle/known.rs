@@ -43,7 +43,7 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     };
     let looks_late = |kind: &SchedulerKind| {
         let SchedulerKind::BuiltIn(policy) = kind else { return false };
-        policy.record().name == "fq-codel" || policy.values().iter().any(|(name, _)| *name == "lead")
+        policy.record().name == "drr++" || policy.values().iter().any(|(name, _)| *name == "lead")
     };
     let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     ports.any(|port| {

@@ -1,14 +1,15 @@
 //! The switch that a gate file describes. The gate and the simulator both run it.
 
 use super::shares::{LINK, SharedClass, Shares, node_of};
-use super::{GateFile, GateFlow};
+use super::{GateClass, GateFile, GateFlow};
 use crate::policy::Chosen;
 use crate::port::{ContractSpec, DropperSpec};
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::contract::Contract;
 use tidegate_core::params::BuiltIn;
-use tidegate_core::scheduler::{BuiltInScheduler, FAIR_DEFAULT, SchedulerKind};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, Sharing, SwitchPlan};
 use tidegate_core::units::Rate;
@@ -29,7 +30,7 @@ impl GateFile {
             let rate = self.rates[direction as usize];
             let shares = Shares::of(self, direction);
             let stated_ones = self.classes.iter().enumerate().map(|(ix, class)| {
-                let plan = class.plan(direction);
+                let plan = class.plan(direction, &self.above(class));
                 let reserve = shares.classes[ix].and_then(Rate::from_bits_per_second);
                 let scheduler = shares.scheduler(node_of(Some(ix)), &class.class.scheduler);
                 ClassPlan { scheduler, contract: Contract { reserve, ..plan.contract }, ..plan }
@@ -45,6 +46,11 @@ impl GateFile {
             sharing: Sharing::Partitioned,
             ..SwitchPlan::default()
         }
+    }
+
+    /// The droppers that guard a class's packets beside its own.
+    fn above(&self, class: &GateClass) -> Vec<&DropperSpec> {
+        class.class.droppers_above(|ix| &self.classes[ix].class, &self.port)
     }
 
     /// The edge in front of a direction's port: its rules in the order of the file.
@@ -126,7 +132,7 @@ impl GateFile {
         if !flow.within {
             return None;
         }
-        let scheduler = Chosen::<BuiltInScheduler>::by_default(FAIR_DEFAULT, flow.place)?.policy;
+        let scheduler = Chosen::<BuiltInScheduler>::by_default(FAIR_DEFAULT.scheduler, flow.place)?.policy;
         let dropper = match &self.port.dropper {
             Some(_) => None,
             None => DropperSpec::fair_default(flow.place).map(|dropper| dropper.plan(None)),

@@ -1,7 +1,7 @@
 //! Reservations and ceilings whose two directions differ.
 
 use crate::error::{Complaint, Place, Report};
-use crate::port::{Class, ContractSpec};
+use crate::port::{Class, ContractSpec, DropperSpec};
 use crate::units::show_rate;
 use crate::values::Values;
 use tidegate_core::classifier::rules::Direction;
@@ -65,13 +65,13 @@ pub struct GateClass {
 }
 
 impl GateClass {
-    /// The class at the port of a direction, of a link of this rate.
-    pub(super) fn plan(&self, direction: Direction) -> ClassPlan {
+    /// The class at the port of a direction, under these droppers.
+    pub(super) fn plan(&self, direction: Direction, above: &[&DropperSpec]) -> ClassPlan {
         let terms = self.terms[direction as usize];
         ClassPlan {
             contract: terms.contract(&self.class.contract),
             ceiling: terms.ceiling(),
-            ..self.class.plan()
+            ..self.class.plan(above)
         }
     }
 }

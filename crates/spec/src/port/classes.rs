@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
-use crate::port::{ContractSpec, DropperSpec};
+use crate::port::{ContractSpec, DropperSpec, PortSpec, Stated};
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use crate::values::Values;
@@ -40,15 +40,27 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class at a port.
-    pub fn plan(&self) -> ClassPlan {
+    /// The droppers that guard its packets beside its own: those of the classes above it, which are found by their index, and
+    /// that of its port.
+    pub fn droppers_above<'c>(
+        &self,
+        class: impl Fn(usize) -> &'c Class,
+        port: &'c PortSpec,
+    ) -> Vec<&'c DropperSpec> {
+        let classes = std::iter::successors(self.parent, |ix| class(*ix).parent);
+        classes.map(|ix| &class(ix).dropper).chain([&port.dropper]).flatten().collect()
+    }
+
+    /// The class at a port, under the droppers `above`.
+    pub fn plan(&self, above: &[&DropperSpec]) -> ClassPlan {
+        let dropper = self.dropper.as_ref().filter(|own| above.iter().all(|other| !own.is_done_by(other)));
         let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone()));
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             meters: meter.into_iter().collect(),
-            dropper: self.dropper.as_ref().map(|dropper| dropper.plan(self.detector.as_ref())),
+            dropper: dropper.map(|dropper| dropper.plan(self.detector.as_ref())),
             ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
         }
     }
@@ -75,13 +87,20 @@ pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>
         };
         let contract = ContractSpec::read(values);
         let ceiling = values.rate("ceiling");
+        let Stated { scheduler, dropper, .. } = Stated::read(values, report)?;
+        let Some(scheduler) = scheduler else {
+            let complaint =
+                Complaint::new(format!("class `{}` needs `policy`, or `scheduler`", values.text("name")?));
+            report.add(values.place, complaint.help("as in policy = \"fifo\""));
+            return None;
+        };
         check_ceiling(values, &contract, ceiling, report);
         classes.push(Class {
             name: values.text("name")?.to_owned(),
             parent,
-            scheduler: Chosen::read(values, "scheduler", report)?,
+            scheduler,
             meter: Chosen::read(values, "meter", report),
-            dropper: DropperSpec::read(values, "dropper", report),
+            dropper,
             detector: Chosen::read(values, "detector", report),
             contract,
             ceiling,

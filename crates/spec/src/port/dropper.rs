@@ -3,9 +3,11 @@
 use crate::error::{Place, Report};
 use crate::policy::Chosen;
 use crate::values::Values;
+use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
-use tidegate_core::switch::plan::{DropperPlan, Scope};
+use tidegate_core::params::Scope;
+use tidegate_core::switch::plan::DropperPlan;
 
 /// A dropper, as a file names it.
 #[derive(Clone, Debug)]
@@ -14,7 +16,7 @@ pub struct DropperSpec {
     pub chosen: Chosen<BuiltInDropper>,
     /// Whether the dropper guards the queue as a whole, or each flow's own.
     pub scope: Scope,
-    /// Whether a file states it; if not, it goes with a port's default scheduler, and with that only.
+    /// Whether a file states it by itself; if not, it belongs to a scheduler's name or to a default, and goes with them.
     pub stated: bool,
 }
 
@@ -25,10 +27,19 @@ impl DropperSpec {
         Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")?, stated: true })
     }
 
-    /// The dropper of each flow's queue that goes with the default of a gate's ports, stated nowhere.
+    /// The dropper that goes with the default of a gate's ports, stated nowhere.
     pub(crate) fn fair_default(place: Place) -> Option<DropperSpec> {
-        let chosen = Chosen::by_default(tidegate_core::dropper::FAIR_DEFAULT, place)?;
-        Some(DropperSpec { chosen, scope: Scope::Flow, stated: false })
+        let chosen = Chosen::by_default(FAIR_DEFAULT.dropper, place)?;
+        Some(DropperSpec { chosen, scope: FAIR_DEFAULT.scope, stated: false })
+    }
+
+    /// Whether it does what another dropper does already for all packets that pass both: it only belongs to a scheduler's name,
+    /// has all its defaults, and guards each flow's queue as the other does.
+    pub(crate) fn is_done_by(&self, other: &DropperSpec) -> bool {
+        let record = self.chosen.record();
+        let has_defaults = record.params.iter().all(|param| !self.chosen.states(param.name));
+        let is_alike = other.chosen.record().name == record.name && other.scope == self.scope;
+        !self.stated && has_defaults && is_alike && self.scope == Scope::Flow
     }
 
     /// The dropper at a port, and the detector that sees its drops.

@@ -5,12 +5,14 @@ mod contract;
 mod credit;
 mod dropper;
 pub(crate) mod fit;
+mod stated;
 
 pub use classes::Class;
 pub use contract::ContractSpec;
 pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
 pub use credit::CreditSpec;
 pub use dropper::DropperSpec;
+pub(crate) use stated::Stated;
 
 use crate::error::Report;
 use crate::policy::Chosen;
@@ -62,10 +64,11 @@ impl PortSpec {
 
     /// Reads a `port` table.
     pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
+        let stated = Stated::read(port, report)?;
         Some(PortSpec {
-            scheduler: Chosen::read(port, "scheduler", report)?,
+            scheduler: stated.scheduler?,
             meter: Chosen::read(port, "meter", report),
-            dropper: DropperSpec::read(port, "dropper", report),
+            dropper: stated.dropper,
             detector: Chosen::read(port, "detector", report),
             rate_control: Chosen::read(port, "rate_control", report),
             vsvd: Chosen::read(port, "vsvd", report),
@@ -77,9 +80,8 @@ impl PortSpec {
 
 /// The policies of ports that a `[[link]]` states.
 pub(crate) struct OwnPolicies {
-    scheduler: Option<Chosen<BuiltInScheduler>>,
+    stated: Stated,
     meter: Option<Chosen<BuiltInMeter>>,
-    dropper: Option<DropperSpec>,
     detector: Option<Chosen<BuiltInDetector>>,
     rate_control: Option<Chosen<BuiltInRateControl>>,
     vsvd: Option<Chosen<BuiltInCoupling>>,
@@ -87,24 +89,24 @@ pub(crate) struct OwnPolicies {
 }
 
 impl OwnPolicies {
-    pub(crate) fn read(link: &Values, report: &mut Report) -> OwnPolicies {
-        OwnPolicies {
-            scheduler: Chosen::read(link, "scheduler", report),
+    /// What the table states. `None` after something was reported.
+    pub(crate) fn read(link: &Values, report: &mut Report) -> Option<OwnPolicies> {
+        Some(OwnPolicies {
+            stated: Stated::read(link, report)?,
             meter: Chosen::read(link, "meter", report),
-            dropper: DropperSpec::read(link, "dropper", report),
             detector: Chosen::read(link, "detector", report),
             rate_control: Chosen::read(link, "rate_control", report),
             vsvd: Chosen::read(link, "vsvd", report),
             credit: CreditSpec::read(link, report),
-        }
+        })
     }
 
     /// These policies, in place of those that a port usually has.
     pub(crate) fn over(&self, usual: PortSpec) -> PortSpec {
         PortSpec {
-            scheduler: self.scheduler.clone().unwrap_or(usual.scheduler),
+            scheduler: self.stated.scheduler.clone().unwrap_or(usual.scheduler),
             meter: self.meter.clone().or(usual.meter),
-            dropper: self.dropper.clone().or(usual.dropper),
+            dropper: self.stated.dropper_over(usual.dropper),
             detector: self.detector.clone().or(usual.detector),
             rate_control: self.rate_control.clone().or(usual.rate_control),
             vsvd: self.vsvd.clone().or(usual.vsvd),

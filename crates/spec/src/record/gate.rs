@@ -7,6 +7,7 @@ use super::{
 use crate::units::show_value;
 use std::borrow::Cow;
 use std::sync::LazyLock;
+use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::link::Framing;
 use tidegate_core::params::{CONTRACT, Kind};
 
@@ -221,9 +222,10 @@ fn flow() -> Section {
 fn gate_port() -> Section {
     let mut section = with_gate_defaults(port());
     for field in &mut section.fields {
-        if field.name == "dropper" {
-            field.help = "Dropper: which packets are dropped or marked; without it, none where `scheduler` is given, and where it is \
-                          left out, what goes with the default: a dropper of each flow's own queue that keeps waiting times short";
+        if field.name == "policy" {
+            field.default = Some(Cow::Owned(FAIR_DEFAULT.to_string()));
+            field.help = "Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`; the default \
+                          holds where neither of these nor a `detector` is given";
         }
     }
     section.help = "What the output port of each direction does.";
@@ -240,22 +242,33 @@ fn gate_class() -> Section {
 /// The same section with the scheduler that is a gate's default, and with the defaults that parameters have in gate files.
 fn with_gate_defaults(mut section: Section) -> Section {
     for field in &mut section.fields {
-        let Shape::OneOf(one_of) = &mut field.shape else { continue };
-        if field.name == "scheduler" {
-            field.default = Some(Cow::Borrowed(tidegate_core::scheduler::FAIR_DEFAULT.name));
-            field.required = false;
-        }
-        for option in &mut one_of.options {
-            for param in option.policy.map_or(&[][..], |record| record.params) {
-                let value = (param.in_gate)();
-                let key = option.fields.iter_mut().find(|key| key.name == param.name);
-                if let (Some(value), Some(key)) = (value, key) {
-                    key.default = Some(Cow::Owned(show_value(&value)));
-                }
+        match &mut field.shape {
+            Shape::Policy(parts) => {
+                parts.fields.iter_mut().for_each(|part| with_gate_params(&mut part.shape));
+                field.help = "Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and \
+                              `dropper`; without it, as these say";
             }
+            shape => with_gate_params(shape),
+        }
+        if field.name == "scheduler" {
+            field.default = Some(Cow::Borrowed(FAIR_DEFAULT.scheduler));
         }
     }
     section
+}
+
+/// Gives the parameters of every kind the defaults that they have in gate files.
+fn with_gate_params(shape: &mut Shape) {
+    let Shape::OneOf(one_of) = shape else { return };
+    for option in &mut one_of.options {
+        for param in option.policy.map_or(&[][..], |record| record.params) {
+            let value = (param.in_gate)();
+            let key = option.fields.iter_mut().find(|key| key.name == param.name);
+            if let (Some(value), Some(key)) = (value, key) {
+                key.default = Some(Cow::Owned(show_value(&value)));
+            }
+        }
+    }
 }
 
 /// The terms that may differ by direction.

@@ -19,8 +19,7 @@ use scenario::{class, loss, port, reorder, reorder_delay, trace, version};
 
 use crate::units::show_value;
 use std::borrow::Cow;
-use tidegate_core::params::{Kind, Param, Parameter, PolicyRecord};
-use tidegate_core::switch::plan::Scope;
+use tidegate_core::params::{Kind, Param, Parameter, PolicyRecord, Scope};
 
 /// A table with declared keys: a section, a policy, a kind of source or of topology.
 #[derive(Clone, Debug)]
@@ -82,6 +81,9 @@ pub enum Shape {
     Tables(Section),
     /// One of several kinds: its name, or a table with `kind` and the keys of that kind.
     OneOf(OneOf),
+    /// A policy in one line, or a table with `kind`: in place of the keys of this section. A table that has such a key
+    /// may be written as its value alone.
+    Policy(Section),
 }
 
 /// Several kinds of which one is chosen by its name.
@@ -124,6 +126,14 @@ impl Section {
             policy: Some(record),
             responsive: record.is_responsive(),
         }
+    }
+
+    /// The key that takes a whole policy, and the keys in whose place it stands.
+    pub fn policy_key(&self) -> Option<(&Field, &Section)> {
+        self.fields.iter().find_map(|field| match &field.shape {
+            Shape::Policy(parts) => Some((field, parts)),
+            _ => None,
+        })
     }
 
     /// The key with this name.
@@ -177,7 +187,9 @@ fn policies(
 }
 
 fn scheduler() -> Shape {
-    policies("scheduler", None, tidegate_core::scheduler::RECORDS)
+    let records = tidegate_core::scheduler::RECORDS.iter().chain(tidegate_core::composite::RECORDS);
+    let options = records.map(Section::of_policy).collect();
+    Shape::OneOf(OneOf { what: "scheduler", default_kind: None, options })
 }
 
 fn dropper() -> Shape {

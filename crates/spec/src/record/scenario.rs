@@ -96,8 +96,25 @@ const RATE_CONTROL: &str = "Switch algorithm that assigns rates to ABR connectio
 const VSVD: &str = "Virtual source and destination: the port ends the control loops of ABR connections and \
                     starts new ones, which needs `rate_control`; without it, loops pass through";
 
+/// A key for a whole policy, in place of `scheduler` and `dropper`.
+pub(super) fn policy(help: &'static str) -> Field {
+    let parts = vec![
+        defaulted("scheduler", scheduler(), tidegate_core::scheduler::DEFAULT.name, "Scheduler"),
+        optional("dropper", dropper(), "Dropper"),
+    ];
+    optional(
+        "policy",
+        Shape::Policy(Section::new("policy", "Policy", "A scheduler and a dropper.", parts)),
+        help,
+    )
+}
+
+const POLICY: &str = "Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`; without \
+                      it, as these say";
+
 pub(super) fn port() -> Section {
     let fields = vec![
+        policy(POLICY),
         defaulted(
             "scheduler",
             scheduler(),
@@ -128,6 +145,7 @@ fn switch_port() -> Section {
 
 fn host() -> Section {
     let mut fields = vec![
+        policy(POLICY),
         defaulted(
             "scheduler",
             scheduler(),
@@ -220,6 +238,10 @@ fn link() -> Section {
         reorder(),
         reorder_delay(),
         defaulted("duplex", Shape::Flag, "true", "Whether there is an equal link in the other direction"),
+        policy(
+            "Policy of its ports, in place of `scheduler` and `dropper`: a scheduler, a dropper (FIFO with it) or both; \
+             without it, as these say",
+        ),
         optional("scheduler", scheduler(), "Scheduler of its ports; without it, that of `port`"),
         optional("meter", meter(), "Meter of its ports; without it, that of `port`"),
         optional(
@@ -300,7 +322,15 @@ pub(super) fn class() -> Section {
             Shape::Name,
             "Class that contains it; without it, the class is directly under the port's scheduler",
         ),
-        required("scheduler", scheduler(), "Scheduler of its flows, or of the classes in it"),
+        policy(
+            "Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`; without it, \
+             `scheduler` is required",
+        ),
+        optional(
+            "scheduler",
+            scheduler(),
+            "Scheduler of its flows, or of the classes in it; without it, that of `policy`",
+        ),
     ];
     fields.extend(read_by(tidegate_core::scheduler::RECORDS));
     fields.extend([

@@ -74,6 +74,7 @@ fn registered_policies_are_offered() {
         seen.extend(section.policy.map(|policy| policy.name));
     });
     let registered = [
+        tidegate_core::composite::RECORDS,
         tidegate_core::scheduler::RECORDS,
         tidegate_core::dropper::RECORDS,
         tidegate_core::detector::RECORDS,

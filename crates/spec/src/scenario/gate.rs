@@ -3,7 +3,7 @@
 use crate::error::{Complaint, Origin, Report, SpecErrors};
 use crate::gate::{GateFile, policies};
 use crate::policy::Chosen;
-use crate::port::DropperSpec;
+use crate::port::Stated;
 use crate::scenario::network::Link;
 use crate::values::Values;
 use std::path::Path;
@@ -31,21 +31,18 @@ pub(super) fn load(
     }
     let mut gate = GateFile::load(&path, &[])?;
     if let Some(port) = values.table("port") {
-        if port.given("scheduler") {
-            gate.port.scheduler = Chosen::read(port, "scheduler", report).unwrap_or(gate.port.scheduler);
-            gate.port.dropper = gate.port.dropper.filter(|dropper| dropper.stated);
+        if let Some(stated) = Stated::read_given(port, report) {
+            gate.port.dropper = stated.dropper_over(gate.port.dropper);
+            gate.port.scheduler = stated.scheduler.unwrap_or(gate.port.scheduler);
         }
         if port.given("meter") {
             gate.port.meter = Chosen::read(port, "meter", report);
-        }
-        if port.given("dropper") {
-            gate.port.dropper = DropperSpec::read(port, "dropper", report);
         }
         if port.given("detector") {
             gate.port.detector = Chosen::read(port, "detector", report);
         }
         // What does not fit the gate's flows now is what was put there: the file itself was in order.
-        let here = port.place_of("scheduler");
+        let here = port.place_of(if port.given("policy") { "policy" } else { "scheduler" });
         policies::check(&gate, |_| here, report);
     }
     if let Some(buffer) = values.table("switch").and_then(|switch| switch.limit("buffer")) {

@@ -369,7 +369,7 @@ impl Builder<'_> {
             return None;
         }
         let wire = Wire::of_link(values, self.base_dir, report)?;
-        let own = OwnPolicies::read(values, report);
+        let own = OwnPolicies::read(values, report)?;
         let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
             let port = PortSpec { ceiling: values.rate("ceiling"), ..own.over(self.usual_port(from)) };

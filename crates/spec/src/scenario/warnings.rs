@@ -6,8 +6,7 @@ use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, NodeKind};
 use crate::units::{show_rate, show_time};
 use std::collections::BTreeMap;
-use tidegate_core::params::BuiltIn;
-use tidegate_core::switch::plan::{PushOut, Scope};
+use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::Span;
 
 impl Scenario {
@@ -17,15 +16,7 @@ impl Scenario {
         let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);
         let mixed = marking::mixed((links, nodes), classes, groups);
         let uncoloured = metered::uncoloured(links, nodes, classes, groups);
-        let found = [
-            self.overload(),
-            self.open_pool(),
-            self.open_queue(),
-            oversubscribed,
-            uncoloured,
-            mixed,
-            self.half_a_pair(),
-        ];
+        let found = [self.overload(), self.open_pool(), self.open_queue(), oversubscribed, uncoloured, mixed];
         found.into_iter().flatten().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
     }
 
@@ -106,37 +97,6 @@ impl Scenario {
         let help =
             "give the class a dropper of its own in place of the port's, or limit the switch's `buffer`";
         Some((place, Complaint::new(message).help(help)))
-    }
-
-    /// A scheduler that is one half of an algorithm, without the droppers at flows' queues that are the other.
-    fn half_a_pair(&self) -> Option<(Place, Complaint)> {
-        self.groups.iter().find_map(|group| {
-            group.route.iter().map(|link| &self.links[*link]).find_map(|link| {
-                let forwards = self.nodes[link.from].kind == NodeKind::Switch;
-                let within = std::iter::successors(group.class.filter(|_| forwards), |class| {
-                    self.classes[*class].parent
-                });
-                let nodes: Vec<_> = within
-                    .map(|class| (&self.classes[class].scheduler, &self.classes[class].dropper))
-                    .chain([(&link.port.scheduler, &link.port.dropper)])
-                    .collect();
-                let (scheduler, _) = nodes.first()?;
-                let each = nodes
-                    .iter()
-                    .any(|(_, dropper)| dropper.as_ref().is_some_and(|dropper| dropper.scope == Scope::Flow));
-                if each || !scheduler.policy.wants_flow_droppers() {
-                    return None;
-                }
-                let message = format!(
-                    "{} on link {} has no dropper at its flows' queues, and shares the link without keeping \
-                     them short",
-                    scheduler.record().title,
-                    link.name
-                );
-                let help = "give its port or class a dropper with `scope = \"flow\"`";
-                Some((scheduler.place_of(""), Complaint::new(message).help(help)))
-            })
-        })
     }
 
     /// The first flow or class with a ceiling that passes a link for which `such` is true.

@@ -4,13 +4,14 @@
 //! in the tree that is read, and in the text that is kept.
 
 mod edit;
+mod policy;
 
 use crate::error::{Complaint, Place, Report};
 use crate::record::{Field, OneOf, Section, Shape};
 use crate::renamed;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, Node};
-use toml_edit::{DocumentMut, Value};
+use toml_edit::DocumentMut;
 
 /// One step down from a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,9 +48,10 @@ pub(crate) fn apply(
     };
     for (index, (path, value)) in sets.iter().enumerate() {
         let place = Place::Set(u32::try_from(index).unwrap_or(u32::MAX));
-        let value = parse_value(value);
-        let outcome = resolve(section, path, root).and_then(|edit| {
-            let clash = || Complaint::new(format!("`{}` cannot be set there", brief(path)));
+        let value = tree::value_of_text(value);
+        let outcome = policy::prepare(section, path, &value, root, &mut document).and_then(|path| {
+            let edit = resolve(section, &path, root)?;
+            let clash = || Complaint::new(format!("`{}` cannot be set there", brief(&path)));
             edit::in_tree(root, &edit, tree::from_value(&value, place)).ok_or_else(clash)?;
             edit::in_text(&mut document, &edit, value).ok_or_else(clash)
         });
@@ -58,20 +60,6 @@ pub(crate) fn apply(
         }
     }
     document.to_string()
-}
-
-/// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else plain text
-/// without the blanks around it. No key takes a date, so a value in the form of a date is text.
-fn parse_value(text: &str) -> Value {
-    let text = text.trim();
-    let is_plain = text.contains(|c: char| c.is_ascii_digit())
-        && text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
-    match (text.parse::<Value>(), text.parse::<f64>()) {
-        (Ok(Value::Datetime(_)), _) => Value::from(text),
-        (Ok(value), _) => value,
-        (Err(_), Ok(number)) if is_plain => Value::from(number),
-        (Err(_), _) => Value::from(text),
-    }
 }
 
 fn resolve(section: &Section, path: &str, root: &Node) -> Result<Edit, Complaint> {

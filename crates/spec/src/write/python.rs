@@ -142,12 +142,22 @@ fn annotation(shape: &Shape) -> String {
         Shape::Flag => "bool".to_owned(),
         Shape::Name | Shape::File => "str".to_owned(),
         Shape::Names => "list[str] | tuple[str, ...]".to_owned(),
-        Shape::Table(section) => camel(section.name),
+        Shape::Table(section) => match section.policy_key() {
+            Some(_) => format!("str | {}", camel(section.name)),
+            None => camel(section.name),
+        },
         Shape::Tables(section) => format!("list[{0}] | tuple[{0}, ...]", camel(section.name)),
         Shape::OneOf(one_of) => match names(one_of).is_empty() {
             true => alias_name(one_of),
             false => format!("{} | {}", names_alias(one_of), alias_name(one_of)),
         },
+        Shape::Policy(parts) => {
+            let kinds = parts.fields.iter().filter_map(|part| match &part.shape {
+                Shape::OneOf(one_of) => Some(alias_name(one_of)),
+                _ => None,
+            });
+            std::iter::once("str".to_owned()).chain(kinds).collect::<Vec<_>>().join(" | ")
+        }
     }
 }
 
@@ -256,7 +266,7 @@ fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
     lines.push(line);
 }
 
-/// `virtual-clock` as `VirtualClock`.
+/// `virtual-clock` as `VirtualClock`, and `drr++` as `DrrPlusPlus`.
 fn camel(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
@@ -264,5 +274,5 @@ fn camel(name: &str) -> String {
             .next()
             .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
     };
-    name.split(['-', '_']).map(capital).collect()
+    name.replace('+', "-plus").split(['-', '_']).map(capital).collect()
 }

@@ -5,13 +5,15 @@ use crate::columns::{Column, ColumnType, TABLES};
 use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
 use crate::scalar;
 use crate::units::{RATES, SIZES, TIMES, Unit};
-use tidegate_core::params::Kind;
+use tidegate_core::composite;
+use tidegate_core::params::{Kind, Role};
 
 /// The reference page of scenario files and result tables, in Markdown.
 pub fn reference() -> String {
     let mut page = String::from(HEAD);
     page.push_str(TABLES_AND_KINDS);
     page.push_str(&units());
+    page.push_str(&policies());
     page.push_str(&sections(scenario()));
     page.push_str(OVERRIDES);
     page.push_str(&tables());
@@ -23,6 +25,7 @@ pub fn gate_reference() -> String {
     let mut page = String::from(GATE_HEAD);
     page.push_str(TABLES_AND_KINDS);
     page.push_str(&units());
+    page.push_str(&policies());
     page.push_str(&sections(gate()));
     page.truncate(page.trim_end().len());
     page.push('\n');
@@ -76,6 +79,30 @@ plain text otherwise.
 
 ";
 
+const POLICIES: &str = "\
+                        ## Policies
+
+A policy says which packet is sent next and which packets are dropped. A `policy` states it in one line, in place of
+`scheduler` and `dropper`; `port = \"fq-codel\"` is short for `port = { policy = \"fq-codel\" }`.
+
+| `policy` | meaning |
+| --- | --- |
+| `\"virtual-clock\"` | this scheduler, and no dropper |
+| `\"codel\"` | FIFO with this dropper |
+| `\"virtual-clock + red\"` | this scheduler with this dropper |
+| `\"fq-codel(target=10ms, quantum=300B)\"` | parameters in parentheses: those that are not named have their defaults |
+| `\"drr++ + codel(scope=flow)\"` | a dropper of each flow's queue |
+| `{ kind = \"fq-codel\", target = \"10ms\" }` | one scheduler or dropper as a table |
+
+The policy of a link stands in place of the scheduler and the dropper of `port`. A packet passes the dropper of its class
+first, and then that of the port. Some names stand for a scheduler and a dropper. Such a name may be written as `policy` or as
+`scheduler`, and a `dropper` beside it may only state the parameters of its own. [Names](names.md) has every
+policy, with its names in other tools.
+
+| name | | consists of |
+| --- | --- | --- |
+";
+
 fn units() -> String {
     let list =
         |units: &[Unit]| units.iter().map(|unit| format!("`{}`", unit.name)).collect::<Vec<_>>().join(", ");
@@ -92,6 +119,18 @@ fn units() -> String {
     )
 }
 
+/// How a policy is written in one line, and which names stand for several.
+fn policies() -> String {
+    let mut text = String::from(POLICIES);
+    for record in composite::RECORDS {
+        if let Role::Composite(consists) = record.role {
+            text.push_str(&format!("| `{}` | {} | `{consists}` |\n", record.name, record.title));
+        }
+    }
+    text.push('\n');
+    text
+}
+
 fn choice(one_of: &OneOf) -> String {
     let mut text = format!("## Kinds of {}\n\n", one_of.what);
     if let Some(kind) = one_of.default_kind {
@@ -101,6 +140,9 @@ fn choice(one_of: &OneOf) -> String {
         text.push_str(&format!("### `{}`\n\n**{}.** {}\n\n", option.name, option.title, option.help));
         if !option.fields.is_empty() {
             text.push_str(&keys(option));
+        }
+        if let Some(Role::Composite(consists)) = option.policy.map(|policy| policy.role) {
+            text.push_str(&format!("Consists of: `{consists}`.\n\n"));
         }
         if let Some(policy) = option.policy.filter(|policy| !policy.reads.is_empty()) {
             let keys: Vec<_> = policy.reads.iter().map(|key| format!("`{key}`")).collect();
@@ -142,9 +184,13 @@ fn takes(field: &Field) -> String {
         Shape::OneOrMoreNames => "name, or a list".to_owned(),
         Shape::Names => "list of names".to_owned(),
         Shape::File => "path".to_owned(),
-        Shape::Table(section) => format!("table [`{0}`](#{0})", section.name),
+        Shape::Table(section) => match section.policy_key() {
+            Some(_) => format!("[policy](#policies), or table [`{0}`](#{0})", section.name),
+            None => format!("table [`{0}`](#{0})", section.name),
+        },
         Shape::Tables(section) => format!("tables [`[[{0}]]`](#{0})", section.name),
         Shape::OneOf(one_of) => format!("[{0}](#kinds-of-{0})", one_of.what),
+        Shape::Policy(_) => "[policy](#policies)".to_owned(),
     }
 }
 

@@ -128,10 +128,23 @@ fn shape(shape: &Shape) -> Value {
         }
         Shape::Names => json!({ "type": "array", "items": name() }),
         Shape::File => json!({ "type": "string", "minLength": 1 }),
-        Shape::Table(section) => reference(section.name),
+        Shape::Table(section) => match section.policy_key() {
+            Some(_) => json!({ "anyOf": [expression(), reference(section.name)] }),
+            None => reference(section.name),
+        },
         Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
         Shape::OneOf(one_of) => reference(one_of.what),
+        Shape::Policy(parts) => {
+            let kinds = parts.fields.iter().map(|part| self::shape(&part.shape));
+            json!({ "anyOf": std::iter::once(expression()).chain(kinds).collect::<Vec<_>>() })
+        }
     }
+}
+
+/// A policy in one line.
+fn expression() -> Value {
+    const PART: &str = "[A-Za-z0-9_-]+(\\+\\+)? *(\\([^()]*\\))?";
+    json!({ "type": "string", "pattern": format!("^ *{PART} *(\\+ *{PART} *)?$") })
 }
 
 /// A port, or a range of them.

@@ -4,6 +4,7 @@ use tidegate_core::params::PolicyRecord;
 
 fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
     let all = [
+        tidegate_core::composite::RECORDS,
         tidegate_core::scheduler::RECORDS,
         tidegate_core::dropper::RECORDS,
         tidegate_core::detector::RECORDS,

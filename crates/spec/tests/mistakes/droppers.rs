@@ -148,25 +148,3 @@ fn marks_need_a_transport_that_answers_to_them() {
         assert_eq!(said(&quiet, ["off", "on"]), [""; 0], "{quiet}");
     }
 }
-
-/// A scheduler designed for droppers at flows' queues gets a warning without them.
-#[test]
-fn half_an_algorithm_is_warned_of() {
-    let said = |dropper: &str| -> Vec<String> {
-        let flow = "flow = [{ name = \"f\", from = \"s1\", to = \"s2\", size = \"1kB\", source = { kind = \"cbr\", rate = \"9kbit\" } }]";
-        let text = scenario(&format!("port = {{ scheduler = \"fq-codel\"{dropper} }}\n{flow}\n"));
-        parse(&text, &[]).unwrap().warnings().iter().map(ToString::to_string).collect()
-    };
-    assert_eq!(said(", dropper = { kind = \"codel\", scope = \"flow\" }"), [""; 0]);
-    for half in ["", ", dropper = \"codel\""] {
-        let warnings = said(half);
-        assert_eq!(warnings.len(), 1, "{warnings:?}");
-        assert!(
-            warnings[0].starts_with(
-                "a.toml:4:22: FQ-CoDel's scheduler on link s1->s2 has no dropper at its flows' queues"
-            ),
-            "{warnings:?}"
-        );
-        assert!(warnings[0].contains("scope = \"flow\""), "{warnings:?}");
-    }
-}

@@ -65,7 +65,7 @@ impl Rule {
     pub fn new(kind: &SchedulerKind, rate: Option<Rate>) -> Rule {
         match kind.record().map(|record| record.name) {
             // Ports with the second are not followed.
-            Some("fifo" | "fq-codel") => Rule::Fifo,
+            Some("fifo" | "drr++") => Rule::Fifo,
             Some("strict-priority") => Rule::StrictPriority,
             Some("virtual-clock") => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));

@@ -1,5 +1,5 @@
-//! FQ-CoDel's scheduler (RFC 8290): deficit round robin among flows, in which a flow that has just become backlogged is
-//! served before the others until it has sent a quantum.
+//! DRR++ (MacGregor and Shi 2000) as FQ-CoDel has it (RFC 8290): deficit round robin among flows, in which a flow that has
+//! just become backlogged is served before the others until it has sent a quantum.
 //!
 //! ```text
 //! a flow that is in no list      joins the new list, deficit ← quantum
@@ -9,8 +9,7 @@
 //!     else                       its first packet is sent, deficit ← deficit − len
 //! ```
 //!
-//! With CoDel at each flow's queue (`scope = "flow"` of the dropper) it is FQ-CoDel. Flows are those that the
-//! classifier distinguishes: there is no hash, and no collision.
+//! Flows are those that the classifier distinguishes: there is no hash, and no collision.
 //!
 //! Choices where the RFC leaves one:
 //! - The lists change when a packet is sent, and not when the link finds nothing to send: a flow whose last
@@ -35,25 +34,25 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// Parameters of FQ-CoDel's scheduler.
+    /// Parameters of DRR++.
     #[derive(Eq)]
-    pub struct FqCodelParams {
+    pub struct DrrPlusPlusParams {
         /// Quantum: bytes that a flow may send in its turn
         quantum: u32 as Size = 1_514,
     }
 }
 
-impl PolicyParams for FqCodelParams {
-    type Made = FqCodel;
+impl PolicyParams for DrrPlusPlusParams {
+    type Made = DrrPlusPlus;
 
     const RECORD: PolicyRecord = PolicyRecord {
-        name: "fq-codel",
-        title: "FQ-CoDel's scheduler",
+        name: "drr++",
+        title: "DRR++",
         role: Role::Scheduler { service: Service::WorkConserving },
         help: "Serves backlogged flows in turns of a quantum of bytes, flows that have just become \
-               backlogged first. With CoDel at each flow's queue it is FQ-CoDel.",
-        source: "RFC 8290",
-        params: FqCodelParams::PARAMS,
+               backlogged first: the scheduler of FQ-CoDel, which drops nothing by itself.",
+        source: "RFC 8290, section 4.2; MacGregor and Shi 2000",
+        params: DrrPlusPlusParams::PARAMS,
         reads: &[],
         stamps: Stamps::Unordered,
         divides: false,
@@ -62,17 +61,13 @@ impl PolicyParams for FqCodelParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<FqCodel, Refused> {
+    fn make(&self) -> Result<DrrPlusPlus, Refused> {
         let quantum = i64::from(self.quantum.max(1));
-        Ok(FqCodel { quantum, new: Turns::default(), old: Turns::default(), flows: Vec::new() })
+        Ok(DrrPlusPlus { quantum, new: Turns::default(), old: Turns::default(), flows: Vec::new() })
     }
 
-    fn wants_flow_droppers(&self) -> bool {
-        true
-    }
-
-    fn example() -> FqCodelParams {
-        FqCodelParams { quantum: 1_000 }
+    fn example() -> DrrPlusPlusParams {
+        DrrPlusPlusParams { quantum: 1_000 }
     }
 }
 
@@ -84,15 +79,15 @@ struct Flow {
     latest: u64,
 }
 
-/// FQ-CoDel's scheduler.
-pub struct FqCodel {
+/// DRR++.
+pub struct DrrPlusPlus {
     quantum: i64,
     new: Turns,
     old: Turns,
     flows: Vec<Flow>,
 }
 
-impl FqCodel {
+impl DrrPlusPlus {
     /// The flow at the head of the lists, and whether it is in the new list.
     #[inline]
     fn first(&self) -> Option<(FlowIx, bool)> {
@@ -181,7 +176,7 @@ impl FqCodel {
     }
 }
 
-impl Scheduler for FqCodel {
+impl Scheduler for DrrPlusPlus {
     fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
         self.new.reach(flow.0 + 1);
         self.old.reach(flow.0 + 1);

@@ -1,0 +1,59 @@
+//! Which scheduler and which dropper are known by one name?
+//!
+//! The name of a composite policy stands for everything that its source describes. Its record says of what it consists
+//! ([`Role::Composite`](crate::params::Role)); a plan holds only the parts.
+
+pub mod fq_codel;
+
+use crate::contract::Refused;
+use crate::dropper::BuiltInDropper;
+use crate::dropper::codel::CodelParams;
+use crate::params::{Consists, PolicyParams, Scope, registry};
+use crate::scheduler::BuiltInScheduler;
+use crate::scheduler::wf2q_plus::Wf2qPlusParams;
+
+/// The parts of a composite policy, with their parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parts {
+    /// Orders the flows.
+    pub scheduler: BuiltInScheduler,
+    /// Decides what is dropped and what is marked.
+    pub dropper: BuiltInDropper,
+    /// The queues that the dropper guards.
+    pub scope: Scope,
+}
+
+/// Writes the registry, and how each composite policy is taken apart.
+macro_rules! composites {
+    ($($variant:ident($params:path),)*) => {
+        registry! {
+            /// A built-in composite policy with its parameters.
+            pub enum BuiltInComposite { $($variant($params),)* }
+        }
+
+        impl BuiltInComposite {
+            /// The parts of which it consists.
+            ///
+            /// # Errors
+            /// When a value is beyond what a part takes.
+            pub fn parts(&self) -> Result<Parts, Refused> {
+                match self {
+                    $(BuiltInComposite::$variant(params) => params.make(),)*
+                }
+            }
+        }
+    };
+}
+
+// The registry: one line per composite policy.
+composites! {
+    FqCodel(fq_codel::FqCodelParams),
+}
+
+/// The policy of a port that names none, where users share a real link: fair at once, whatever flows have sent before,
+/// and with short queues.
+pub const FAIR_DEFAULT: Consists = Consists {
+    scheduler: Wf2qPlusParams::RECORD.name,
+    dropper: CodelParams::RECORD.name,
+    scope: Scope::Flow,
+};

@@ -1,0 +1,38 @@
+//! Of which policies does a policy consist that has one name for several?
+
+use super::words;
+use core::fmt;
+
+words! {
+    /// What a dropper guards.
+    #[derive(Default, PartialOrd, Ord)]
+    pub enum Scope {
+        /// The queue of its port or class as a whole.
+        #[default]
+        Node = "queue",
+        /// Each flow's own queue there, with a dropper of its own.
+        Flow = "flow",
+    }
+}
+
+/// A scheduler and a dropper, by the names of their records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Consists {
+    /// The scheduler.
+    pub scheduler: &'static str,
+    /// The dropper.
+    pub dropper: &'static str,
+    /// The queues that the dropper guards.
+    pub scope: Scope,
+}
+
+impl fmt::Display for Consists {
+    /// The policy expression of a file that means the same: `drr++ + codel(scope=flow)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scope = match self.scope {
+            Scope::Node => "",
+            Scope::Flow => "(scope=flow)",
+        };
+        write!(f, "{} + {}{scope}", self.scheduler, self.dropper)
+    }
+}

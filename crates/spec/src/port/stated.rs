@@ -1,0 +1,97 @@
+//! The scheduler and the dropper that a table states: each by itself, or both as a policy.
+
+use crate::error::{Complaint, Report};
+use crate::policy::Chosen;
+use crate::port::DropperSpec;
+use crate::values::Values;
+use tidegate_core::composite::BuiltInComposite;
+use tidegate_core::params::{Consists, PolicyRecord, Role};
+use tidegate_core::scheduler::BuiltInScheduler;
+
+/// What a table states of the order and of the drops at a port or a class.
+#[derive(Clone, Debug)]
+pub(crate) struct Stated {
+    /// The scheduler; `None` for none stated.
+    pub(crate) scheduler: Option<Chosen<BuiltInScheduler>>,
+    /// The dropper, also one that belongs to the scheduler's name.
+    pub(crate) dropper: Option<DropperSpec>,
+    /// Whether it is a policy, which has no other dropper than its own.
+    pub(crate) is_whole: bool,
+}
+
+impl Stated {
+    /// What a table states, or has by default. `None` after something was reported.
+    pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Stated> {
+        // A default policy stands back where a part is given, or a detector, which wants its dropper named.
+        let parts = ["scheduler", "dropper", "detector"];
+        let by_default = parts.iter().all(|key| !values.given(key));
+        let policy = values.table("policy").filter(|_| by_default || values.given("policy"));
+        let table = policy.unwrap_or(values);
+        let dropper = DropperSpec::read(table, "dropper", report);
+        let dropper = dropper.map(|dropper| DropperSpec {
+            // What a default names is not stated.
+            stated: policy.is_none() || values.given("policy"),
+            ..dropper
+        });
+        let (scheduler, dropper) = match table.table("scheduler").and_then(|one| one.section.policy) {
+            None => (None, dropper),
+            Some(PolicyRecord { role: Role::Composite(consists), .. }) => {
+                let whole = Chosen::<BuiltInComposite>::read(table, "scheduler", report)?;
+                check_dropper(&whole, consists, dropper.as_ref(), report)?;
+                let (scheduler, own, scope) = whole.parts()?;
+                let own = DropperSpec { chosen: own, scope, stated: false };
+                (Some(scheduler), Some(dropper.unwrap_or(own)))
+            }
+            Some(_) => (Some(Chosen::read(table, "scheduler", report)?), dropper),
+        };
+        Some(Stated { scheduler, dropper, is_whole: policy.is_some() })
+    }
+
+    /// The same without what is only a default.
+    pub(crate) fn read_given(values: &Values, report: &mut Report) -> Option<Stated> {
+        let given = ["policy", "scheduler"].iter().any(|key| values.given(key));
+        let stated = Stated::read(values, report)?;
+        Some(Stated { scheduler: stated.scheduler.filter(|_| given), ..stated })
+    }
+
+    /// The dropper of a port that has `usual` where nothing is stated.
+    pub(crate) fn dropper_over(&self, usual: Option<DropperSpec>) -> Option<DropperSpec> {
+        match (&self.scheduler, &self.dropper) {
+            (_, own) if self.is_whole => own.clone(),
+            (_, Some(own)) if own.stated => Some(own.clone()),
+            // What belongs to the name of another scheduler goes with it.
+            (Some(_), own) => {
+                let usual = usual.filter(|usual| usual.stated);
+                match own {
+                    Some(own) if usual.as_ref().is_none_or(|usual| !own.is_done_by(usual)) => {
+                        Some(own.clone())
+                    }
+                    _ => usual,
+                }
+            }
+            (None, _) => usual,
+        }
+    }
+}
+
+/// Checks a dropper beside a scheduler whose name has one: it may state that one's parameters, and no other dropper.
+fn check_dropper(
+    whole: &Chosen<BuiltInComposite>,
+    consists: &Consists,
+    dropper: Option<&DropperSpec>,
+    report: &mut Report,
+) -> Option<()> {
+    let Some(dropper) = dropper else { return Some(()) };
+    let record = dropper.chosen.record();
+    let name = whole.record().name;
+    if (record.name, dropper.scope) != (consists.dropper, consists.scope) {
+        let message = format!("`{name}` is `{consists}`, and `dropper` is another");
+        let help = format!("write scheduler = \"{}\" to have it with this dropper", consists.scheduler);
+        report.add(whole.place_of(""), Complaint::new(message).help(help));
+        return None;
+    }
+    let Some(twice) = record.params.iter().find(|param| whole.states(param.name)) else { return Some(()) };
+    let message = format!("`{}` belongs to the dropper, which is stated by itself", twice.name);
+    report.add(whole.place_of(twice.name), Complaint::new(message).help("leave out `dropper`"));
+    None
+}
