@@ -111,7 +111,7 @@ def test_fq_codel_is_what_its_record_says_in_random_networks() -> None:
         assert waits["up"][0] <= alone["up"][0] + 0.001, text
         shorter += waits["up"][0] < alone["up"][0] / 2
         # RFC 8290, section 3: a sparse flow is served before all that are backlogged. It waits for the packet
-        # in service, and for the quantum, and at most a packet beyond it, of each transfer that is new as well.
+        # RFC 8290, section 3: a sparse flow is served before the backlogged ones. It waits for the packet
         # The call has a host of its own.
         bound = (1 + 2 * sizes["transfers"]) * sizes["packet"] + sizes["access"]
         assert waits["call"][1] <= bound, text

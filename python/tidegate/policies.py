@@ -439,19 +439,19 @@ class Drr(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FqCodel(Record):
-    """FQ-CoDel's scheduler.
+class DrrPlusPlus(Record):
+    """DRR++.
 
-    Serves backlogged flows in turns of a quantum of bytes, flows that have just become backlogged first. With
-    CoDel at each flow's queue it is FQ-CoDel.
+    Serves backlogged flows in turns of a quantum of bytes, flows that have just become backlogged first: the
+    scheduler of FQ-CoDel, which drops nothing by itself.
 
     Attributes:
         quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
 
-    Source: RFC 8290.
+    Source: RFC 8290, section 4.2; MacGregor and Shi 2000.
     """
 
-    _kind: ClassVar[str | None] = "fq-codel"
+    _kind: ClassVar[str | None] = "drr++"
 
     quantum: str | None = None
 
@@ -482,6 +482,30 @@ class JitterEdd(Record):
     _kind: ClassVar[str | None] = "jitter-edd"
 
 
+@dataclass(frozen=True, kw_only=True)
+class FqCodel(Record):
+    """FQ-CoDel.
+
+    Flow queue CoDel: serves backlogged flows in turns of a quantum of bytes, flows that have just become
+    backlogged first, and keeps the queue of each short with CoDel.
+
+    Attributes:
+        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
+        target: Acceptable standing sojourn time in a flow's queue, above 0 (a time such as "5ms"). Default:
+            5ms.
+        interval: Time for which the sojourn time exceeds `target` before a packet is dropped or marked: about
+            the longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
+
+    Source: RFC 8290.
+    """
+
+    _kind: ClassVar[str | None] = "fq-codel"
+
+    quantum: str | None = None
+    target: str | None = None
+    interval: str | None = None
+
+
 SchedulerName = Literal[
     "fifo",
     "strict-priority",
@@ -498,9 +522,10 @@ SchedulerName = Literal[
     "fifo-plus",
     "round-robin",
     "drr",
-    "fq-codel",
+    "drr++",
     "edf",
     "jitter-edd",
+    "fq-codel",
 ]
 
 SchedulerKind = (
@@ -520,9 +545,10 @@ SchedulerKind = (
     | FifoPlus
     | RoundRobin
     | Drr
-    | FqCodel
+    | DrrPlusPlus
     | Edf
     | JitterEdd
+    | FqCodel
 )
 
 
@@ -765,14 +791,15 @@ class Red(Record):
 
     Attributes:
         min_th: Average queue at or above which packets are chosen at random; in bytes for byte mode (a limit
-            such as "100p" or "64kB").
+            such as "100p" or "64kB"). Default: 5p.
         max_th: Average queue at or above which every packet is chosen, or a growing share with `slope =
-            "gentle"` (a limit such as "100p" or "64kB").
+            "gentle"` (a limit such as "100p" or "64kB"). Default: 15p.
         max_p: Probability that a packet is chosen as the average queue approaches `max_th`, above 0 (a number
             from 0 to 1). Default: 0.1.
         weight: Weight of one arrival in the average queue (w_q), above 0 (a number from 0 to 1). Default:
             0.002.
-        limit: Longest queue, the packet in service included (a limit such as "100p" or "64kB").
+        limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
+            (a limit such as "100p" or "64kB").
         slope: Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice `max_th`
             (step or gentle). Default: step.
         signal: Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and
@@ -788,11 +815,11 @@ class Red(Record):
 
     _kind: ClassVar[str | None] = "red"
 
-    min_th: str
-    max_th: str
+    min_th: str | None = None
+    max_th: str | None = None
     max_p: float | None = None
     weight: float | None = None
-    limit: str
+    limit: str | None = None
     slope: Literal["step", "gentle"] | None = None
     signal: Literal["drop", "mark-then-drop", "mark"] | None = None
     mean_packet: str | None = None
@@ -984,7 +1011,7 @@ class Pie(Record):
     scope: Literal["queue", "flow"] | None = None
 
 
-DropperName = Literal["codel", "pie"]
+DropperName = Literal["red", "codel", "pie"]
 
 DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
 
@@ -2026,7 +2053,9 @@ class Class(Record):
     Attributes:
         name: Unique name of the class.
         parent: Class that contains it; without it, the class is directly under the port's scheduler.
-        scheduler: Scheduler of its flows, or of the classes in it.
+        policy: Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`;
+            without it, `scheduler` is required.
+        scheduler: Scheduler of its flows, or of the classes in it; without it, that of `policy`.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit").
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
@@ -2049,7 +2078,8 @@ class Class(Record):
 
     name: str
     parent: str | None = None
-    scheduler: SchedulerName | SchedulerKind
+    policy: str | SchedulerKind | DropperKind | None = None
+    scheduler: SchedulerName | SchedulerKind | None = None
     reserve: str | None = None
     interval: str | None = None
     head_start: str | None = None
@@ -2084,6 +2114,8 @@ class Link(Record):
         reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
             "5ms").
         duplex: Whether there is an equal link in the other direction. Default: true.
+        policy: Policy of its ports, in place of `scheduler` and `dropper`: a scheduler, a dropper (FIFO with
+            it) or both; without it, as these say.
         scheduler: Scheduler of its ports; without it, that of `port`.
         meter: Meter of its ports; without it, that of `port`.
         profile: Profile of every packet that is metered at its ports, whatever the profile of its flow: the
@@ -2106,6 +2138,7 @@ class Link(Record):
     reorder: float | None = None
     reorder_delay: str | None = None
     duplex: bool | None = None
+    policy: str | SchedulerKind | DropperKind | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     profile: str | None = None
@@ -2183,6 +2216,8 @@ class Host(Record):
     Every output port of a host; a link may override it.
 
     Attributes:
+        policy: Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`;
+            without it, as these say.
         scheduler: Scheduler: which flow is served next. Default: fifo.
         meter: Meter: whether flows conform to their contracts; without it, none.
         dropper: Dropper: which packets are dropped or marked; without it, none.
@@ -2191,6 +2226,7 @@ class Host(Record):
             without it, none.
     """
 
+    policy: str | SchedulerKind | DropperKind | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
@@ -2270,6 +2306,8 @@ class Port(Record):
     Every output port of a switch; a link may override it. `host` describes the ports of hosts.
 
     Attributes:
+        policy: Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and `dropper`;
+            without it, as these say.
         scheduler: Scheduler: which flow is served next. Default: fifo.
         meter: Meter: whether flows conform to their contracts; the default ignores flows without `interval`.
             Default: flow-monitor.
@@ -2282,6 +2320,7 @@ class Port(Record):
             without it, none.
     """
 
+    policy: str | SchedulerKind | DropperKind | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
@@ -2343,8 +2382,8 @@ class Scenario(Record):
     warmup: str | None = None
     sample: str | None = None
     topology: TopologyName | TopologyKind | None = None
-    port: Port | None = None
-    host: Host | None = None
+    port: str | Port | None = None
+    host: str | Host | None = None
     switch: Switch | None = None
     admission: Admission | None = None
     node: list[Node] | tuple[Node, ...] | None = None

@@ -5,7 +5,7 @@ mod common;
 use common::parse;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::params::{BuiltIn, Marking, PolicyRecord, Role, Service};
+use tidegate_core::params::{BuiltIn, Kind, Marking, PolicyRecord, Role, Service};
 use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
 
 const PAGE: &str = include_str!("../../../docs/names.md");
@@ -74,6 +74,25 @@ fn every_policy_has_a_row_that_says_what_its_record_says() {
     let headings: BTreeSet<&str> =
         PAGE.split("\n## ").skip(1).filter_map(|part| part.lines().next()).collect();
     assert!(SECTIONS.iter().all(|(heading, _)| headings.contains(heading)));
+}
+
+/// Each word of a transport's settings that are neither on nor off has a row, and the help of its setting cites the same source.
+#[test]
+fn every_setting_of_tcp_has_a_row_with_its_source() {
+    let mut expected = BTreeMap::new();
+    for param in endpoint::RECORDS.iter().flat_map(|record| record.params) {
+        let Kind::Word(words) = param.kind else { continue };
+        if !words.contains(&"off") {
+            expected.extend(words.iter().map(|word| (format!("`{} = \"{word}\"`", param.name), param.help)));
+        }
+    }
+    assert!(expected.len() >= 5, "{expected:?}");
+    let rows = rows("Settings of TCP");
+    let found: BTreeSet<String> = rows.iter().map(|row| row[0].to_owned()).collect();
+    assert_eq!(found, expected.keys().cloned().collect());
+    for row in rows {
+        assert!(expected[row[0]].contains(row[3]), "{}: {}", row[0], row[3]);
+    }
 }
 
 /// Words in code within a cell.
