@@ -14,7 +14,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::headers::{Headers, Ip};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::steering::{Rule, Split, Steering};
+use tidegate_core::steering::{Beyond, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -407,4 +407,31 @@ proptest! {
             bench.switch.audit(bench.now).unwrap();
         }
     }
+}
+
+/// The flow that hosts share beyond the limit goes on with its rule, under the new rule's terms, and ends with it.
+#[test]
+fn the_shared_flow_follows_its_rule() {
+    let limited = |bits: u64, most: usize| {
+        let contract = Contract { reserve: Some(rate(bits)), ..Contract::default() };
+        let plan = FlowPlan { contract, ..FlowPlan::default() };
+        Rule { plan, beyond: Beyond { most, plan }, ..each_host(Span::from_secs(1)) }
+    };
+    let mut bench = Bench::new(vec![limited(80_000, 1)], 100);
+    let own = bench.pass(&from_host(1, 1), 100);
+    let shared = bench.pass(&from_host(2, 1), 100);
+    assert!(own != shared && bench.pass(&from_host(3, 1), 100) == shared);
+    let wanted = vec![limited(160_000, 2)];
+    let changes = bench.steering.changes(&wanted, &[Some(0)], FlowPlan::default(), &mut Vec::new());
+    let changed: Vec<_> = changes.iter().map(|(leg, plan)| (leg.flow.0, plan.contract.reserve)).collect();
+    assert_eq!(changed, [(shared, Some(rate(160_000))), (own, Some(rate(160_000)))]);
+    bench.steering.replan(bench.now, &mut bench.switch, wanted, &[Some(0)], FlowPlan::default(), 100);
+    let second = bench.pass(&from_host(2, 1), 100);
+    assert!(second != shared && second != own);
+    assert_eq!(bench.pass(&from_host(3, 1), 100), shared);
+    assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 5);
+    bench.steering.replan(bench.now, &mut bench.switch, Vec::new(), &[], FlowPlan::default(), 100);
+    bench.wait(Span::from_secs(5));
+    assert_eq!(bench.pass(&from_host(3, 1), 100), bench.steering.rest().flow.0);
+    bench.switch.audit(bench.now).unwrap();
 }

@@ -362,3 +362,55 @@ fn a_named_flow_within_its_reservation_loses_nothing_and_keeps_its_bound() {
         "{overloads}, {beyond_their_queues}, {bounds}"
     );
 }
+
+/// Circuits that reserve nothing have a weight under fair queueing, and a thousand of them had more than the class.
+#[test]
+fn circuits_without_a_reservation_take_nothing_from_one_that_reserves() {
+    let folder = std::env::temp_dir().join(format!("tidegate-circuits-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut list = "name,addresses,class,up_reserve\ncaller,192.168.7.7,site,2mbit\n".to_owned();
+    for circuit in 0..1000 {
+        list += &format!("c{circuit},10.0.{}.{},site,\n", circuit / 256, circuit % 256);
+    }
+    std::fs::write(folder.join("list.csv"), list).unwrap();
+    let text = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"10mbit\", down = \"10mbit\" }\n\
+                [[class]]\nname = \"site\"\nreserve = \"4mbit\"\n\
+                [[flow]]\nname = \"subscribers\"\ncircuits = \"list.csv\"\n\
+                [[flow]]\nname = \"hosts\"\neach = \"host\"\nreserve = \"100kbit\"\n";
+    std::fs::write(folder.join("gate.toml"), text).unwrap();
+    let gate = GateFile::load(&folder.join("gate.toml"), &[]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    // Hosts outside the list keep the rest of the line full, too.
+    let pattern =
+        Pattern { addresses: 3_000, load: 3.0, sizes: (64, FULL), in_a_row: 1, in_turn: false, seconds: 5.0 };
+    let outcome = run(&gate.unwrap(), 2e6, traffic(pattern, 10e6, 2e6, FULL, 0.0, 3));
+    assert!(outcome.sent > 1000 && outcome.others_lost > 10_000, "{outcome:?}");
+    assert_eq!(outcome.lost, 0, "{outcome:?}");
+    let full = f64::from(FULL) * 8.0;
+    assert!(outcome.latest <= 2.0 * full / 10e6 + 3.0 * full / 4e6, "{outcome:?}");
+}
+
+/// On a line of which everything is reserved, beside members with ceilings: nothing is lost, although no bound is told.
+#[test]
+fn ceilings_of_others_cost_a_named_flow_no_packet() {
+    for (scheduler, seed) in [("wf2q-plus", 1), ("virtual-clock", 2), ("sfq", 4), ("scfq", 5)] {
+        let gate = file(&format!(
+            "version = 1\nport = {{ scheduler = \"{scheduler}\" }}\n\
+             gate = {{ inside = \"a\", outside = \"b\", up = \"10mbit\", down = \"10mbit\" }}\n\
+             [[flow]]\nname = \"call\"\nmatch = {{ inside = \"192.168.7.7\" }}\nreserve = \"9mbit\"\n\
+             [[flow]]\nname = \"hosts\"\neach = \"host\"\nreserve = \"1mbit\"\nceiling = \"1500kbit\"\n"
+        ));
+        assert!(!gate.promises(Direction::Up).iter().any(|one| matches!(one, Promise::Named { .. })));
+        let pattern = Pattern {
+            addresses: 500,
+            load: 2.0,
+            sizes: (64, FULL),
+            in_a_row: 20,
+            in_turn: true,
+            seconds: 5.0,
+        };
+        let outcome = run(&gate, 9e6, traffic(pattern, 10e6, 9e6, FULL, 0.2, seed));
+        assert!(outcome.sent > 3000 && outcome.others_lost > 1000, "{scheduler}: {outcome:?}");
+        assert_eq!(outcome.lost, 0, "{scheduler}: {outcome:?}");
+    }
+}
