@@ -6,6 +6,11 @@ use crate::units::Time;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BodyId(pub u32);
 
+impl BodyId {
+    /// The body of a token, which stands for a class at the scheduler above it: no packet has it.
+    pub(crate) const TOKEN: BodyId = BodyId(u32::MAX);
+}
+
 /// A flow's dense index at one port (or, inside a tree, at one node).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FlowIx(pub u32);

@@ -84,6 +84,10 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.set_rate(now, rate))
     }
 
+    fn follow_service(&mut self) {
+        each!(self, s => s.follow_service())
+    }
+
     fn set_flow(
         &mut self,
         now: Time,

@@ -96,8 +96,12 @@ impl<R: FairRule> FairQueueing<R> {
     #[inline]
     fn place(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
-            Some(first) if queues.takes_part(flow) => self.place_head(flow, first.order),
+            Some(first) if queues.takes_part(flow) => {
+                self.place_head(flow, first.order);
+                self.rule.waits(flow, true);
+            }
             _ => {
+                self.rule.waits(flow, false);
                 self.ready.remove(flow);
                 if R::ORDER == Order::EligibleFinish {
                     self.early.remove(flow);
@@ -147,6 +151,10 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.pass(now);
         self.rate = rate;
         self.rule.set_rate(now, rate);
+    }
+
+    fn follow_service(&mut self) {
+        self.rule.follow_service();
     }
 
     fn set_flow(
@@ -210,6 +218,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
             self.rule.backlogged(flow, tags);
             if queues.takes_part(flow) {
                 self.place_head(flow, queues.arriving());
+                self.rule.waits(flow, true);
             }
         }
     }

@@ -43,6 +43,11 @@ pub trait FairRule {
         let _ = (now, rate);
     }
 
+    /// Makes the node a class; see [`Scheduler::follow_service`].
+    ///
+    /// [`Scheduler::follow_service`]: super::Scheduler::follow_service
+    fn follow_service(&mut self) {}
+
     /// Opens a flow with this weight, or changes its weight from `before`.
     ///
     /// # Errors
@@ -66,6 +71,11 @@ pub trait FairRule {
     /// The flow with these tags has no packet left: the service of the last one has begun, or it was dropped.
     fn emptied(&mut self, flow: FlowIx, tags: &Tags) {
         let _ = (flow, tags);
+    }
+
+    /// The flow has a packet that waits and takes part, or has none.
+    fn waits(&mut self, flow: FlowIx, waits: bool) {
+        let _ = (flow, waits);
     }
 
     /// Advances to real time `now`.

@@ -15,6 +15,7 @@ mod fair_rule;
 pub mod fifo;
 pub mod fifo_plus;
 mod floors;
+mod fluid;
 pub mod jitter_edd;
 pub mod peak_vc;
 pub mod pulse;
@@ -88,6 +89,10 @@ pub trait Scheduler {
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }
+
+    /// Makes the node a class: its server sends for others too, so the service that it has had does not follow
+    /// from the time that has passed. Called before the rate is set.
+    fn follow_service(&mut self) {}
 
     /// Opens a flow or changes its contract; its queue stays as it is. A refusal changes nothing.
     fn set_flow(

@@ -7,8 +7,7 @@
 //! weight`, and no packet leaves later than it would leave the fluid server by more than the transmission
 //! time of the longest packet.
 //!
-//! The fluid system is exact: work that is less than a unit of virtual time is carried over, and nothing is
-//! lost by rounding. An arrival takes O(log n), as does each departure from the fluid server.
+//! An arrival takes O(log n), as does each departure from the fluid server.
 //!
 //! Choices where the papers are silent, in addition to those of fair queueing in general
 //! (`fair_queueing.rs`):
@@ -17,26 +16,34 @@
 //! - The unserved part of a packet that is pushed out leaves the fluid server, unless the flow's weight has
 //!   changed in the meantime. A packet that is dropped at the head stays in the fluid server: clocks keep the
 //!   advance.
-//! - The fluid server never pauses. It serves the fluid left by a held or closed flow, and continues while
-//!   packets are held back for another reason.
+//! - At a port, the fluid server never pauses. It serves the fluid left by a held or closed flow, and continues
+//!   while packets are held back for another reason.
 //! - A flow that is absent leaves the fluid server, and rejoins it with its queued packets, or with its lead.
 //! - A change of the server's rate applies from then on. When the rate is no longer known, the last known
 //!   rate stays.
-//! - The token of a class is a packet of the token's length.
+//!
+//! **Trees.** The service of a class is what its parent gives it. The fluid server of a class therefore works by
+//! the bytes that the class sends, each packet when its service begins, and pauses with the class (the reference
+//! time of Bennett and Zhang 1997, section 4.1). Measured in the bytes that the class has sent, it is a server of
+//! constant rate, so that theorem 1 of Parekh and Gallager holds there: a packet of a flow of the class has left
+//! before the class has sent another longest packet after the fluid server is done with it.
+//!
+//! A member that is a class has only its token here. While the token waits and takes part, more may be behind it:
+//! the class stays backlogged in the fluid system, and its next token begins where this one ends, also when
+//! virtual time has passed that. If nothing is behind it, the fluid server serves the others for that time again.
 
 use super::ASK_AGAIN;
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
-use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
+use super::fluid::{Fluid, FluidServer};
+use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
-use crate::packet::{FlowIx, Packet};
+use crate::packet::{BodyId, FlowIx, Packet};
 use crate::params::{
     Carry, Fault, KeepsRates, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
     parameters,
 };
 use crate::units::{Rate, Span, Time};
-use core::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 parameters! {
     /// Parameters of weighted fair queueing.
@@ -88,41 +95,18 @@ impl PolicyParams for WfqParams {
     }
 }
 
-/// The error where the rate of the fluid server is unknown.
+/// The error where the rate of the fluid server is unknown: at a port.
 const NO_RATE: &str = "wfq needs a rate that is known at all times, and there is none";
-
-/// A flow in the fluid system.
-#[derive(Clone, Copy, Default)]
-struct Fluid {
-    /// The end of its latest backlog.
-    end: VirtualTime,
-    /// The weight of its latest packet; 0 when it is not backlogged.
-    weight: u64,
-    /// Number of changes of its weight that are still to come.
-    steps: u32,
-    absent: bool,
-}
-
-/// A change of the weight during a backlog: its time, its flow and its amount.
-type Step = Reverse<(VirtualTime, Option<FlowIx>, i128)>;
 
 /// The rule of weighted fair queueing: the fluid system.
 #[derive(Default)]
 pub struct Wfq {
-    virtual_time: VirtualTime,
-    /// Work done by which virtual time has not advanced yet, in weight times virtual time: less than a unit
-    /// of virtual time.
-    rest: u128,
+    fluid: FluidServer,
     /// The server's rate as a weight; 0 when it was never known.
     rate: u64,
+    /// Whether the fluid server works by the packets that are served, and not by the time that passes.
+    follows_service: bool,
     as_of: Option<Time>,
-    flows: Vec<Fluid>,
-    /// Flows that are backlogged, by the end of their backlogs.
-    backlogged: TagHeap,
-    /// Changes of the weights before the ends of backlogs.
-    steps: BinaryHeap<Step>,
-    /// The sum of the weights of the flows that are backlogged.
-    weights: u128,
 }
 
 impl Wfq {
@@ -134,108 +118,6 @@ impl Wfq {
         let most = u128::MAX >> (Rate::FRACTION_BITS + 1);
         u64::try_from(most / u128::from(self.rate.max(1))).unwrap_or(u64::MAX)
     }
-
-    /// Lets the fluid server work for this number of ticks.
-    fn work(&mut self, ticks: u64) {
-        let mut work = ((u128::from(ticks) << Rate::FRACTION_BITS) * u128::from(self.rate)) + self.rest;
-        while let Some(next) = self.next_change() {
-            match next.since(self.virtual_time).checked_mul(self.weights) {
-                Some(needed) if needed <= work => {
-                    work -= needed;
-                    self.virtual_time = self.virtual_time.max(next);
-                    self.change();
-                }
-                _ => {
-                    self.virtual_time = self.virtual_time.later(work / self.weights);
-                    self.rest = work % self.weights;
-                    return;
-                }
-            }
-        }
-        self.rest = 0;
-    }
-
-    /// The next change of the sum of the weights; `None` when no flow is backlogged.
-    fn next_change(&self) -> Option<VirtualTime> {
-        let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
-        let step = self.steps.peek().map(|Reverse((at, ..))| *at);
-        [end, step].into_iter().flatten().min()
-    }
-
-    /// Makes the changes that virtual time has reached.
-    fn change(&mut self) {
-        while let Some(&Reverse((at, whose, by))) = self.steps.peek()
-            && at <= self.virtual_time
-        {
-            self.weights = self.weights.saturating_add_signed(by);
-            if let Some(flow) = whose {
-                self.flows[flow.ix()].steps -= 1;
-            }
-            self.steps.pop();
-        }
-        while let Some(flow) = self.backlogged.top()
-            && let fluid = &mut self.flows[flow.ix()]
-            && fluid.end <= self.virtual_time
-        {
-            self.weights -= u128::from(core::mem::take(&mut fluid.weight));
-            self.backlogged.remove(flow);
-        }
-    }
-
-    /// Extends the flow's backlog in the fluid system to `end`, at this weight.
-    fn extend(&mut self, flow: FlowIx, end: VirtualTime, weight: u64) {
-        let fluid = &mut self.flows[flow.ix()];
-        let before = core::mem::replace(&mut fluid.end, end);
-        if fluid.absent {
-            return;
-        }
-        if fluid.weight == 0 {
-            self.weights += u128::from(weight);
-        } else if fluid.weight != weight {
-            let by = i128::from(weight) - i128::from(fluid.weight);
-            self.steps.push(Reverse((before, Some(flow), by)));
-            fluid.steps += 1;
-        }
-        fluid.weight = weight;
-        let (ticks, fraction) = end.parts();
-        self.backlogged.set(flow, ticks, fraction);
-    }
-
-    /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid server. When the
-    /// flow's weight has changed in the meantime, it stays.
-    fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
-        let fluid = &mut self.flows[flow.ix()];
-        let changes = fluid.steps > 0 || fluid.weight != weight.weight();
-        if changes || fluid.end <= self.virtual_time {
-            return;
-        }
-        fluid.end = fluid.end.before(len, weight).max(self.virtual_time);
-        if fluid.end > self.virtual_time {
-            let (ticks, fraction) = fluid.end.parts();
-            self.backlogged.set(flow, ticks, fraction);
-        } else {
-            self.weights -= u128::from(core::mem::take(&mut fluid.weight));
-            self.backlogged.remove(flow);
-        }
-    }
-
-    /// Takes the flow out of the fluid system. Returns the changes of its weight that are still to come, and
-    /// its weight now.
-    fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
-        let mut own = Vec::new();
-        if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
-            let of_flow = |step: &Step| step.0.1 == Some(flow);
-            let others: Vec<Step>;
-            (own, others) = self.steps.drain().partition(of_flow);
-            self.steps = others.into();
-        }
-        self.backlogged.remove(flow);
-        let to_come: i128 = own.iter().map(|Reverse((.., by))| by).sum();
-        let latest = core::mem::take(&mut self.flows[flow.ix()].weight);
-        let weight = u128::from(latest).saturating_add_signed(-to_come);
-        self.weights -= weight;
-        (own, weight as u64)
-    }
 }
 
 impl FairRule for Wfq {
@@ -246,51 +128,53 @@ impl FairRule for Wfq {
     }
 
     fn set_weight(&mut self, flow: FlowIx, before: Option<Rate>, _: Rate) -> Result<(), Refused> {
-        if self.rate == 0 {
+        if self.rate == 0 && !self.follows_service {
             return Err(Refused(NO_RATE.into()));
         }
-        if self.flows.len() <= flow.ix() {
-            self.flows.resize(flow.ix() + 1, Fluid::default());
-            self.backlogged.reach(flow.0 + 1);
-        }
+        self.fluid.reach(flow);
         if before.is_none() {
-            self.flows[flow.ix()] = Fluid::default();
+            self.fluid.flows[flow.ix()] = Fluid::default();
         }
         Ok(())
     }
 
     /// The flow's fluid stays in the fluid system after the flow has gone.
     fn release(&mut self, flow: FlowIx, _: Rate) {
-        let Fluid { end, weight, .. } = self.flows[flow.ix()];
-        if weight > 0 {
-            let (own, now) = self.withdraw(flow);
-            self.weights += u128::from(now);
-            self.steps.extend(own.into_iter().map(|Reverse((at, _, by))| Reverse((at, None, by))));
-            self.steps.push(Reverse((end, None, -i128::from(weight))));
-        }
+        self.fluid.disown(flow);
+    }
+
+    fn follow_service(&mut self) {
+        self.follows_service = true;
+    }
+
+    fn waits(&mut self, flow: FlowIx, waits: bool) {
+        self.fluid.waits(flow, waits);
     }
 
     #[inline]
     fn pass(&mut self, now: Time) {
+        if self.follows_service {
+            return;
+        }
         let mut ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
-        while ticks > 0 && self.weights > 0 {
+        while ticks > 0 && self.fluid.is_backlogged() {
             let step = if ticks <= Wfq::SHORT { ticks } else { ticks.min(self.longest()) };
-            self.work(step);
+            self.fluid.work((u128::from(step) << Rate::FRACTION_BITS) * u128::from(self.rate));
             ticks -= step;
         }
     }
 
     #[inline]
     fn virtual_time(&self) -> VirtualTime {
-        self.virtual_time
+        self.fluid.virtual_time
     }
 
     /// The tag of a packet is its finish time in the fluid server less that of the packet before it, in
     /// ticks.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
-        let start = self.flows[packet.flow.ix()].end.max(self.virtual_time);
+        let start = self.fluid.start(packet.flow, packet.body == BodyId::TOKEN);
         let end = start.after(packet.len, tags.weight);
-        self.extend(packet.flow, end, tags.weight.weight());
+        self.fluid.extend(packet.flow, end, tags.weight.weight());
         let before = if queued { tags.last.ticks() } else { end.ticks() };
         packet.tag = u64::try_from(end.ticks() - before).unwrap_or(u64::MAX);
         tags.last = VirtualTime::from_ticks(before + u128::from(packet.tag));
@@ -299,7 +183,18 @@ impl FairRule for Wfq {
         }
     }
 
-    fn served(&mut self, _: &Tags, _: u32) {}
+    fn served(&mut self, _: &Tags, len: u32) {
+        if self.follows_service {
+            self.fluid.work(u128::from(len) * Rate::WEIGHT_SCALE);
+        }
+    }
+
+    /// Empties the fluid server of a class without packets: it was left the fluid of packets that were not sent.
+    fn reach(&mut self, _: VirtualTime) {
+        if self.follows_service {
+            self.fluid.finish();
+        }
+    }
 
     fn follow(&self, tags: &mut Tags, next: &Packet) {
         tags.finish = VirtualTime::from_ticks(tags.finish.ticks() + u128::from(next.tag));
@@ -314,48 +209,46 @@ impl FairRule for Wfq {
 
     fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, _: bool) {
         tags.last = VirtualTime::from_ticks(tags.last.ticks() - u128::from(gone.tag));
-        self.shorten(gone.flow, gone.len, tags.weight);
+        self.fluid.shorten(gone.flow, gone.len, tags.weight);
     }
 
     fn weigh(&self, _: &mut Tags, _: impl Iterator<Item = u32>) {}
 
     fn leave(&mut self, flow: FlowIx) {
-        if self.flows[flow.ix()].weight > 0 {
-            self.withdraw(flow);
-        }
-        self.flows[flow.ix()].absent = true;
+        self.fluid.waits(flow, false);
+        self.fluid.withdraw(flow);
+        self.fluid.flows[flow.ix()].absent = true;
     }
 
     fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
-        let fluid = &mut self.flows[flow.ix()];
+        let fluid = &mut self.fluid.flows[flow.ix()];
         fluid.absent = false;
         let end = late.map_or(fluid.end, |late| fluid.end.later(late).max(tags.last));
         // Its lead is served, or virtual time would never get there.
-        if end > self.virtual_time {
-            self.extend(flow, end, tags.weight.weight());
+        if end > self.fluid.virtual_time {
+            self.fluid.extend(flow, end, tags.weight.weight());
         }
     }
 
     fn end(&self, flow: FlowIx, _: &Tags) -> VirtualTime {
-        self.flows[flow.ix()].end
+        self.fluid.flows[flow.ix()].end
     }
 
     /// The time at which the fluid server is done with the flow, if no packet arrives; an upper bound while
     /// weights change.
-    fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, _: Option<Time>) -> Time {
-        let Some(as_of) = self.as_of.filter(|_| self.flows[flow.ix()].weight > 0) else {
+    fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
+        if self.follows_service {
+            return over.unwrap_or_else(|| now + end.span_since(self.fluid.virtual_time).max(ASK_AGAIN));
+        }
+        let Some(as_of) = self.as_of.filter(|_| self.fluid.flows[flow.ix()].weight > 0) else {
             return now + ASK_AGAIN;
         };
-        let grows = |Reverse((.., by)): &Step| by.max(&0).unsigned_abs();
-        let weights = self.weights + self.steps.iter().map(grows).sum::<u128>();
-        let work = end.since(self.virtual_time).saturating_mul(weights);
+        let work = self.fluid.work_until(end);
         let ticks = work.div_ceil(u128::from(self.rate.max(1)) << Rate::FRACTION_BITS);
         as_of + Span::from_ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
     fn memory(&self) -> usize {
-        self.flows.capacity() * size_of::<Fluid>()
-            + self.backlogged.memory()
-            + self.steps.capacity() * size_of::<Step>()
+        self.fluid.memory()
     }
 }

@@ -400,6 +400,9 @@ fn would_accept(port: &PortPlan, class: Option<u16>, contract: &Contract) -> Res
     let mut queues = Queues::default();
     queues.reach(1);
     let mut scheduler = port.scheduler_of(class).build()?;
+    if class.is_some() {
+        scheduler.follow_service();
+    }
     scheduler.set_rate(Time::ORIGIN, port.rate_of(class));
     scheduler.set_flow(Time::ORIGIN, FlowIx(0), contract, &queues)
 }

@@ -6,4 +6,5 @@ mod delays;
 mod fairness;
 mod gps;
 mod server;
+mod trees;
 mod wfq;

@@ -84,7 +84,7 @@ impl Tree {
     pub(super) fn add_class(&mut self, now: Time, class: &ClassPlan) -> Result<(), Refused> {
         let parent = node_of(class.parent);
         let rate = least(self.nodes[parent].rate, class.ceiling);
-        let mut child = Node::new(now, &class.scheduler, class.ceiling, rate)?;
+        let mut child = Node::of_class(now, class, rate)?;
         let slot = self.add(now, parent, Member::Node(self.nodes.len() as u16), &class.contract)?;
         child.parent = Some((parent, slot));
         self.nodes.classes.push(child);

@@ -11,6 +11,7 @@ use crate::queues::{Queued, Queues};
 use crate::scheduler::{AnyScheduler, Removal, Scheduler, SchedulerKind, Select};
 use crate::shaper::Ceiling;
 use crate::stats::Count;
+use crate::switch::plan::ClassPlan;
 use crate::units::{Rate, Time};
 
 /// What stands behind a node's index.
@@ -48,15 +49,26 @@ pub(in crate::switch) struct Node {
 }
 
 impl Node {
+    /// The root, in front of a link of this rate.
     pub(super) fn new(
         now: Time,
         scheduler: &SchedulerKind,
         ceiling: Option<Rate>,
         rate: Option<Rate>,
     ) -> Result<Node, Refused> {
-        let mut scheduler = scheduler.build()?;
+        Ok(Node::with(now, scheduler.build()?, ceiling, rate))
+    }
+
+    /// A class, which sends at `rate` at most.
+    pub(super) fn of_class(now: Time, plan: &ClassPlan, rate: Option<Rate>) -> Result<Node, Refused> {
+        let mut scheduler = plan.scheduler.build()?;
+        scheduler.follow_service();
+        Ok(Node::with(now, scheduler, plan.ceiling, rate))
+    }
+
+    fn with(now: Time, mut scheduler: AnyScheduler, ceiling: Option<Rate>, rate: Option<Rate>) -> Node {
         scheduler.set_rate(now, rate);
-        Ok(Node {
+        Node {
             scheduler,
             queues: Queues::default(),
             members: Vec::new(),
@@ -69,7 +81,7 @@ impl Node {
             beneath: Count::default(),
             spared: LazyTable::default(),
             losing: None,
-        })
+        }
     }
 
     /// Gives every index below `members` a place.

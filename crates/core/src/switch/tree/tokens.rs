@@ -7,9 +7,6 @@ use crate::queues::Participation;
 use crate::scheduler::{Removal, Select};
 use crate::units::Time;
 
-/// The body of a token: no packet has it.
-const TOKEN: BodyId = BodyId(u32::MAX);
-
 impl Node {
     /// The token that stands for what the node would send first, and its order of arrival.
     fn token(&mut self, now: Time) -> Option<(Packet, u64)> {
@@ -25,7 +22,7 @@ impl Node {
         let len = (i64::from(head.len) + self.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
         self.uncharged -= i64::from(len);
         // It is stamped as of the packet's arrival: a class that waits loses nothing by waiting.
-        Some((Packet { arrived: head.arrived, ..Packet::new(TOKEN, len) }, order))
+        Some((Packet { arrived: head.arrived, ..Packet::new(BodyId::TOKEN, len) }, order))
     }
 
     fn push_token(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, token: Packet, order: u64) {

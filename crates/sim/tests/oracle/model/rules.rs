@@ -61,8 +61,8 @@ fn value(kind: &SchedulerKind, key: &str) -> Option<Value> {
 }
 
 impl Rule {
-    /// The rule of a plan, in front of a server of this rate.
-    pub fn new(kind: &SchedulerKind, rate: Option<Rate>) -> Rule {
+    /// The rule of a plan, in front of a server of this rate: at a port, or in a class.
+    pub fn new(kind: &SchedulerKind, rate: Option<Rate>, at_port: bool) -> Rule {
         match kind.record().map(|record| record.name) {
             // Ports with the second are not followed.
             Some("fifo" | "drr++") => Rule::Fifo,
@@ -99,7 +99,7 @@ impl Rule {
                 let Some(Value::Rate(bits)) = value(kind, "unreserved") else {
                     panic!("no weight of flows without a reservation")
                 };
-                Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate))
+                Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate, at_port))
             }
             Some("fifo-plus") => Rule::FifoPlus { sent: 0, waited: 0 },
             Some("edf") => Rule::EarliestDeadline { regulated: false, rate },
@@ -200,7 +200,7 @@ impl Rule {
     /// A packet joins the queue of a member; `others` says whether anybody has packets.
     pub fn joins(&mut self, now: Ticks, place: usize, queue: &[Queued], packet: &Queued, others: bool) {
         if let Rule::Fair(fair) = self {
-            fair.joins(now, place, packet.len, !queue.is_empty(), !others);
+            fair.joins(now, place, packet, !queue.is_empty(), !others);
         }
     }
 

@@ -74,7 +74,7 @@ impl Tree {
         let least = |a: Option<Rate>, b: Option<Rate>| a.into_iter().chain(b).min();
         let mut rates = vec![least(plan.rate, plan.ceiling)];
         let root = Node {
-            rule: Rule::new(&plan.scheduler, rates[0]),
+            rule: Rule::new(&plan.scheduler, rates[0], true),
             members: Vec::new(),
             ceiling: plan.ceiling.map(Ceiling::new),
             above: None,
@@ -87,7 +87,7 @@ impl Tree {
             rates.push(least(rates[parent], class.ceiling));
             let place = tree.open(now, parent, Who::Node(tree.nodes.len()), class.contract, None);
             tree.nodes.push(Node {
-                rule: Rule::new(&class.scheduler, rates[rates.len() - 1]),
+                rule: Rule::new(&class.scheduler, rates[rates.len() - 1], false),
                 members: Vec::new(),
                 ceiling: class.ceiling.map(Ceiling::new),
                 above: Some((parent, place)),

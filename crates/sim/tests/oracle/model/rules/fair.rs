@@ -31,6 +31,8 @@ struct Flow {
     rate: Rate,
     /// Whether something of it is queued.
     waits: bool,
+    /// Whether it is a class, of which a token is queued.
+    is_class: bool,
     start: Tag,
     finish: Tag,
     /// WFQ: the finish tags of what is queued, and what is in the fluid system.
@@ -43,6 +45,8 @@ pub struct Fair {
     which: Which,
     unreserved: Rate,
     server: Option<Rate>,
+    /// Whether it is in front of the link, and not in a class.
+    at_port: bool,
     flows: Vec<Flow>,
     virtual_time: Tag,
     as_of: Ticks,
@@ -52,6 +56,9 @@ pub struct Fair {
     latest: Tag,
     over: Ticks,
 }
+
+/// What serves a byte in a unit of [`Tag`], as a weight.
+const SERVER: u128 = 800_000_000_000 << 16;
 
 /// Whole ticks; nearly the next one counts as the next.
 fn ticks(tag: Tag) -> u128 {
@@ -80,11 +87,12 @@ fn scaled(a: u128, b: u128, c: u128) -> u128 {
 }
 
 impl Fair {
-    pub fn new(which: Which, unreserved: Rate, server: Option<Rate>) -> Fair {
+    pub fn new(which: Which, unreserved: Rate, server: Option<Rate>, at_port: bool) -> Fair {
         Fair {
             which,
             unreserved,
             server,
+            at_port,
             flows: Vec::new(),
             virtual_time: 0,
             as_of: 0,
@@ -99,7 +107,8 @@ impl Fair {
         let passed = now - std::mem::replace(&mut self.as_of, now);
         let Some(server) = self.server else { return };
         match self.which {
-            Which::Wfq => self.serve_fluid(u128::from(passed) << FRACTION, weight(server)),
+            Which::Wfq if self.at_port => self.serve_fluid(u128::from(passed) << FRACTION, weight(server)),
+            Which::Wfq => {}
             Which::Wf2qPlus => {
                 let all =
                     (u128::from(passed) << (FRACTION + 24)) / u128::from(server.time_for(1 << 24).ticks());
@@ -110,28 +119,43 @@ impl Fair {
         }
     }
 
-    /// The fluid server serves everybody who has something in it.
+    /// The fluid server serves everybody who has something in it, and classes with a token.
     fn serve_fluid(&mut self, mut left: Tag, rate: u128) {
+        let may_have_more = |flow: &&Flow| flow.is_class && flow.waits;
         loop {
             let firsts = || self.flows.iter().filter_map(|flow| flow.fluid.first());
             let weights: u128 = firsts().map(|first| first.weight).sum();
-            let Some(next) = firsts().map(|first| first.end).min() else { return };
-            let takes = scaled(next - self.virtual_time, weights, rate);
-            if takes > left {
-                self.virtual_time += scaled(left, rate, weights);
+            let ending = self.flows.iter().filter(|flow| !may_have_more(flow));
+            let next = ending.filter_map(|flow| flow.fluid.first()).map(|first| first.end).min();
+            let takes = next.map(|next| scaled(next - self.virtual_time, weights, rate));
+            let Some((next, takes)) = next.zip(takes).filter(|(_, takes)| *takes <= left) else {
+                if weights > 0 {
+                    self.virtual_time += scaled(left, rate, weights);
+                }
                 return;
-            }
+            };
             left -= takes;
             self.virtual_time = next;
-            for flow in &mut self.flows {
+            for flow in self.flows.iter_mut().filter(|flow| !may_have_more(&&**flow)) {
                 flow.fluid.retain(|packet| packet.end > next);
             }
         }
     }
 
+    /// A class has no token any more: if it was served beyond the last one, the others are served so much.
+    fn ends(&mut self, place: usize) {
+        let flow = &mut self.flows[place];
+        let own = flow.fluid.last().map_or(0, |packet| packet.weight);
+        let undue = self.virtual_time.saturating_sub(flow.finish);
+        let now = self.virtual_time;
+        flow.fluid.retain(|packet| packet.end > now);
+        if undue > 0 && own > 0 {
+            self.serve_fluid(undue, own);
+        }
+    }
+
     /// So much of the packet in service is done.
     fn work(&mut self, done: u128) {
-        const SERVER: u128 = 800_000_000_000 << 16;
         self.undone -= done;
         let mut left = done;
         loop {
@@ -163,6 +187,7 @@ impl Fair {
             None => self.flows.push(Flow {
                 rate,
                 waits: false,
+                is_class: false,
                 start: 0,
                 finish: 0,
                 finishes: Vec::new(),
@@ -172,17 +197,25 @@ impl Fair {
     }
 
     /// A packet joins its member's queue, in which others are or not; `alone` says whether nobody has any.
-    pub fn joins(&mut self, now: Ticks, place: usize, len: u32, queued: bool, alone: bool) {
+    pub fn joins(&mut self, now: Ticks, place: usize, packet: &Queued, queued: bool, alone: bool) {
         self.pass(now);
+        let len = packet.len;
         if alone && now >= self.over && self.which != Which::Wfq {
             self.virtual_time = self.virtual_time.max(self.latest);
+        }
+        if alone && now >= self.over && !self.at_port && self.which == Which::Wfq {
+            let ends = self.flows.iter().flat_map(|flow| &flow.fluid).map(|packet| packet.end);
+            self.virtual_time = ends.max().unwrap_or(0).max(self.virtual_time);
+            self.flows.iter_mut().for_each(|flow| flow.fluid.clear());
         }
         let now = self.virtual_time;
         let flow = &mut self.flows[place];
         flow.waits = true;
         if self.which == Which::Wfq {
             // `finish` is that of the latest packet that came.
-            let start = flow.finish.max(now);
+            flow.is_class = packet.packet.is_none();
+            let goes_on = flow.is_class && queued;
+            let start = if goes_on { flow.finish } else { flow.finish.max(now) };
             flow.finish = start + span(flow.rate, len);
             flow.finishes.push(flow.finish);
             flow.fluid.push(Fluid { start, end: flow.finish, weight: weight(flow.rate) });
@@ -195,9 +228,14 @@ impl Fair {
     /// The first packet of a member is served; `next` is as long as the one behind it.
     pub fn served(&mut self, now: Ticks, place: usize, len: u32, next: Option<u32>) {
         self.pass(now);
-        let (start, finish) = (self.flows[place].start, self.flows[place].finish);
+        let (start, mut finish) = (self.flows[place].start, self.flows[place].finish);
         match self.which {
-            Which::Wfq => _ = self.flows[place].finishes.remove(0),
+            Which::Wfq => {
+                finish = self.flows[place].finishes.remove(0);
+                if !self.at_port {
+                    self.serve_fluid(u128::from(len) << FRACTION, SERVER);
+                }
+            }
             Which::SelfClocked => self.virtual_time = self.virtual_time.max(finish),
             Which::StartTime => self.virtual_time = self.virtual_time.max(start),
             Which::Wf2qPlus => {
@@ -210,12 +248,15 @@ impl Fair {
             }
         }
         self.flows[place].waits = next.is_some();
-        if self.which == Which::Wfq {
+        if self.which == Which::Wfq && self.flows[place].is_class && next.is_none() {
+            self.ends(place);
+        }
+        if self.which == Which::Wfq && self.at_port {
             return;
         }
         self.latest = self.latest.max(finish);
         let flow = &mut self.flows[place];
-        if let Some(next) = next {
+        if let Some(next) = next.filter(|_| self.which != Which::Wfq) {
             flow.start = finish;
             flow.finish = finish + span(flow.rate, next);
         }
@@ -233,8 +274,16 @@ impl Fair {
         if self.which == Which::Wfq {
             flow.finishes.pop();
             let alike = flow.fluid.iter().all(|packet| packet.weight == weight(flow.rate));
-            if let Some(last) = flow.fluid.pop_if(|_| alike) {
+            let is_class = flow.is_class;
+            if !is_class && let Some(last) = flow.fluid.pop_if(|_| alike) {
                 flow.finish = last.start.max(virtual_time);
+            }
+            if is_class && let Some(last) = flow.fluid.last_mut() {
+                if last.end > virtual_time {
+                    flow.finish = last.start.max(virtual_time);
+                    last.end = flow.finish;
+                }
+                self.ends(place);
             }
         } else if !queued {
             flow.finish = flow.start;
@@ -262,7 +311,7 @@ impl Fair {
             Which::StartTime => able.iter().copied().min_by_key(start),
             Which::Wf2qPlus => {
                 let mut then =
-                    Fair { flows: Vec::new(), ..Fair::new(self.which, self.unreserved, self.server) };
+                    Fair { flows: Vec::new(), ..Fair::new(self.which, self.unreserved, self.server, true) };
                 (then.virtual_time, then.as_of, then.undone) = (self.virtual_time, self.as_of, self.undone);
                 then.flows.extend(self.flows.iter().map(|flow| Flow {
                     finishes: Vec::new(),

@@ -1,0 +1,244 @@
+//! The fluid server of weighted fair queueing (generalized processor sharing): it serves all backlogged flows at
+//! once, in proportion to their weights, and virtual time says how far each of them has got.
+//!
+//! It is exact: work that is less than a unit of virtual time is carried over, and nothing is lost by rounding.
+
+use super::virtual_time::{TagHeap, VirtualTime};
+use crate::packet::FlowIx;
+use crate::units::Rate;
+use core::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A flow in the fluid system.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Fluid {
+    /// The end of its latest backlog.
+    pub(super) end: VirtualTime,
+    /// The weight of its latest packet; 0 when it is not backlogged.
+    pub(super) weight: u64,
+    /// Number of changes of its weight that are still to come.
+    steps: u32,
+    pub(super) absent: bool,
+    /// Whether it is a class.
+    pub(super) class: bool,
+    /// Whether it is a class that stays backlogged whatever its `end`: its token waits, and takes part.
+    waits: bool,
+}
+
+/// A change of the weight during a backlog: its time, its flow and its amount.
+type Step = Reverse<(VirtualTime, Option<FlowIx>, i128)>;
+
+/// The fluid server.
+#[derive(Default)]
+pub(super) struct FluidServer {
+    pub(super) virtual_time: VirtualTime,
+    /// Work done by which virtual time has not advanced yet, in weight times virtual time: less than a unit
+    /// of virtual time.
+    rest: u128,
+    pub(super) flows: Vec<Fluid>,
+    /// Flows that are backlogged, except classes that wait, by the end of their backlogs.
+    backlogged: TagHeap,
+    /// Changes of the weights before the ends of backlogs.
+    steps: BinaryHeap<Step>,
+    /// The sum of the weights of the flows that are backlogged.
+    weights: u128,
+}
+
+impl FluidServer {
+    /// Lets the fluid server do this work, in weight times virtual time.
+    pub(super) fn work(&mut self, work: u128) {
+        let mut work = work.saturating_add(self.rest);
+        while let Some(next) = self.next_change() {
+            match next.since(self.virtual_time).checked_mul(self.weights) {
+                Some(needed) if needed <= work => {
+                    work -= needed;
+                    self.virtual_time = self.virtual_time.max(next);
+                    self.change();
+                }
+                _ => break,
+            }
+        }
+        if self.weights == 0 {
+            self.rest = 0;
+            return;
+        }
+        self.virtual_time = self.virtual_time.later(work / self.weights);
+        self.rest = work % self.weights;
+    }
+
+    /// Whether it has something to serve.
+    #[inline]
+    pub(super) fn is_backlogged(&self) -> bool {
+        self.weights > 0
+    }
+
+    /// The beginning of the next packet of the flow, or of its token if it is a class.
+    #[inline]
+    pub(super) fn start(&mut self, flow: FlowIx, token: bool) -> VirtualTime {
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.class = token;
+        match fluid.waits && fluid.weight > 0 {
+            true => fluid.end,
+            false => fluid.end.max(self.virtual_time),
+        }
+    }
+
+    /// The next change of the sum of the weights; `None` when nothing but an arrival changes it.
+    fn next_change(&self) -> Option<VirtualTime> {
+        let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
+        let step = self.steps.peek().map(|Reverse((at, ..))| *at);
+        [end, step].into_iter().flatten().min()
+    }
+
+    /// Makes the changes that virtual time has reached.
+    fn change(&mut self) {
+        while let Some(&Reverse((at, whose, by))) = self.steps.peek()
+            && at <= self.virtual_time
+        {
+            self.weights = self.weights.saturating_add_signed(by);
+            if let Some(flow) = whose {
+                self.flows[flow.ix()].steps -= 1;
+            }
+            self.steps.pop();
+        }
+        while let Some(flow) = self.backlogged.top()
+            && let fluid = &mut self.flows[flow.ix()]
+            && fluid.end <= self.virtual_time
+        {
+            self.weights -= u128::from(core::mem::take(&mut fluid.weight));
+            self.backlogged.remove(flow);
+        }
+    }
+
+    /// Extends the flow's backlog in the fluid system to `end`, at this weight.
+    pub(super) fn extend(&mut self, flow: FlowIx, end: VirtualTime, weight: u64) {
+        let fluid = &mut self.flows[flow.ix()];
+        let before = core::mem::replace(&mut fluid.end, end);
+        if fluid.absent {
+            return;
+        }
+        if fluid.weight == 0 {
+            self.weights += u128::from(weight);
+        } else if fluid.weight != weight {
+            let by = i128::from(weight) - i128::from(fluid.weight);
+            self.steps.push(Reverse((before, Some(flow), by)));
+            fluid.steps += 1;
+        }
+        fluid.weight = weight;
+        if !fluid.waits {
+            let (ticks, fraction) = end.parts();
+            self.backlogged.set(flow, ticks, fraction);
+        }
+    }
+
+    /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid server. When the
+    /// flow's weight has changed in the meantime, it stays.
+    pub(super) fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
+        let fluid = &mut self.flows[flow.ix()];
+        let changes = fluid.steps > 0 || fluid.weight != weight.weight();
+        if changes || fluid.end <= self.virtual_time {
+            return;
+        }
+        fluid.end = fluid.end.before(len, weight).max(self.virtual_time);
+        if fluid.waits {
+            return;
+        }
+        if fluid.end > self.virtual_time {
+            let (ticks, fraction) = fluid.end.parts();
+            self.backlogged.set(flow, ticks, fraction);
+        } else {
+            self.weights -= u128::from(core::mem::take(&mut fluid.weight));
+            self.backlogged.remove(flow);
+        }
+    }
+
+    /// Takes the flow out of the fluid system. Returns the changes of its weight that are still to come, and
+    /// its weight now.
+    pub(super) fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
+        let mut own = Vec::new();
+        if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
+            let of_flow = |step: &Step| step.0.1 == Some(flow);
+            let others: Vec<Step>;
+            (own, others) = self.steps.drain().partition(of_flow);
+            self.steps = others.into();
+        }
+        self.backlogged.remove(flow);
+        let to_come: i128 = own.iter().map(|Reverse((.., by))| by).sum();
+        let latest = core::mem::take(&mut self.flows[flow.ix()].weight);
+        let weight = u128::from(latest).saturating_add_signed(-to_come);
+        self.weights -= weight;
+        (own, weight as u64)
+    }
+
+    /// The flow has a packet that waits and takes part, or has none: a class stays backlogged meanwhile.
+    #[inline]
+    pub(super) fn waits(&mut self, flow: FlowIx, waits: bool) {
+        let fluid = &self.flows[flow.ix()];
+        if !fluid.class || fluid.absent || fluid.waits == waits {
+            return;
+        }
+        self.wait(flow, waits);
+    }
+
+    fn wait(&mut self, flow: FlowIx, waits: bool) {
+        self.change();
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.waits = waits;
+        if fluid.weight == 0 {
+            return;
+        }
+        if waits {
+            self.backlogged.remove(flow);
+        } else if fluid.end > self.virtual_time {
+            let (ticks, fraction) = fluid.end.parts();
+            self.backlogged.set(flow, ticks, fraction);
+        } else {
+            // Nothing is behind its token: the others are served in its place.
+            let weight = u128::from(core::mem::take(&mut fluid.weight));
+            let undue = self.virtual_time.since(fluid.end).saturating_mul(weight);
+            self.weights -= weight;
+            self.work(undue);
+        }
+    }
+
+    /// Gives every flow index up to this one a place.
+    pub(super) fn reach(&mut self, flow: FlowIx) {
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, Fluid::default());
+            self.backlogged.reach(flow.0 + 1);
+        }
+    }
+
+    /// The fluid of a flow that is gone stays: it belongs to nobody from now on.
+    pub(super) fn disown(&mut self, flow: FlowIx) {
+        let Fluid { end, weight, .. } = self.flows[flow.ix()];
+        if weight > 0 {
+            let (own, now) = self.withdraw(flow);
+            self.weights += u128::from(now);
+            self.steps.extend(own.into_iter().map(|Reverse((at, _, by))| Reverse((at, None, by))));
+            self.steps.push(Reverse((end, None, -i128::from(weight))));
+        }
+    }
+
+    /// Serves all that is left.
+    pub(super) fn finish(&mut self) {
+        while let Some(next) = self.next_change() {
+            self.virtual_time = self.virtual_time.max(next);
+            self.change();
+        }
+    }
+
+    /// The work after which virtual time is `end` at the latest, while no packet arrives.
+    pub(super) fn work_until(&self, end: VirtualTime) -> u128 {
+        let grows = |Reverse((.., by)): &Step| by.max(&0).unsigned_abs();
+        let weights = self.weights + self.steps.iter().map(grows).sum::<u128>();
+        end.since(self.virtual_time).saturating_mul(weights)
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.flows.capacity() * size_of::<Fluid>()
+            + self.backlogged.memory()
+            + self.steps.capacity() * size_of::<Step>()
+    }
+}
