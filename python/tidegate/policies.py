@@ -421,11 +421,11 @@ class Drr(Record):
     """Deficit round robin.
 
     Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion to its
-    reservation, plus the unused rest of its last turn.
+    reservation, at most one large packet, plus the unused rest of its last turn.
 
     Attributes:
-        quantum: Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet,
-            so that every turn sends one (a size such as "250B"). Default: 1514B.
+        quantum: Quantum: bytes per turn of the flow with the largest weight; the others have less, in
+            proportion to their weights (a size such as "250B"). Default: 1514B.
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
 

@@ -148,6 +148,11 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.rank_to_lose(flow, last, behind))
     }
 
+    #[inline]
+    fn loses_by_length(&self) -> bool {
+        each!(self, s => s.loses_by_length())
+    }
+
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         each!(self, s => s.take_part(now, flow, before, queues))
     }

@@ -7,13 +7,19 @@
 //! deficit ← 0                                          when no packet is left
 //! ```
 //!
-//! A flow's quantum is in proportion to its reservation: it is `quantum` for a reservation of `unreserved`,
-//! which is also the weight of a flow without a reservation. Quanta are from a byte to 8 TiB; quanta and
-//! deficits are held in units of 2⁻¹⁶ bytes.
+//! A flow's weight is its reservation, or `unreserved` without one. The flow with the largest weight has the quantum
+//! `quantum`, and the others have less, in proportion. The largest weight is that of all flows that the node has had:
+//! when a flow goes, nothing changes for others. Quanta and deficits are held in units of 2⁻²⁴ bytes.
 //!
-//! Each packet takes a few steps when no quantum is shorter than a packet. When no flow may send in a round,
-//! the rounds until one may are counted at once: the work between two packets is O(flows) for any number of
-//! rounds.
+//! With `quantum` as long as the largest packet, no flow sends more than two packets in a row, however much larger its
+//! weight is than the others'. Therefore shares are those of the weights as long as flows have a packet or two queued: a
+//! turn never lasts longer than a queue. (The paper gives the flow with the smallest weight a quantum of the largest
+//! packet, to let each turn send one. A turn of a flow with a thousand times the weight is then 1.5 MB, which no queue
+//! holds, and all others wait for it.)
+//!
+//! A flow that has to wait for several quanta until it may send its first packet is not visited in between: it *rests*
+//! until the round in which it may, and then joins behind all others. So a packet takes a few steps where quanta are no
+//! shorter than packets, and O(log flows) otherwise, for any number of rounds.
 //!
 //! Choices where the paper is silent:
 //! - A flow has no packet left once the service of its last one begins: with a later packet, it joins behind
@@ -22,79 +28,25 @@
 //!   turn when it rejoins; other flows rejoin behind all present ones. A flow that was **absent** rejoins
 //!   there without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
-//! - Push-out takes the packet that would be sent in the latest round; among several, the latest arrival. So
-//!   a flow that floods loses its own packets. (The paper takes it from the longest queue by bytes.)
-//! - A change of the reservation applies to the quanta of later turns.
+//! - Push-out takes the latest packet of the flow that has most queued, in the unit of the pool's limit: the paper's
+//!   longest queue. So a flow that floods loses its own packets, and no flow loses its only one while others have more.
+//! - A change of the weights applies to the quanta of later turns; deficits stay.
+
+mod params;
+
+pub use params::DrrParams;
 
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
+use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
-use crate::queues::{Queued, Queues};
-use crate::stats::Count;
-use crate::units::{Rate, Time};
-
-parameters! {
-    /// Parameters of deficit round robin.
-    #[derive(Eq)]
-    pub struct DrrParams {
-        /// Quantum: bytes per turn of a flow with the weight `unreserved`; at least its largest packet, so that every turn sends
-        /// one
-        quantum: u32 as Size = 1_514,
-        /// Weight of a flow without a reservation, as a rate
-        unreserved: Rate = UNRESERVED,
-    }
-}
-
-const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {
-    Some(rate) => rate,
-    None => panic!(),
-};
+use crate::queues::Queues;
+use crate::units::Time;
 
 /// Fractional bits of a byte.
-const FRACTION: u32 = 16;
-/// The longest turn: 8 TiB.
-const LONGEST_TURN: u64 = 1 << (43 + FRACTION);
-
-impl DrrParams {
-    /// The quantum of a flow with this reservation, in 2⁻¹⁶ bytes: from a byte to the longest turn.
-    fn quantum_of(&self, reserve: Option<Rate>) -> u64 {
-        let weight =
-            reserve.map_or(1.0, |reserve| reserve.bits_per_second() / self.unreserved.bits_per_second());
-        let quantum = f64::from(self.quantum) * weight * f64::from(1 << FRACTION);
-        (quantum.round() as u64).clamp(1 << FRACTION, LONGEST_TURN)
-    }
-}
-
-impl PolicyParams for DrrParams {
-    type Made = Drr;
-
-    const RECORD: PolicyRecord = PolicyRecord {
-        name: "drr",
-        title: "Deficit round robin",
-        role: Role::Scheduler { service: Service::WorkConserving },
-        help: "Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion \
-               to its reservation, plus the unused rest of its last turn.",
-        source: "Shreedhar and Varghese 1996",
-        params: DrrParams::PARAMS,
-        reads: &["reserve"],
-        stamps: Stamps::Unordered,
-        divides: false,
-        reads_queues: false,
-        needs: None,
-        carries: Carry::Nothing,
-    };
-
-    fn make(&self) -> Result<Drr, Refused> {
-        Ok(Drr { params: *self, turns: Turns::default(), flows: Vec::new() })
-    }
-
-    fn example() -> DrrParams {
-        DrrParams { quantum: 1_500, unreserved: UNRESERVED }
-    }
-}
+const FRACTION: u32 = 24;
 
 /// The progress of a flow's turn.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -110,12 +62,19 @@ enum Turn {
 
 #[derive(Clone, Copy, Default)]
 struct Flow {
-    /// Quantum of a turn, in 2⁻¹⁶ bytes, as is the deficit.
+    weight: u64,
+    /// Quantum of a turn, in 2⁻²⁴ bytes, as is the deficit.
     quantum: u64,
+    /// The scale that the quantum is of.
+    scale: u64,
     deficit: u64,
     turn: Turn,
-    /// The round in which its latest packet is sent.
-    latest: u64,
+    /// The round of the first turn for which it rests; only while it does.
+    rests_from: Option<u64>,
+    /// The length of the packet that it rests for.
+    awaits: u32,
+    /// Its rank among flows that rest until the same round.
+    nth_rest: u64,
 }
 
 impl Flow {
@@ -155,10 +114,21 @@ impl Flow {
 /// Deficit round robin.
 pub struct Drr {
     params: DrrParams,
-    /// The first flow has begun its turn, and may send its first packet.
+    /// Flows that may send in their next turn. The first has begun its turn, and may send its first packet.
     turns: Turns,
     flows: Vec<Flow>,
+    /// Flows that rest, by the round in which they may send, then in the order in which they began to.
+    resting: FlowHeap,
+    /// How often flows have begun to rest.
+    rests: u64,
+    /// The largest weight that a flow has had.
+    largest: u64,
+    /// How often it has grown.
+    scale: u64,
 }
+
+/// The scale of a quantum that is not up to date.
+const STALE: u64 = u64::MAX;
 
 /// The length of the flow's first packet.
 fn head(flow: FlowIx, queues: &Queues) -> u32 {
@@ -166,67 +136,151 @@ fn head(flow: FlowIx, queues: &Queues) -> u32 {
 }
 
 impl Drr {
+    fn new(params: DrrParams) -> Drr {
+        Drr {
+            params,
+            turns: Turns::default(),
+            flows: Vec::new(),
+            resting: FlowHeap::default(),
+            rests: 0,
+            largest: 1,
+            scale: 0,
+        }
+    }
+
+    /// The flow, with its quantum brought up to date.
+    #[inline]
+    fn renewed(&mut self, flow: FlowIx) -> &mut Flow {
+        let state = &mut self.flows[flow.ix()];
+        if state.scale != self.scale {
+            let most = u128::from(self.params.quantum) << FRACTION;
+            let quantum = most * u128::from(state.weight) / u128::from(self.largest);
+            (state.quantum, state.scale) = (u64::try_from(quantum).unwrap_or(u64::MAX).max(1), self.scale);
+        }
+        state
+    }
+
     /// Lets turns pass until the first flow may send its first packet.
     fn settle(&mut self, queues: &Queues) {
-        let mut passed = 0;
-        while let Some(flow) = self.turns.first() {
-            let state = &mut self.flows[flow.ix()];
-            if state.turn == Turn::Ahead {
-                state.begin_turn();
+        loop {
+            let Some(flow) = self.turns.first() else {
+                let Some(((round, _), _)) = self.resting.top() else { return };
+                self.turns.advance_to(round);
+                self.wake(round);
+                continue;
+            };
+            if self.flows[flow.ix()].turn == Turn::Ahead {
+                self.wake(self.turns.round(flow));
+                self.renewed(flow).begin_turn();
             }
+            let state = &mut self.flows[flow.ix()];
             if state.may_send(head(flow, queues)) {
                 return;
             }
             state.turn = Turn::Ahead;
             self.turns.end_turn();
-            passed += 1;
-            if passed == self.turns.len() {
-                self.skip_rounds(queues);
-                passed = 0;
+            let from = self.turns.round(flow);
+            if self.renewed(flow).turns_for(u64::from(head(flow, queues))) > 1 {
+                self.turns.leave(flow);
+                self.rest(flow, from, head(flow, queues));
             }
         }
     }
 
-    /// No flow may send in a whole round: skips all rounds up to the one in which a flow may.
-    #[cold]
-    fn skip_rounds(&mut self, queues: &Queues) {
-        let turns_for = |flow: FlowIx| self.flows[flow.ix()].turns_for(u64::from(head(flow, queues)));
-        let rounds = self.turns.iter().map(turns_for).min().unwrap_or(1).saturating_sub(1);
-        if rounds > 0 {
-            self.turns.iter().for_each(|flow| self.flows[flow.ix()].give(rounds));
-            self.turns.skip_rounds(rounds);
+    /// A flow whose first packet is so long takes turns: at once, or after those for which it has to wait.
+    fn join(&mut self, flow: FlowIx, len: u32) {
+        if self.renewed(flow).turns_for(u64::from(len)) > 1 {
+            self.rest(flow, self.turns.next_round(), len);
+        } else {
+            self.turns.join(flow);
         }
     }
 
-    /// Records the round in which the flow sends the last of its first `bytes` queued bytes.
-    fn note_latest(&mut self, flow: FlowIx, bytes: u64) {
-        self.flows[flow.ix()].latest = self.round_of(flow, bytes);
+    /// Lets a flow rest from this round on until it may send a packet of this length.
+    fn rest(&mut self, flow: FlowIx, from: u64, len: u32) {
+        self.rests += 1;
+        let state = &mut self.flows[flow.ix()];
+        (state.awaits, state.nth_rest) = (len, self.rests);
+        self.rest_on(flow, from);
     }
 
-    fn round_of(&self, flow: FlowIx, bytes: u64) -> u64 {
-        let listed = self.turns.contains(flow);
-        let round = if listed { self.turns.round(flow) } else { self.turns.next_round() };
-        let state = &self.flows[flow.ix()];
-        // The quantum of a turn that has begun is in the deficit.
-        let turns = (state.turns_for(bytes) + u64::from(state.turn != Turn::Ahead)).max(1) - 1;
-        round.saturating_add(turns)
+    /// The same for a flow that has begun to rest.
+    fn rest_on(&mut self, flow: FlowIx, from: u64) {
+        // Those that rest until the round that has begun take turns already.
+        let next_round = self.round().saturating_add(1);
+        let state = self.renewed(flow);
+        let turns = state.turns_for(u64::from(state.awaits)).max(1);
+        state.rests_from = Some(from);
+        let rank = (from.saturating_add(turns - 1).max(next_round), state.nth_rest);
+        self.resting.set(flow, rank);
+    }
+
+    /// Flows that may send in this round take turns again, behind all others.
+    fn wake(&mut self, round: u64) {
+        while let Some(((until, _), flow)) = self.resting.top()
+            && until <= round
+        {
+            self.end_rest(flow, until);
+            self.turns.join(flow);
+        }
+    }
+
+    /// Ends the rest of a flow, which has had its turns before this round. Whether it rested.
+    fn end_rest(&mut self, flow: FlowIx, round: u64) -> bool {
+        let state = &mut self.flows[flow.ix()];
+        let Some(from) = state.rests_from.take() else { return false };
+        state.give(round.saturating_sub(from));
+        self.resting.remove(flow);
+        true
+    }
+
+    /// The round of the turn that has begun.
+    fn round(&self) -> u64 {
+        self.turns.first().map_or(self.turns.next_round(), |first| self.turns.round(first))
+    }
+
+    /// The flow takes no turns from now on.
+    fn leave(&mut self, flow: FlowIx) {
+        if !self.end_rest(flow, self.round()) {
+            self.turns.leave(flow);
+        }
+    }
+
+    /// Sets the weight of a flow.
+    fn weigh(&mut self, flow: FlowIx, weight: u64) {
+        let state = &mut self.flows[flow.ix()];
+        if core::mem::replace(&mut state.weight, weight) == weight {
+            return;
+        }
+        state.scale = STALE;
+        if weight <= self.largest {
+            return self.rest_anew(flow);
+        }
+        (self.largest, self.scale) = (weight, self.scale + 1);
+        if self.resting.top().is_some() {
+            (0..self.flows.len() as u32).for_each(|flow| self.rest_anew(FlowIx(flow)));
+        }
+    }
+
+    /// The quantum of a flow has changed: if it rests, it has had turns of the former, and waits for those of the latter.
+    fn rest_anew(&mut self, flow: FlowIx) {
+        if let Some(from) = self.flows[flow.ix()].rests_from {
+            let from = from.max(self.round());
+            self.end_rest(flow, from);
+            self.rest_on(flow, from);
+        }
     }
 }
 
 impl Scheduler for Drr {
-    fn set_flow(
-        &mut self,
-        _: Time,
-        flow: FlowIx,
-        contract: &Contract,
-        queues: &Queues,
-    ) -> Result<(), Refused> {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, contract: &Contract, _: &Queues) -> Result<(), Refused> {
         self.turns.reach(flow.0 + 1);
+        self.resting.reach(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
-            self.flows.resize(flow.ix() + 1, Flow::default());
+            self.flows.resize(flow.ix() + 1, Flow { scale: STALE, ..Flow::default() });
         }
-        self.flows[flow.ix()].quantum = self.params.quantum_of(contract.reserve);
-        self.note_latest(flow, queues.bytes_of(flow));
+        let weight = contract.reserve.unwrap_or(self.params.unreserved).weight();
+        self.weigh(flow, weight);
         Ok(())
     }
 
@@ -241,18 +295,17 @@ impl Scheduler for Drr {
             self.turns.restart();
         }
         if queues.len(flow) == 0 && queues.takes_part(flow) {
-            let alone = self.turns.len() == 0;
-            self.turns.join(flow);
-            if alone {
-                // Lets turns pass until it may send.
-                let state = &mut self.flows[flow.ix()];
-                let passed = state.turns_for(u64::from(packet.len)).max(1) - 1;
-                state.give(passed);
-                state.begin_turn();
-                self.turns.skip_rounds(passed);
+            if self.turns.len() > 0 {
+                return self.join(flow, packet.len);
             }
+            // Alone: turns pass until it may send.
+            self.turns.join(flow);
+            let state = self.renewed(flow);
+            let passed = state.turns_for(u64::from(packet.len)).max(1) - 1;
+            state.give(passed);
+            state.begin_turn();
+            self.turns.skip_rounds(passed);
         }
-        self.note_latest(flow, queues.bytes_of(flow) + u64::from(packet.len));
     }
 
     #[inline]
@@ -276,38 +329,33 @@ impl Scheduler for Drr {
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
         let flow = packet.flow;
         if queues.len(flow) == 0 {
+            self.leave(flow);
             self.flows[flow.ix()].forget_turn();
-            self.turns.leave(flow);
         }
         self.settle(queues);
-        self.note_latest(flow, queues.bytes_of(flow));
     }
 
-    fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
-        match behind.bytes {
-            0 => self.flows[flow.ix()].latest,
-            // A token is the only packet in its queue.
-            bytes => self.round_of(flow, u64::from(last.packet.len) + bytes),
-        }
+    fn loses_by_length(&self) -> bool {
+        true
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
         let state = &mut self.flows[flow.ix()];
+        let takes_turns = self.turns.contains(flow) || state.rests_from.is_some();
         match queues.participation(flow) {
-            Participation::Active if queues.len(flow) == 0 || self.turns.contains(flow) => return,
+            Participation::Active if queues.len(flow) == 0 || takes_turns => return,
             Participation::Active if state.turn == Turn::Sending => self.turns.join_first(flow),
-            Participation::Active => self.turns.join(flow),
+            Participation::Active => self.join(flow, head(flow, queues)),
             Participation::Held => {
                 state.interrupt_turn();
-                self.turns.leave(flow);
+                self.leave(flow);
             }
             Participation::Absent => {
-                state.forget_turn();
-                self.turns.leave(flow);
+                self.leave(flow);
+                self.flows[flow.ix()].forget_turn();
             }
         }
         self.settle(queues);
-        self.note_latest(flow, queues.bytes_of(flow));
     }
 
     fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
@@ -315,6 +363,6 @@ impl Scheduler for Drr {
     }
 
     fn memory(&self) -> usize {
-        self.turns.memory() + self.flows.capacity() * size_of::<Flow>()
+        self.turns.memory() + self.flows.capacity() * size_of::<Flow>() + self.resting.memory()
     }
 }

@@ -164,6 +164,12 @@ pub trait Scheduler {
         0
     }
 
+    /// Whether push-out takes the latest packet of the member that has most queued, in the unit of the pool's limit,
+    /// instead of the one with the greatest [`rank_to_lose`](Self::rank_to_lose).
+    fn loses_by_length(&self) -> bool {
+        false
+    }
+
     /// Changes the participation of a flow from `before` to what [`Queues::participation`] says now. Flows
     /// begin active.
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);

@@ -150,6 +150,11 @@ impl Turns {
         self.round = self.round.saturating_add(rounds);
     }
 
+    /// Lets rounds pass until this one, when no flow takes turns.
+    pub(super) fn advance_to(&mut self, round: u64) {
+        self.round = self.round.max(round);
+    }
+
     /// Counts rounds from zero again, when nothing is queued and so no flow's round matters.
     #[inline]
     pub(super) fn restart(&mut self) {

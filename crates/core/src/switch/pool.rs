@@ -42,6 +42,11 @@ impl Pool {
         }
     }
 
+    /// Whether the limit is in bytes, and not in packets.
+    pub(super) fn counts_bytes(&self) -> bool {
+        matches!(self.limit, Some(Limit::Bytes(_)))
+    }
+
     /// Whether all ports together hold more than the limit. A pool of which no port does is not exhausted either.
     #[inline]
     pub(super) fn exhausted(&self) -> bool {

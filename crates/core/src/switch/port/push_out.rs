@@ -18,6 +18,7 @@ impl Port {
     /// Drops a packet that may not be sent now, when those are more than a third of the rest; else the one that
     /// would be sent last. Whether there was one.
     pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+        self.tree.measure_in_bytes(pool.counts_bytes());
         let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
         let blocked = pool.measure(self.tree.blocked());
         // What is blocked is part of what is queued.
@@ -31,6 +32,7 @@ impl Port {
 
     /// Drops the packet that the schedulers would send last: of all, or of those that may not be sent now.
     pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, blocked: bool) -> bool {
+        self.tree.measure_in_bytes(pool.counts_bytes());
         let Some((place, packet)) = self.tree.push_out(cx, blocked) else { return false };
         self.leave_unsent(cx, pool, place.node, &packet, Reason::PushedOut, Left::PushedOut);
         true

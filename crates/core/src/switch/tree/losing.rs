@@ -37,13 +37,15 @@ pub(super) struct Losing {
     spared: LazyTable<bool>,
     /// What of all of them may not be sent now.
     total: Count,
+    /// Whether queues are measured in bytes, as is the pool, and not in packets.
+    in_bytes: bool,
 }
 
 impl Losing {
     /// The index of a node's members with what is queued; `beneath` is what has to be known of a class.
-    pub(super) fn new(node: &Node, beneath: impl Fn(usize) -> Beneath) -> Losing {
+    pub(super) fn new(node: &Node, in_bytes: bool, beneath: impl Fn(usize) -> Beneath) -> Losing {
         let Node { queues, scheduler, members, spared, .. } = node;
-        let mut losing = Losing::default();
+        let mut losing = Losing { in_bytes, ..Losing::default() };
         losing.reach(queues.flows());
         for (slot, member) in members.iter().enumerate() {
             let slot = FlowIx(slot as u32);
@@ -115,8 +117,13 @@ impl Losing {
             self.blocked.remove(slot);
             return;
         };
-        let in_order = !scheduler.rank_to_lose(slot, last, self.behind.get(slot));
-        let rank = if self.spared.get(slot) { SPARED } else { in_order.min(SPARED - 1) };
+        let behind = self.behind.get(slot);
+        let to_lose = match scheduler.loses_by_length() {
+            false => scheduler.rank_to_lose(slot, last, behind),
+            true if self.in_bytes => queues.bytes_of(slot).saturating_add(behind.bytes),
+            true => u64::from(queues.len(slot)).saturating_add(behind.packets),
+        };
+        let rank = if self.spared.get(slot) { SPARED } else { (!to_lose).min(SPARED - 1) };
         let rank = (rank, !last.order);
         self.all.set(slot, rank);
         if self.of.get(slot).packets > 0 {

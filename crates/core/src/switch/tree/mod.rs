@@ -29,6 +29,8 @@ pub(super) struct Tree {
     pub(super) nodes: Nodes,
     /// Whether some node has an index of the flows that push-out takes first.
     indexed: bool,
+    /// Whether queues are measured in bytes for push-out.
+    in_bytes: bool,
 }
 
 /// The nodes by index. The root, which every packet passes, is found without looking.
@@ -74,8 +76,11 @@ fn least(above: Option<Rate>, ceiling: Option<Rate>) -> Option<Rate> {
 impl Tree {
     pub(super) fn new(now: Time, plan: &PortPlan) -> Result<Tree, Refused> {
         let root = Node::new(now, &plan.scheduler, plan.ceiling, least(plan.rate, plan.ceiling))?;
-        let mut tree =
-            Tree { nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) }, indexed: false };
+        let mut tree = Tree {
+            nodes: Nodes { root, classes: Vec::with_capacity(plan.classes.len()) },
+            indexed: false,
+            in_bytes: false,
+        };
         plan.classes.iter().try_for_each(|class| tree.add_class(now, class))?;
         Ok(tree)
     }

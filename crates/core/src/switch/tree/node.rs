@@ -158,11 +158,12 @@ impl Node {
         served
     }
 
-    /// A packet of the member was popped from the front: its latest is another one only when that was the last, but it may
-    /// have become one that is spared.
+    /// A packet of the member was popped from the front: its latest is another one only when that was the last,
+    /// but its queue is shorter, and it may have become one that is spared.
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
-        if self.losing.is_some() && (self.queues.len(slot) == 0 || self.spared.get(slot).is_some()) {
+        let depends_on_length = || self.scheduler.loses_by_length() || self.spared.get(slot).is_some();
+        if self.losing.is_some() && (self.queues.len(slot) == 0 || depends_on_length()) {
             self.renew_tail(slot);
         }
     }

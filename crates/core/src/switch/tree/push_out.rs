@@ -35,6 +35,13 @@ impl Tree {
         }
     }
 
+    /// Whether the pool is measured in bytes, and not in packets.
+    pub(in crate::switch) fn measure_in_bytes(&mut self, in_bytes: bool) {
+        if core::mem::replace(&mut self.in_bytes, in_bytes) != in_bytes {
+            self.forget_index();
+        }
+    }
+
     /// What is queued, and may not be sent now.
     pub(in crate::switch) fn blocked(&mut self) -> Count {
         self.index();
@@ -99,7 +106,7 @@ impl Tree {
     }
 
     fn index_node(&mut self, at: usize) {
-        let losing = Losing::new(&self.nodes[at], |class| self.nodes.beneath(class));
+        let losing = Losing::new(&self.nodes[at], self.in_bytes, |class| self.nodes.beneath(class));
         self.nodes[at].losing = Some(Box::new(losing));
     }
 

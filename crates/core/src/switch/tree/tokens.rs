@@ -60,10 +60,12 @@ impl Tree {
     #[inline(never)]
     pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize, why: Option<Removal>) {
         while let Some((parent, slot)) = self.nodes[at].parent {
-            if self.nodes[parent].queues.len(slot) == 0
-                && let Some((token, order)) = self.nodes[at].token(cx.now)
-            {
-                self.nodes[parent].push_token(cx, slot, token, order);
+            if self.nodes[parent].queues.len(slot) == 0 && !self.nodes[at].queues.is_empty() {
+                // A class that is held joins as a flow that is held does.
+                self.set_participation_of(cx.now, at);
+                if let Some((token, order)) = self.nodes[at].token(cx.now) {
+                    self.nodes[parent].push_token(cx, slot, token, order);
+                }
             }
             if let Some(why) = why
                 && self.nodes[at].queues.is_empty()

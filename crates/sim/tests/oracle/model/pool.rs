@@ -69,7 +69,7 @@ pub fn push_out(
 ) -> Option<Victim> {
     match pool.rule {
         PushOut::Shares => push_out_beyond_share(now, ports, links, pool),
-        PushOut::LongestQueue => push_out_of_longest(now, ports, links, arrived, flow),
+        PushOut::LongestQueue => push_out_of_longest(now, ports, links, pool, arrived, flow),
     }
 }
 
@@ -93,7 +93,7 @@ fn push_out_beyond_share(now: Ticks, ports: &mut [Port], links: &[usize], pool: 
     let port = &mut ports[link];
     let gone = match port.evictable() == 0 || 3 * waiting > queued {
         true => port.longest_waiting().and_then(|flow| port.push_out_waiting(flow)),
-        false => port.push_out(now),
+        false => port.push_out(now, pool.counts_bytes()),
     };
     gone.map(|(packet, len)| (link, packet, len))
 }
@@ -104,13 +104,14 @@ fn push_out_of_longest(
     now: Ticks,
     ports: &mut [Port],
     links: &[usize],
+    pool: &Pool,
     arrived: &[usize],
     flow: u32,
 ) -> Option<Victim> {
     let queued = links.iter().copied().filter(|link| ports[*link].evictable() > 0);
     let longest = queued.max_by_key(|link| (ports[*link].backlog.0, ports[*link].latest));
     if let Some(link) = longest {
-        return ports[link].push_out(now).map(|(packet, len)| (link, packet, len));
+        return ports[link].push_out(now, pool.counts_bytes()).map(|(packet, len)| (link, packet, len));
     }
     arrived.iter().find_map(|link| {
         let (packet, len) = ports[*link].push_out_waiting(flow)?;

@@ -219,8 +219,8 @@ impl Port {
     }
 
     /// Takes the packet that would be sent last.
-    pub fn push_out(&mut self, now: Ticks) -> Option<(PacketId, u32)> {
-        let (leaf, flow, gone) = self.tree.push_out(now)?;
+    pub fn push_out(&mut self, now: Ticks, in_bytes: bool) -> Option<(PacketId, u32)> {
+        let (leaf, flow, gone) = self.tree.push_out(now, in_bytes)?;
         self.left(leaf, gone.len);
         self.forget_if_drained(flow);
         Some((gone.packet?, gone.len))

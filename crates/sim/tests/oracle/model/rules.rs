@@ -176,6 +176,7 @@ impl Rule {
         let frame = match self {
             Rule::Tdm(frame) => frame,
             Rule::Fair(fair) => return fair.opened(now, place, reserve),
+            Rule::Turns(turns) => return turns.opened(reserve),
             _ => return,
         };
         frame.began.get_or_insert(now);
@@ -277,11 +278,12 @@ impl Rule {
         members: &[Member],
         last: &Queued,
         behind: (u64, u64),
+        in_bytes: bool,
     ) -> (u8, u128, u64) {
         let member = &members[place];
         match self {
             Rule::Fair(fair) => (0, fair.last(place, member, behind.1), last.order),
-            Rule::Turns(turns) => (0, turns.round_of_last(place, members, behind).into(), last.order),
+            Rule::Turns(turns) => (0, turns.rank_of_last(member, place, behind, in_bytes).into(), last.order),
             Rule::VirtualClock { .. } | Rule::Restamped(_) => {
                 let takes = |reserve: Rate| reserve.time_for(behind.1 as u32).ticks();
                 let further = member.contract.reserve.filter(|_| last.stamp != NEVER).map_or(0, takes);

@@ -277,14 +277,15 @@ impl Tree {
         self.nodes[at].members.iter().any(|member| !member.queue.is_empty())
     }
 
-    /// Takes the packet that would be sent last.
-    pub fn push_out(&mut self, now: Ticks) -> Option<(usize, u32, Queued)> {
+    /// Takes the packet that is the first to lose; the pool is measured in bytes, or in packets.
+    pub fn push_out(&mut self, now: Ticks, in_bytes: bool) -> Option<(usize, u32, Queued)> {
         let mut at = 0;
         loop {
             let node = &self.nodes[at];
             let last = |place: &usize| {
                 let member = &node.members[*place];
-                let rank = |last| node.rule.rank_of_last(*place, &node.members, last, self.behind(member));
+                let behind = self.behind(member);
+                let rank = |last| node.rule.rank_of_last(*place, &node.members, last, behind, in_bytes);
                 member.queue.last().map(|last| (rank(last), last.order))
             };
             let place = (0..node.members.len()).filter(|place| last(place).is_some()).max_by_key(last)?;

@@ -3,15 +3,21 @@
 use super::super::tree::{Member, Queued};
 use tidegate_core::units::Rate;
 
-/// What 2⁻¹⁶ bytes a byte is.
-const BYTE: u64 = 1 << 16;
+/// A byte in 2⁻²⁴ bytes.
+const BYTE: u64 = 1 << 24;
+
+/// The rate as it is held, in units of 2⁻¹⁶ bit/s.
+fn weight(rate: Rate) -> u128 {
+    let held = u128::from(rate.time_for(1 << 24).ticks());
+    ((800_000_000_000u128 << 40) + held / 2) / held
+}
 
 /// A member's turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     place: usize,
     round: u64,
-    /// In 2⁻¹⁶ bytes; of packet round robin, in packets.
+    /// In 2⁻²⁴ bytes; of packet round robin, in packets.
     deficit: u64,
     /// Whether it has had its quantum.
     begun: bool,
@@ -19,23 +25,36 @@ struct Turn {
 
 /// The turns of a node. The first member may always send.
 pub struct Turns {
-    /// Quantum in bytes and the weight that it is for; `None` for a packet a turn.
+    /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a packet a turn.
     quantum: Option<(u64, Rate)>,
     list: Vec<Turn>,
+    /// Members that may not send in their next turn, in the order in which they began to rest.
+    resting: Vec<Turn>,
     next_round: u64,
+    /// The round that has begun.
+    round: u64,
+    /// The largest weight so far.
+    largest: u128,
 }
 
 impl Turns {
     pub fn new(quantum: Option<(u64, Rate)>) -> Turns {
-        Turns { quantum, list: Vec::new(), next_round: 0 }
+        Turns { quantum, list: Vec::new(), resting: Vec::new(), next_round: 0, round: 0, largest: 0 }
     }
 
     /// What a member may send in a turn.
-    fn quantum_of(&self, member: &Member) -> u64 {
+    fn quantum_of(&self, place: usize, members: &[Member]) -> u64 {
         let Some((bytes, unreserved)) = self.quantum else { return 1 };
-        let bits = |rate: Rate| rate.bits_per_second();
-        let weight = member.contract.reserve.map_or(1.0, |reserve| bits(reserve) / bits(unreserved));
-        (bytes as f64 * weight * BYTE as f64).round() as u64
+        let of = |member: &Member| weight(member.contract.reserve.unwrap_or(unreserved));
+        let quantum = u128::from(bytes * BYTE) * of(&members[place]) / self.largest;
+        (quantum as u64).max(1)
+    }
+
+    /// A member comes, or reserves something else.
+    pub fn opened(&mut self, reserve: Option<Rate>) {
+        if let Some((_, unreserved)) = self.quantum {
+            self.largest = self.largest.max(weight(reserve.unwrap_or(unreserved)));
+        }
     }
 
     fn cost(&self, packet: &Queued) -> u64 {
@@ -44,11 +63,9 @@ impl Turns {
 
     /// A packet has joined the queue of a member.
     pub fn joined(&mut self, place: usize, members: &[Member]) {
-        if self.list.iter().all(|turn| turn.place != place) {
-            self.list.push(Turn { place, round: self.next_round, deficit: 0, begun: false });
-            if self.list.len() == 1 {
-                self.settle(members);
-            }
+        if self.list.iter().chain(&self.resting).all(|turn| turn.place != place) {
+            self.take_turns(Turn { place, round: self.next_round, deficit: 0, begun: false }, members);
+            self.settle(members);
         }
     }
 
@@ -62,23 +79,64 @@ impl Turns {
     /// Who has no packet left takes no turns.
     pub fn emptied(&mut self, members: &[Member]) {
         self.list.retain(|turn| !members[turn.place].queue.is_empty());
+        self.resting.retain(|turn| !members[turn.place].queue.is_empty());
         self.settle(members);
+    }
+
+    fn may_send(&self, turn: &Turn, members: &[Member]) -> bool {
+        turn.deficit >= self.cost(&members[turn.place].queue[0])
+    }
+
+    /// Whether a member may send in its next turn.
+    fn may_send_then(&self, turn: &Turn, members: &[Member]) -> bool {
+        let deficit = turn.deficit + self.quantum_of(turn.place, members);
+        self.may_send(&Turn { deficit, ..*turn }, members)
+    }
+
+    /// Behind all others, if it may send in its next turn.
+    fn take_turns(&mut self, turn: Turn, members: &[Member]) {
+        match self.may_send_then(&turn, members) {
+            true => self.list.push(turn),
+            false => self.resting.push(turn),
+        }
     }
 
     /// Turns pass until the first member may send.
     fn settle(&mut self, members: &[Member]) {
-        while let Some(mut turn) = self.list.first().copied() {
+        while !(self.list.is_empty() && self.resting.is_empty()) {
+            let Some(mut turn) = self.list.first().copied() else {
+                self.begin_round(self.round + 1, members);
+                continue;
+            };
             if !turn.begun {
-                turn.deficit += self.quantum_of(&members[turn.place]);
+                self.begin_round(turn.round, members);
+                turn.deficit += self.quantum_of(turn.place, members);
                 turn.begun = true;
             }
             self.list[0] = turn;
-            if turn.deficit >= self.cost(&members[turn.place].queue[0]) {
+            if self.may_send(&turn, members) {
                 return;
             }
             self.list.remove(0);
             self.next_round = turn.round + 1;
-            self.list.push(Turn { begun: false, round: turn.round + 1, ..turn });
+            self.take_turns(Turn { begun: false, round: turn.round + 1, ..turn }, members);
+        }
+    }
+
+    /// Round by round: who rests has had its turn in the round before, and takes turns again if it may send in this one.
+    fn begin_round(&mut self, round: u64, members: &[Member]) {
+        while self.round < round {
+            self.round += 1;
+            for mut turn in std::mem::take(&mut self.resting) {
+                if turn.round < self.round {
+                    turn.deficit += self.quantum_of(turn.place, members);
+                }
+                match self.may_send_then(&turn, members) {
+                    true => self.list.push(Turn { round: self.next_round.max(self.round), ..turn }),
+                    false => self.resting.push(turn),
+                }
+            }
+            self.next_round = self.next_round.max(self.round);
         }
     }
 
@@ -86,20 +144,19 @@ impl Turns {
         self.list.first().map(|turn| turn.place)
     }
 
-    /// The round in which a member's latest packet is sent, when it has so many packets and bytes behind that.
-    pub fn round_of_last(&self, place: usize, members: &[Member], behind: (u64, u64)) -> u64 {
-        let member = &members[place];
-        let turn = self.list.iter().find(|turn| turn.place == place).expect("it has packets");
-        let behind = self.quantum.map_or(behind.0, |_| behind.1 * BYTE);
-        let need = member.queue.iter().map(|packet| self.cost(packet)).sum::<u64>() + behind;
-        let (mut round, mut deficit) = (turn.round, turn.deficit);
-        if !turn.begun {
-            deficit += self.quantum_of(member);
+    /// Push-out's rank of a member that has so many packets and bytes behind its token: under deficit round robin what it
+    /// has queued, and with a packet a turn the round in which the latest is sent.
+    pub fn rank_of_last(&self, member: &Member, place: usize, behind: (u64, u64), in_bytes: bool) -> u64 {
+        let packets = member.queue.len() as u64 + behind.0;
+        match self.quantum {
+            Some(_) if in_bytes => {
+                member.queue.iter().map(|packet| u64::from(packet.len)).sum::<u64>() + behind.1
+            }
+            Some(_) => packets,
+            None => {
+                let turn = self.list.iter().find(|turn| turn.place == place).expect("it has packets");
+                turn.round + packets - (turn.deficit + u64::from(!turn.begun))
+            }
         }
-        while deficit < need {
-            deficit += self.quantum_of(member);
-            round += 1;
-        }
-        round
     }
 }

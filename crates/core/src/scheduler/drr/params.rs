@@ -1,0 +1,51 @@
+//! The parameters of deficit round robin, and its record.
+
+use super::Drr;
+use crate::contract::Refused;
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::units::Rate;
+
+parameters! {
+    /// Parameters of deficit round robin.
+    #[derive(Eq)]
+    pub struct DrrParams {
+        /// Quantum: bytes per turn of the flow with the largest weight; the others have less, in proportion to their
+        /// weights
+        quantum: u32 as Size = 1_514,
+        /// Weight of a flow without a reservation, as a rate
+        unreserved: Rate = UNRESERVED,
+    }
+}
+
+const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {
+    Some(rate) => rate,
+    None => panic!(),
+};
+
+impl PolicyParams for DrrParams {
+    type Made = Drr;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "drr",
+        title: "Deficit round robin",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Serves backlogged flows in turn; in its turn a flow sends a quantum of bytes in proportion \
+               to its reservation, at most one large packet, plus the unused rest of its last turn.",
+        source: "Shreedhar and Varghese 1996",
+        params: DrrParams::PARAMS,
+        reads: &["reserve"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Drr, Refused> {
+        Ok(Drr::new(*self))
+    }
+
+    fn example() -> DrrParams {
+        DrrParams { quantum: 1_500, unreserved: UNRESERVED }
+    }
+}
