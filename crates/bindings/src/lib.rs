@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use tidegate_core::credit::RECORDS_PER_CELL;
 use tidegate_core::params::Limit;
 use tidegate_sim::input::suggest;
-use tidegate_spec::units;
+use tidegate_spec::{TABLES, TableRecord, units};
 
 create_exception!(
     tidegate,
@@ -47,6 +47,22 @@ fn reference() -> String {
 #[pyfunction]
 fn python_types() -> String {
     tidegate_spec::python_types()
+}
+
+/// A TOML text as JSON: as scenarios are read, which is newer than what Python's own library reads.
+#[pyfunction]
+fn toml_as_json(text: &str) -> PyResult<String> {
+    let read = tidegate_spec::toml_as_json(text);
+    let read = read.map_err(|complaint| TidegateError::new_err(complaint.to_string()))?;
+    Ok(read.to_string())
+}
+
+/// The columns of every result table by its name: pairs of a column and its type, `whole`, `number` or `text`.
+#[pyfunction]
+fn table_columns() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
+    let columns =
+        |table: &TableRecord| table.columns.iter().map(|one| (one.name, table::word(one.column_type)));
+    TABLES.iter().map(|table| (table.name, columns(table).collect())).collect()
 }
 
 /// Half the width of the 95 % interval of the mean of `results` (Student t); `None` of fewer than two.
@@ -123,6 +139,8 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;
     module.add_function(wrap_pyfunction!(reference, module)?)?;
     module.add_function(wrap_pyfunction!(python_types, module)?)?;
+    module.add_function(wrap_pyfunction!(table_columns, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_as_json, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(rare_half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;

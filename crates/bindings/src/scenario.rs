@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_sim::build::{build, loads};
 use tidegate_sim::demands::{Asks, demands};
 use tidegate_sim::network::Network;
 
@@ -143,11 +143,11 @@ impl Scenario {
         self.spec.sample.as_secs_f64()
     }
 
-    /// The capacities that flows share, links first and in their order: name, rate in bit/s, and whether a
-    /// switch sends on it.
-    fn capacities(&self) -> Vec<(String, f64, bool)> {
+    /// The capacities that flows share, links first and in their order: name, rate in bit/s, whether a switch
+    /// sends on it, and the share of it that is to be used.
+    fn capacities(&self) -> Vec<(String, f64, bool, f64)> {
         let (capacities, _) = demands(&self.spec, &self.network);
-        capacities.into_iter().map(|one| (one.name, one.rate, one.switched)).collect()
+        capacities.into_iter().map(|one| (one.name, one.rate, one.switched, one.target)).collect()
     }
 
     /// The demand of each flow and the capacities that it uses, a dictionary for each; a flow that answers a
@@ -172,6 +172,7 @@ impl Scenario {
             entry.set_item("ceiling", demand.ceiling)?;
             entry.set_item("start", demand.start.as_secs_f64())?;
             entry.set_item("stop", demand.stop.map(Span::as_secs_f64))?;
+            entry.set_item("drawn", demand.drawn)?;
             entry.set_item("varies", demand.varies)?;
             entries.append(entry)?;
         }
@@ -181,7 +182,8 @@ impl Scenario {
     /// Warnings about settings that are valid and yet seldom meant, each with its place.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        self.spec.warnings().iter().map(ToString::to_string).collect()
+        let loads = loads(&self.spec, &self.network);
+        self.spec.warnings_of(&loads).iter().map(ToString::to_string).collect()
     }
 
     /// Pickles the scenario as its text, which is read again.

@@ -6,6 +6,16 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tidegate_sim::results::{Table, Values};
+use tidegate_spec::ColumnType;
+
+/// The word for a type of column.
+pub fn word(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Whole => "whole",
+        ColumnType::Number => "number",
+        ColumnType::Text => "text",
+    }
+}
 
 /// The table as a dictionary: its `description` and its `columns`.
 pub fn handed_over<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, PyDict>> {
@@ -29,16 +39,19 @@ fn arrays(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyDict>> {
     let column = PyDict::new(py);
     match values {
         Values::Whole(values) => {
-            column.set_item("type", "whole")?;
-            column.set_item("values", bytes(py, &values, |value| value.to_ne_bytes())?)?;
+            column.set_item("type", word(ColumnType::Whole))?;
+            column.set_item(
+                "values",
+                bytes(py, &values, |value| i64::try_from(value).unwrap_or(i64::MAX).to_ne_bytes())?,
+            )?;
         }
         Values::Number(values) => {
-            column.set_item("type", "number")?;
+            column.set_item("type", word(ColumnType::Number))?;
             column.set_item("values", bytes(py, &values, |value| value.unwrap_or(0.0).to_ne_bytes())?)?;
             column.set_item("valid", PyBytes::new(py, &bitmap(&values)))?;
         }
         Values::Text { keys, words } => {
-            column.set_item("type", "text")?;
+            column.set_item("type", word(ColumnType::Text))?;
             column.set_item("values", bytes(py, &keys, |key| key.to_ne_bytes())?)?;
             column.set_item("words", words)?;
         }

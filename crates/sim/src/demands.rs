@@ -3,6 +3,7 @@
 //! A capacity is a link's, or the ceiling of a class at a port, which the flows of the class share.
 
 use crate::network::{FlowSetup, Network};
+use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::{Rate, Span};
 use tidegate_spec::{NodeKind, Scenario, Source};
@@ -18,6 +19,8 @@ pub struct Capacity {
     pub rate: f64,
     /// Whether a switch sends on the link, not a host.
     pub switched: bool,
+    /// The share of it that the port's switch algorithm aims to have used; 1 without one.
+    pub target: f64,
 }
 
 /// What a flow asks for of the network.
@@ -46,7 +49,9 @@ pub struct Demand {
     pub start: Span,
     /// When it stops; `None` at the end of the run.
     pub stop: Option<Span>,
-    /// Whether its times or its rate are only known in a run: drawn, granted by admission, or changed.
+    /// Whether its start or its stop is drawn from the seed.
+    pub drawn: bool,
+    /// Whether when it sends, or its rate, is only known in a run: granted by admission, or changed.
     pub varies: bool,
 }
 
@@ -60,7 +65,9 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
             let own = link.rate.bits_per_second();
             let rate = link.port.ceiling.map_or(own, |ceiling| ceiling.bits_per_second().min(own));
             let switched = scenario.nodes[link.from].kind == NodeKind::Switch;
-            Capacity { name: link.name.clone(), link: ix, rate, switched }
+            let algorithm = scenario.links[ix].port.rate_control.as_ref();
+            let target = algorithm.and_then(|chosen| chosen.policy.target_utilisation()).unwrap_or(1.0);
+            Capacity { name: link.name.clone(), link: ix, rate, switched, target }
         })
         .collect();
     let mut of_class = vec![vec![None; network.classes.len()]; network.links.len()];
@@ -70,7 +77,8 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
             let Some(ceiling) = ceiling.filter(|_| scenario.links[link].gate.is_none()) else { continue };
             of_class[link][class] = Some(capacities.len());
             let name = format!("{} on {}", network.classes[class], plan.name);
-            capacities.push(Capacity { name, link, rate: ceiling.bits_per_second(), switched: true });
+            let rate = ceiling.bits_per_second();
+            capacities.push(Capacity { name, link, rate, switched: true, target: 1.0 });
         }
     }
     let demand = |flow: &FlowSetup| {
@@ -88,10 +96,8 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
             ceiling: ceiling(flow, network),
             start: life.start,
             stop: life.stop,
-            varies: life.set_up
-                || life.every.is_some()
-                || life.lasts.is_some()
-                || life.changes.iter().any(|change| change.pace.is_some()),
+            drawn: life.every.is_some() || life.lasts.is_some(),
+            varies: life.set_up || life.changes.iter().any(|change| change.pace.is_some()),
         }
     };
     let demands = network.flows.iter().map(demand).collect();

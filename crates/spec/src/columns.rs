@@ -7,9 +7,9 @@ mod policies;
 /// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnType {
-    /// Text that repeats: dictionary-encoded.
+    /// Text that repeats.
     Text,
-    /// A whole number, 0 to 2⁶⁴ − 1.
+    /// A whole number, 0 to 2⁶³ − 1: differences of two have a sign.
     Whole,
     /// A 64-bit float; null where nothing was measured.
     Number,
@@ -144,6 +144,13 @@ pub const TABLES: &[TableRecord] = &[
             text("from", "Node that sends"),
             text("to", "Node that receives"),
             whole("hops", "", "Links on its route"),
+            number(
+                "start",
+                "s",
+                "When it starts, from the start of the run, as stated or as drawn from the seed; after its end for a \
+                 flow that does not",
+            ),
+            number("stop", "s", "When it stops, as stated or as drawn; null for the end of the run"),
             SENT_PACKETS,
             SENT_BYTES,
             RECEIVED_PACKETS,
@@ -188,6 +195,12 @@ pub const TABLES: &[TableRecord] = &[
             SEED,
             GROUP,
             whole("flows", "", "Number of its flows"),
+            number(
+                "jain",
+                "",
+                "Jain's fairness index of the bytes that its flows received: 1 when all received as much, 1 divided by \
+                 their number when one received all; null for one flow, and when nothing was received",
+            ),
             SENT_PACKETS,
             SENT_BYTES,
             RECEIVED_PACKETS,

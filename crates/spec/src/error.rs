@@ -104,6 +104,31 @@ impl Origin {
     }
 }
 
+/// What the system says of an error, without the number that Rust adds: `No such file or directory`.
+pub fn in_words(error: &std::io::Error) -> String {
+    without_numbers(&error.to_string())
+}
+
+/// A message without the numbers of errors of the system: `(os error 2)`.
+pub fn without_numbers(message: &str) -> String {
+    let mut parts = message.split(" (os error ");
+    let mut said = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest))
+                if !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+            {
+                said.push_str(rest);
+            }
+            _ => {
+                said.push_str(" (os error ");
+                said.push_str(part);
+            }
+        }
+    }
+    said
+}
+
 /// The last character boundary at or before `at`.
 fn floor_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)

@@ -1,6 +1,6 @@
 //! Reading a file of any kind, up to where its values fit their record.
 
-use crate::error::{Complaint, Origin, Place, Report, SpecErrors};
+use crate::error::{Complaint, Origin, Place, Report, SpecErrors, in_words};
 use crate::read;
 use crate::record::{self, Section};
 use crate::set;
@@ -64,10 +64,16 @@ pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
     origin.error(Place::File, complaint).into()
 }
 
+/// What stands for standard input elsewhere.
+const STDIN: &str = "-";
+
 /// The text of a file that is a `what` in the form `form`, of at most `largest` bytes.
 pub(crate) fn read_text(path: &Path, what: &str, form: &str, largest: usize) -> Result<String, Complaint> {
-    let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {error}"));
-    let metadata = std::fs::metadata(path).map_err(failed)?;
+    let failed = |error: std::io::Error| Complaint::new(format!("cannot be read: {}", in_words(&error)));
+    let metadata = std::fs::metadata(path).map_err(|error| match path == Path::new(STDIN) {
+        true => Complaint::new("standard input cannot be read here").help("name a file"),
+        false => failed(error),
+    })?;
     if metadata.is_dir() {
         return Err(Complaint::new(format!("is a folder, not a {what} file")));
     }

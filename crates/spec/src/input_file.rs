@@ -1,6 +1,6 @@
 //! Files that a scenario names and a run reads.
 
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Report, in_words};
 use crate::values::Values;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Opt
         Ok(metadata) if !metadata.is_file() => "it is a pipe or a device, no regular file".to_owned(),
         Ok(_) => match std::fs::File::open(&path) {
             Ok(_) => return Some(path),
-            Err(error) => error.to_string(),
+            Err(error) => in_words(&error),
         },
-        Err(error) => error.to_string(),
+        Err(error) => in_words(&error),
     };
     let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
         .help("a relative path starts at the scenario file's folder");

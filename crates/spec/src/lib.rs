@@ -35,7 +35,7 @@ mod write;
 
 pub use application::{Application, Lasts, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
-pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors};
+pub use error::{Complaint, MOST_REPORTED, Place, SpecError, SpecErrors, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
     Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, LONGEST_FRAME, Operation, Owner,
@@ -44,8 +44,9 @@ pub use gate::{
 pub use policy::Chosen;
 pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};
 pub use scenario::{
-    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, LinkCredit, Load, Node, NodeKind, Profile,
-    Router, Scenario, WhenWarned, route,
+    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, LinkCredit, Load, Node, NodeKind, Played,
+    Profile, Router, Scenario, WhenWarned, route,
 };
 pub use source::Source;
+pub use tree::toml_as_json;
 pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -1,7 +1,7 @@
 //! Files of delivery opportunities, as mahimahi replays them: the millisecond of each on a line of its
 //! own, plain or compressed with gzip.
 
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Report, in_words};
 use crate::suggest::brief;
 use crate::values::Values;
 use flate2::read::MultiGzDecoder;
@@ -51,7 +51,7 @@ pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Rep
 }
 
 fn open(path: &Path) -> Result<File, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    let metadata = std::fs::metadata(path).map_err(|error| in_words(&error))?;
     if metadata.is_dir() {
         return Err("it is a folder".to_owned());
     }
@@ -59,12 +59,12 @@ fn open(path: &Path) -> Result<File, String> {
         // Opening a pipe would block until a writer appears.
         return Err("it is not a regular file".to_owned());
     }
-    File::open(path).map_err(|error| error.to_string())
+    File::open(path).map_err(|error| in_words(&error))
 }
 
 fn parse(mut input: impl Read) -> Result<Trace, String> {
     let mut head = Vec::new();
-    input.by_ref().take(2).read_to_end(&mut head).map_err(|error| error.to_string())?;
+    input.by_ref().take(2).read_to_end(&mut head).map_err(|error| in_words(&error))?;
     let compressed = head == [0x1f, 0x8b];
     let input = Cursor::new(head).chain(input);
     if compressed { lines(BufReader::new(MultiGzDecoder::new(input))) } else { lines(BufReader::new(input)) }
@@ -83,7 +83,7 @@ fn lines(mut input: impl BufRead) -> Result<Trace, String> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 return Err(format!("its compressed data end in line {number}"));
             }
-            Err(error) => return Err(format!("line {number}: {error}")),
+            Err(error) => return Err(format!("line {number}: {}", in_words(&error))),
         }
         let text = String::from_utf8_lossy(&line);
         let millisecond = text.trim_end().parse().map_err(|_| {

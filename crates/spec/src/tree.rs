@@ -65,6 +65,28 @@ impl Node {
     }
 }
 
+/// A TOML document as JSON, for those who read scenarios by other means; dates are null.
+///
+/// # Errors
+/// When the text is not TOML; the message has no place.
+pub fn toml_as_json(text: &str) -> Result<serde_json::Value, Complaint> {
+    parse(text).map(|root| json(&root)).map_err(|(_, complaint)| complaint)
+}
+
+fn json(node: &Node) -> serde_json::Value {
+    match &node.content {
+        Content::Text(text) => text.as_str().into(),
+        Content::Integer(number) => (*number).into(),
+        Content::Number(number) => (*number).into(),
+        Content::Flag(flag) => (*flag).into(),
+        Content::Date => serde_json::Value::Null,
+        Content::List(values) => values.iter().map(json).collect(),
+        Content::Table(entries) => {
+            entries.iter().map(|entry| (entry.key.clone(), json(&entry.value))).collect()
+        }
+    }
+}
+
 /// Parses a TOML document into its root table.
 pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
     let document = Document::parse(text).map_err(|error| {

@@ -87,6 +87,11 @@ impl PolicyParams for EricaParams {
         }
     }
 
+    fn target_utilisation(&self) -> Option<f64> {
+        // With a target of the queueing delay, all of the link is given away until the queue is that long.
+        Some(if self.queue_delay.is_some() { 1.0 } else { self.utilisation })
+    }
+
     fn check(&self) -> Result<(), Fault> {
         let zero = |key, what| Err(Fault::at(key, format!("`{key}` is zero: {what}")));
         if self.utilisation == 0.0 {

@@ -112,6 +112,10 @@ impl PolicyParams for DropHistoryParams {
         }
     }
 
+    fn reads_colours(&self) -> bool {
+        self.drops == Drops::Out
+    }
+
     fn check(&self) -> Result<(), Fault> {
         for (key, span) in [("interval", self.interval), ("window", self.window)] {
             if span == Span::ZERO {

@@ -5,7 +5,7 @@
 pub mod drop_history;
 
 use crate::params::{PolicyParams, PolicyRecord, registry};
-use drop_history::{DropHistory, DropHistoryParams, Drops};
+use drop_history::{DropHistory, DropHistoryParams};
 
 // The registry: one line a detector.
 registry! {
@@ -19,13 +19,6 @@ registry! {
 pub const DEFAULT: &PolicyRecord = &DropHistoryParams::RECORD;
 
 impl BuiltInDetector {
-    /// Whether it looks at drops of packets out of profile alone, so that it finds nothing where none is coloured.
-    pub fn reads_colours(&self) -> bool {
-        match self {
-            BuiltInDetector::DropHistory(params) => params.drops == Drops::Out,
-        }
-    }
-
     /// A new detector, which has seen nothing.
     pub(crate) fn build(&self) -> DropHistory {
         match self {

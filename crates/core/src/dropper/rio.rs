@@ -116,6 +116,10 @@ impl PolicyParams for RioParams {
         }
     }
 
+    fn reads_colours(&self) -> bool {
+        true
+    }
+
     fn marking(&self) -> Marking {
         self.signal.marking("signal")
     }

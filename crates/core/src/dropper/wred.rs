@@ -103,6 +103,13 @@ impl PolicyParams for WredParams {
         }
     }
 
+    fn reads_colours(&self) -> bool {
+        let green = (self.min_green, self.max_green, self.max_p_green);
+        let yellow = (self.min_yellow, self.max_yellow, self.max_p_yellow);
+        let red = (self.min_red, self.max_red, self.max_p_red);
+        green != yellow || yellow != red
+    }
+
     fn marking(&self) -> Marking {
         self.signal.marking("signal")
     }

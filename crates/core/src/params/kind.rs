@@ -1,7 +1,7 @@
 //! How a policy is made, as a plan holds it.
 
 use super::contract::Refused;
-use super::{Fault, KeepsRates, Marking, NodeContext, PolicyRecord, Value};
+use super::{Fault, KeepsRates, Marking, NodeContext, PolicyRecord, ReceiverWindow, Value};
 use core::fmt;
 use std::sync::Arc;
 
@@ -57,6 +57,15 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
 
     /// [`PolicyParams::follows_round_trips`](super::PolicyParams::follows_round_trips).
     fn follows_round_trips(&self) -> Option<&'static str>;
+
+    /// [`PolicyParams::reads_colours`](super::PolicyParams::reads_colours).
+    fn reads_colours(&self) -> bool;
+
+    /// [`PolicyParams::receiver_window`](super::PolicyParams::receiver_window).
+    fn receiver_window(&self, size: u32) -> Option<ReceiverWindow>;
+
+    /// [`PolicyParams::target_utilisation`](super::PolicyParams::target_utilisation).
+    fn target_utilisation(&self) -> Option<f64>;
 
     /// [`PolicyParams::check`](super::PolicyParams::check).
     ///
@@ -206,6 +215,24 @@ macro_rules! registry {
             fn follows_round_trips(&self) -> Option<&'static str> {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::follows_round_trips(params),)+
+                }
+            }
+
+            fn reads_colours(&self) -> bool {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::reads_colours(params),)+
+                }
+            }
+
+            fn receiver_window(&self, size: u32) -> Option<$crate::params::ReceiverWindow> {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::receiver_window(params, size),)+
+                }
+            }
+
+            fn target_utilisation(&self) -> Option<f64> {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::target_utilisation(params),)+
                 }
             }
 

@@ -94,6 +94,17 @@ pub enum Role {
     },
 }
 
+/// The most that a transport has in flight, because its receiver takes no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverWindow {
+    /// The parameter that states it.
+    pub key: &'static str,
+    /// Its value, in bytes of data.
+    pub data: u64,
+    /// The packets that carry these data, in bytes.
+    pub packets: u64,
+}
+
 /// Whether a dropper marks ECN-capable packets in place of dropping them (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking {
@@ -236,6 +247,23 @@ pub trait PolicyParams: Parameters {
     /// The parameter that makes a meter's window follow the round-trip times that transports measure; `None` for what
     /// follows none.
     fn follows_round_trips(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a dropper or a detector tells packets apart by their colours, so that it needs packets that a
+    /// meter has coloured.
+    fn reads_colours(&self) -> bool {
+        false
+    }
+
+    /// The receiver's window of a transport that sends packets of `size` bytes; `None` for one without such a window.
+    fn receiver_window(&self, size: u32) -> Option<ReceiverWindow> {
+        let _ = size;
+        None
+    }
+
+    /// The share of a link that a switch algorithm aims to have used; `None` for one that states no share.
+    fn target_utilisation(&self) -> Option<f64> {
         None
     }
 

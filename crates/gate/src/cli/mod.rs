@@ -66,7 +66,7 @@ enum Command {
 struct Observe {
     #[command(flatten)]
     source: File,
-    /// Stop after this time, as in 60s.
+    /// Stop after this time, for example 60s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Span>,
     /// Print the report and the suggested reservations as JSON.
@@ -127,7 +127,7 @@ struct Top {
 struct File {
     /// Gate file.
     file: PathBuf,
-    /// Override one value, as in gate.up=20mbit. May be repeated.
+    /// Override one value, for example gate.up=20mbit. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
     set: Vec<(String, String)>,
 }
@@ -145,10 +145,10 @@ struct Line {
     /// Interface towards the rest of the world.
     #[arg(long, value_name = "INTERFACE", requires = "inside")]
     outside: Option<String>,
-    /// Rate in each direction, a little below what the line carries, as in 50mbit.
+    /// Rate in each direction, a little below what the line carries, for example 50mbit.
     #[arg(long, value_name = "RATE", value_parser = parse_line_rate, requires = "inside")]
     rate: Option<u64>,
-    /// Override one value, as in gate.up=20mbit. May be repeated.
+    /// Override one value, for example gate.up=20mbit. May be repeated.
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
     set: Vec<(String, String)>,
 }
@@ -157,7 +157,7 @@ struct Line {
 struct Up {
     #[command(flatten)]
     source: Line,
-    /// Stop after this time, as in 10s.
+    /// Stop after this time, for example 10s.
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Span>,
     /// Poll without sleeping: takes a whole core, and frames leave less late.
@@ -167,7 +167,7 @@ struct Up {
     /// load.
     #[arg(long, conflicts_with = "busy")]
     no_real_time: bool,
-    /// Sleep for so long after each time that something was sent, as in 2ms, at most 10 ms: takes less of the
+    /// Sleep for so long after each time that something was sent, for example 2ms, at most 10 ms: takes less of the
     /// processor, and frames leave together, up to so much late.
     #[arg(long, value_name = "TIME", value_parser = parse_coalesce, conflicts_with = "busy")]
     coalesce: Option<Span>,
@@ -180,7 +180,7 @@ struct Up {
 }
 
 fn parse_override(text: &str) -> Result<(String, String), String> {
-    let (path, value) = text.split_once('=').ok_or("write KEY=VALUE, as in gate.up=20mbit")?;
+    let (path, value) = text.split_once('=').ok_or("write KEY=VALUE, for example gate.up=20mbit")?;
     Ok((path.to_owned(), value.to_owned()))
 }
 

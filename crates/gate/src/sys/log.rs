@@ -3,6 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tidegate_spec::without_numbers;
 
 /// Number of lines lost since the last one that was written.
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -18,8 +19,8 @@ pub(crate) fn log(line: &str) {
         return;
     }
     let text = match LOST.swap(0, Ordering::Relaxed) {
-        0 => format!("{line}\n"),
-        lost => format!("({lost} lines were lost here: nobody read them)\n{line}\n"),
+        0 => format!("{}\n", without_numbers(line)),
+        lost => format!("({lost} lines were lost here: nobody read them)\n{}\n", without_numbers(line)),
     };
     let _ = (&stderr).write_all(text.as_bytes());
 }

@@ -4,6 +4,8 @@ mod checks;
 mod shares;
 mod sources;
 
+pub use checks::loads;
+
 use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
 use sources::{Recordings, Sending};
 use tidegate_core::aal5;

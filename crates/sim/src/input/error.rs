@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use tidegate_core::units::Span;
+use tidegate_spec::in_words;
 
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +36,7 @@ impl fmt::Display for Place {
 #[non_exhaustive]
 pub enum InputError {
     /// The file cannot be opened or read, or its compressed data are damaged.
-    #[error("{}: cannot be read: {source}", file.display())]
+    #[error("{}: cannot be read: {}", file.display(), in_words(source))]
     Unreadable {
         /// The file.
         file: PathBuf,

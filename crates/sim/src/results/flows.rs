@@ -2,13 +2,20 @@
 
 use super::table::{Cell, Table};
 use super::{Run, count, greatest, mean, quantile};
+use crate::world::lives;
 use Cell::{Number, Text, Whole};
+use tidegate_core::units::Time;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("flows");
     let refused = run.refused();
     let node = |ix: usize| run.network.nodes[ix].name.as_str();
-    for (ix, (flow, record)) in run.network.flows.iter().zip(run.world.records()).enumerate() {
+    let lives = lives(run.network, run.seed);
+    for (ix, ((flow, record), life)) in
+        run.network.flows.iter().zip(run.world.records()).zip(lives).enumerate()
+    {
+        let seconds = |time: Time| time.since(Time::ORIGIN).as_secs_f64();
+        let stop = Some(life.1).filter(|stop| *stop != Time::NEVER);
         let (first, last) = (flow.route[0], flow.route[flow.route.len() - 1]);
         let delays = run.world.flow_delays(ix);
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
@@ -20,6 +27,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ("from", Text(node(run.network.links[first].from))),
             ("to", Text(node(run.network.links[last].to))),
             ("hops", Whole(flow.route.len() as u64)),
+            ("start", Number(Some(seconds(life.0)))),
+            ("stop", Number(stop.map(seconds))),
             ("sent_packets", Whole(record.sent.0)),
             ("sent_bytes", Whole(record.sent.1)),
             ("received_packets", Whole(record.received.0)),

@@ -20,6 +20,8 @@ struct Total {
     counts: Counts,
     transfers: Vec<Span>,
     refused: u64,
+    /// The bytes that each flow received, and their squares, summed over flows.
+    received: (f64, f64),
 }
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
@@ -31,6 +33,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         rows.row([
             ("group", Text(group)),
             ("flows", Whole(total.flows)),
+            ("jain", Number(jain(total.flows, &total.received))),
             ("sent_packets", Whole(record.sent.0)),
             ("sent_bytes", Whole(record.sent.1)),
             ("received_packets", Whole(record.received.0)),
@@ -79,6 +82,8 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
         total.lost += run.world.lost(ix);
         total.due += record.sent.0 * u64::from(flow.destinations());
         total.missed += run.world.missed(ix);
+        let received = record.received.1 as f64;
+        total.received = (total.received.0 + received, total.received.1 + received * received);
         let checks = run.world.checks(ix);
         total.checks.checks += checks.checks;
         total.checks.warnings += checks.warnings;
@@ -88,6 +93,11 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
     }
     totals.iter_mut().for_each(|total| total.transfers.sort_unstable());
     totals
+}
+
+/// Jain's fairness index (Jain, Chiu and Hawe 1984) of what flows received; `None` for fewer than two, and for nothing.
+fn jain(flows: u64, &(sum, squares): &(f64, f64)) -> Option<f64> {
+    (flows > 1 && sum > 0.0).then(|| sum * sum / (flows as f64 * squares))
 }
 
 /// The mean in seconds; `None` of nothing.

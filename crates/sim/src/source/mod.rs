@@ -11,6 +11,7 @@ use tidegate_core::abr::SourceTerms;
 use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
+use tidegate_spec::Played;
 use video::Player;
 
 /// Makes endpoints: what a plan holds of one that is written outside this crate.
@@ -103,6 +104,23 @@ impl Traffic {
             Traffic::Greedy { .. } | Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Endpoint(_) => {
                 None
             }
+        }
+    }
+
+    /// The mean rate of a recording and how long it plays; `None` for what plays none, or packets of one time.
+    pub(crate) fn played(&self) -> Option<Played> {
+        match self {
+            Traffic::Recorded { flow, speed, repeat } => {
+                let seconds = flow.period.as_secs_f64() / speed;
+                (seconds > 0.0).then(|| Played {
+                    rate: (flow.bytes() as f64 * 8.0 / seconds).round() as u64,
+                    lasts: Span::from_secs_f64(seconds * *repeat as f64),
+                })
+            }
+            Traffic::Video(playing) => {
+                Some(Played { rate: playing.mean().round() as u64, lasts: Span::from_ticks(u64::MAX) })
+            }
+            _ => None,
         }
     }
 

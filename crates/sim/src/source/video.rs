@@ -35,6 +35,12 @@ pub enum Spread {
 }
 
 impl Playing {
+    /// The mean rate in bit/s.
+    pub(super) fn mean(&self) -> f64 {
+        let bytes: u64 = self.video.frames.iter().map(|bytes| u64::from(*bytes)).sum();
+        bytes as f64 * 8.0 * self.fps / self.video.frames.len().max(1) as f64
+    }
+
     /// The largest packet, in bytes.
     pub(super) fn largest(&self) -> u32 {
         self.video.frames.iter().copied().max().unwrap_or(0).min(self.size)

@@ -17,6 +17,7 @@ mod effects;
 mod following;
 mod host_events;
 mod hosts;
+mod lives;
 mod measuring;
 mod overflow;
 mod pending;
@@ -30,6 +31,7 @@ mod setup;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
 pub use aal5::PacketCounts;
+pub(crate) use lives::lives;
 pub use overflow::Overflow;
 pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 pub use report::LinkReport;

@@ -2,6 +2,7 @@
 
 use super::aal5::Aal5;
 use super::host_events::HostEvents;
+use super::lives::lives;
 use super::measuring::measures;
 use super::pending::Pending;
 use super::relay_sets::Relays;
@@ -41,10 +42,9 @@ impl<Q: EventQueue> World<Q> {
         let mut relays = Relays::new(network, seed, &ports, &mut fabric)?;
         let mut flows = Vec::with_capacity(network.flows.len());
         let mut events: Pending<Q> = Pending::new(network, relays.all.len());
-        let mut arrivals = Arrivals::new(network, seed);
-        for (ix, setup) in network.flows.iter().enumerate() {
-            let start = Time::ORIGIN + arrivals.next(setup);
-            let mut flow = flow(network, ix, seed, start, fabric.hops.len() as u32);
+        for (ix, (setup, life)) in network.flows.iter().zip(lives(network, seed)).enumerate() {
+            let start = life.0;
+            let mut flow = flow(network, ix, seed, life, fabric.hops.len() as u32);
             lay_route(network, ix, &mut fabric, &mut relays, probes)?;
             relays.expect(setup, start, flow.stop);
             let begins = match &mut flow.source {
@@ -172,12 +172,8 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
 }
 
 /// A flow whose hops begin at `first_hop`.
-fn flow(network: &Network, ix: usize, seed: u64, start: Time, first_hop: u32) -> Flow {
+fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), first_hop: u32) -> Flow {
     let setup = &network.flows[ix];
-    let stop = match setup.life.lasts {
-        Some(mean) => start + Rng::named(seed, &format!("flow/{}/lasts", setup.name)).exponential(mean),
-        None => setup.life.stop.map_or(Time::NEVER, |stop| Time::ORIGIN + stop),
-    };
     let peer = setup.peer.map(|peer| peer as u32);
     let seat = Seat {
         flow: ix as u32,
@@ -322,25 +318,5 @@ fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     }
     for (eldest, hops) in siblings.into_iter().filter(|(_, hops)| hops.len() > 1) {
         fabric.forks.insert((first + eldest) as u32, hops.into());
-    }
-}
-
-/// When flows start, group by group.
-struct Arrivals {
-    groups: Vec<(Rng, Option<Span>)>,
-}
-
-impl Arrivals {
-    fn new(network: &Network, seed: u64) -> Arrivals {
-        let group = |name: &String| (Rng::named(seed, &format!("group/{name}")), None);
-        Arrivals { groups: network.groups.iter().map(group).collect() }
-    }
-
-    fn next(&mut self, setup: &FlowSetup) -> Span {
-        let Some(mean) = setup.life.every else { return setup.life.start };
-        let (rng, before) = &mut self.groups[setup.group];
-        let at = before.unwrap_or(setup.life.start) + rng.exponential(mean);
-        *before = Some(at);
-        at
     }
 }

@@ -1,6 +1,6 @@
 //! A gate in a scenario: the file that the gate itself runs, and the keys that flows need to pass it.
 
-use crate::error::{Complaint, Origin, Report, SpecErrors};
+use crate::error::{Complaint, Origin, Report, SpecErrors, in_words};
 use crate::gate::{GateFile, policies};
 use crate::policy::Chosen;
 use crate::port::Stated;
@@ -25,7 +25,7 @@ pub(super) fn load(
     };
     let path = base_dir.join(topology.text("file").unwrap_or_default());
     if let Err(error) = std::fs::metadata(&path) {
-        let complaint = Complaint::new(format!("cannot read {}: {error}", path.display()))
+        let complaint = Complaint::new(format!("cannot read {}: {}", path.display(), in_words(&error)))
             .help("a relative path starts at the scenario file's folder");
         return Err(origin.error(topology.place_of("file"), complaint).into());
     }

@@ -2,6 +2,7 @@
 
 use crate::scenario::flows::FlowGroup;
 use std::borrow::Cow;
+use tidegate_core::units::Span;
 
 /// Flows of one group that are alike. Before its file is read, a recording counts as one flow whose packets
 /// are not known.
@@ -15,13 +16,24 @@ pub struct Load {
     pub count: u64,
     /// Their largest packet, in bytes; 0 when unknown.
     pub largest: u32,
+    /// What each of them plays of a recording; `None` without one, and before its file is read.
+    pub played: Option<Played>,
+}
+
+/// A recording, as a flow plays it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// Its mean rate in bit/s while it is played.
+    pub rate: u64,
+    /// How long that takes, from the flow's start on.
+    pub lasts: Span,
 }
 
 impl Load {
     /// All flows of a group, as far as its file knows.
     pub fn of_group(index: usize, group: &FlowGroup) -> Load {
         let largest = group.link_sizes().iter().copied().max().unwrap_or(0);
-        Load { group: index, name: None, count: u64::from(group.count), largest }
+        Load { group: index, name: None, count: u64::from(group.count), largest, played: None }
     }
 
     /// The name of the flow with this number, from 0.

@@ -19,7 +19,7 @@ use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Member, NodeContext, Role};
 
 /// The meters that a group's packets pass on a link, in their order.
-fn meters<'s>(
+pub(super) fn meters<'s>(
     group: &FlowGroup,
     link: &'s Link,
     nodes: &[Node],
@@ -50,7 +50,7 @@ fn profile_at(group: &FlowGroup, link: &Link, divided: &Divided, profiles: &[Pro
     }
 }
 
-fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
+pub(super) fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
     meter.record().role == Role::Meter { colours: true }
 }
 
@@ -177,36 +177,6 @@ fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s
             reserve_place: group.reserve_place,
         },
     }
-}
-
-/// The first link whose detector looks at drops of packets out of profile, where no packet is coloured: neither by a meter
-/// on its way nor by an envelope, and none comes with a code point of its own.
-pub(super) fn uncoloured(
-    links: &[Link],
-    nodes: &[Node],
-    classes: &[Class],
-    groups: &[FlowGroup],
-) -> Option<(Place, Complaint)> {
-    let is_coloured = |group: &FlowGroup, until: usize| {
-        let mut way = group.route.iter().take_while(|link| **link != until).chain([&until]);
-        let own = group.envelope.is_some() || group.headers.is_some();
-        own || way.any(|link| meters(group, &links[*link], nodes, classes).any(colours))
-    };
-    links.iter().enumerate().filter(|(_, link)| link.gate.is_none()).find_map(|(index, link)| {
-        let detector = link.port.detector.as_ref().filter(|detector| detector.policy.reads_colours())?;
-        let mut passing = groups.iter().filter(|group| group.route.contains(&index)).peekable();
-        passing.peek()?;
-        if passing.any(|group| is_coloured(group, index)) {
-            return None;
-        }
-        let message = format!(
-            "the detector of link {} looks at drops of packets out of profile, and no meter colours what passes there: it \
-             finds nothing",
-            link.name
-        );
-        let help = "put a meter that colours on the way, or let the detector look at all drops";
-        Some((detector.place_of("drops"), Complaint::new(message).help(help)))
-    })
 }
 
 /// The first link whose profiles, of all packets that are coloured on the way to it, add up to more than it carries. Of the

@@ -22,7 +22,7 @@ pub use credit::LinkCredit;
 pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
-pub use load::Load;
+pub use load::{Load, Played};
 pub use network::{Link, Node, NodeKind};
 pub use profiles::Profile;
 pub use routing::{Router, route};

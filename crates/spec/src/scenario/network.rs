@@ -65,6 +65,8 @@ pub struct Link {
     pub profile: Option<usize>,
     /// Which direction of the scenario's gate it is.
     pub gate: Option<Direction>,
+    /// Whether a `[[link]]` states it, and not the topology.
+    pub stated: bool,
     /// Place of its statement in the file.
     pub place: Place,
 }
@@ -311,6 +313,7 @@ impl Builder<'_> {
         let Wire { rate_bits, trace, delay, loss, reordering } = wire;
         let rate = Rate::from_bits_per_second(rate_bits)?;
         let (profile, gate) = (None, None);
+        let stated = place != self.topology.place;
         let link = Link {
             name,
             from,
@@ -324,6 +327,7 @@ impl Builder<'_> {
             port,
             profile,
             gate,
+            stated,
             place,
         };
         self.network.links.push(link);

@@ -21,7 +21,8 @@ use super::application::Application;
 use super::{Endpoint, Seat, Transport};
 use crate::contract::Refused;
 use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, ReceiverWindow, Role, Stamps,
+    parameters, words,
 };
 use crate::units::Span;
 use receiver::Receiver;
@@ -143,6 +144,12 @@ impl PolicyParams for TcpParams {
             receiver_window: 65_536,
             header: 40,
         }
+    }
+
+    fn receiver_window(&self, size: u32) -> Option<ReceiverWindow> {
+        let data = u64::from(self.receiver_window);
+        let packets = data * u64::from(size) / u64::from(self.segment_size(size));
+        Some(ReceiverWindow { key: "receiver_window", data, packets })
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -1,0 +1,69 @@
+//! Queues that are shorter than a packet, of which none passes.
+
+use super::{Found, and_more};
+use crate::error::{Complaint, Place};
+use crate::scenario::{Load, Scenario};
+use crate::units::show_size;
+use tidegate_core::params::{BuiltIn, Limit, Value};
+
+/// The first flow with packets that are larger than a queue on its way may be, which are all lost there.
+pub(super) fn too_small(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
+    let mut short = loads.iter().filter_map(|load| Some((load, shortest(scenario, load)?)));
+    let (load, Shortest { bytes, whose, place }) = short.next()?;
+    let more = short.filter(|(other, _)| other.group != load.group).count();
+    let group = &scenario.groups[load.group];
+    let all = group.link_sizes().iter().all(|size| u64::from(*size) > bytes) && load.played.is_none();
+    let message = format!(
+        "{whose} holds {}, and {}packets of {} have {}: they are all lost there",
+        show_size(bytes),
+        if all { "" } else { "the largest " },
+        and_more(&group.name, more, "flow"),
+        show_size(u64::from(load.largest)),
+    );
+    Some((
+        place.unwrap_or(group.place),
+        Complaint::new(message).help("let it hold several packets, as in \"100p\""),
+    ))
+}
+
+/// A limit in bytes on a flow's way.
+struct Shortest {
+    bytes: u64,
+    whose: String,
+    place: Option<Place>,
+}
+
+/// The first limit in bytes on the way of these flows that is below their largest packet.
+fn shortest(scenario: &Scenario, load: &Load) -> Option<Shortest> {
+    let group = &scenario.groups[load.group];
+    let below = |limit: Option<Limit>| match limit? {
+        Limit::Bytes(bytes) if bytes < u64::from(load.largest) => Some(bytes),
+        _ => None,
+    };
+    group.route.iter().map(|link| &scenario.links[*link]).filter(|link| link.gate.is_none()).find_map(
+        |link| {
+            let node = &scenario.nodes[link.from];
+            let of_node = below(node.buffer).map(|bytes| Shortest {
+                bytes,
+                whose: format!("the buffer of `{}`", node.name),
+                place: None,
+            });
+            let of_droppers = || {
+                scenario.droppers_at(group, link).find_map(|dropper| {
+                    let chosen = &dropper.chosen;
+                    let (key, limit) =
+                        chosen.policy.values().into_iter().find_map(|(key, value)| match value {
+                            Value::Limit(limit) if key == LIMIT => Some((key, limit)),
+                            _ => None,
+                        })?;
+                    let whose = format!("the queue of {} on link {}", chosen.record().title, link.name);
+                    Some(Shortest { bytes: below(Some(limit))?, whose, place: Some(chosen.place_of(key)) })
+                })
+            };
+            of_node.or_else(of_droppers)
+        },
+    )
+}
+
+/// The parameter of a dropper that limits its queue.
+const LIMIT: &str = "limit";
