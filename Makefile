@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Says every now and then that a long command goes on.
+NARRATE := $(PYTHON) tests/narrate.py
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name py.typed) pyproject.toml README.md
 
@@ -39,9 +41,9 @@ $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
 test: $(VENV)/installed
 	@mkdir -p target
 	@crates/gate/tests/permitted.sh > target/permitted 2> target/skipped
-	cargo test --workspace --exclude tidegate-bindings --quiet -- $$(cat target/permitted)
-	$(BIN)/stubtest tidegate._tidegate
-	$(BIN)/python -m pytest
+	@$(NARRATE) cargo test --workspace --exclude tidegate-bindings -- --quiet $$(cat target/permitted)
+	@$(NARRATE) $(BIN)/stubtest tidegate._tidegate
+	@$(NARRATE) $(BIN)/python -m pytest
 	@if test -s target/skipped; then sed 's/^/SKIPPED in Rust: /' target/skipped; \
 	  else echo "In Rust nothing was skipped."; fi
 
@@ -100,7 +102,7 @@ $(VENV)/tools: $(VENV)/python
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)
-	$(BIN)/maturin build --release --quiet --out target/wheels -i $(BIN)/python
+	@$(NARRATE) $(BIN)/maturin build --release --out target/wheels -i $(BIN)/python
 	touch $@
 
 $(VENV)/installed: $(VENV)/wheel
