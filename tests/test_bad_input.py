@@ -1,5 +1,9 @@
 """Bad input: one message on stderr, exit code 1, and nothing written."""
 
+import re
+import subprocess
+import sys
+
 import pytest
 
 from conftest import call
@@ -67,7 +71,7 @@ def test_missing_and_odd_files_are_named(tmp_path):
         (["--replications", "0"], "replications must be at least 1"),
         (["--replications", "-2"], "replications must be at least 1"),
         (["--jobs", "0"], "jobs must be at least 1"),
-        (["--seed", "-1"], "seeds are from 0 to"),
+        (["--seed", "-1"], "is not from 0 to"),
         (["--set", "port.scheduler"], "key=value"),
         (["--set", "=fifo"], "key=value"),
         (["--set", "port.schedulr=fifo"], "did you mean `scheduler`"),
@@ -109,3 +113,94 @@ def assert_one_message(done, *words):
     assert "Traceback" not in done.stderr
     for word in words:
         assert word in done.stderr
+
+
+def test_messages_hold_no_numbers_of_the_system(chain, tmp_path):
+    trace = chain.read_text().replace(
+        '{ kind = "cbr", rate = "64kbit" }', '{ kind = "trace", file = "no.txt" }'
+    )
+    (tmp_path / "trace.toml").write_text(trace.replace('size = "160B"\n', ""))
+    (tmp_path / "gate.toml").write_text(
+        'version = 1\nduration = "1s"\ntopology = { kind = "gate", file = "no.toml" }\n'
+    )
+    for command in (
+        ["run", tmp_path / "no.toml"],
+        ["check", tmp_path / "no.toml"],
+        ["compare", tmp_path / "no.toml", "--scheduler", "fifo,wfq"],
+        ["check", tmp_path / "trace.toml"],
+        ["check", tmp_path / "gate.toml"],
+        ["replay", tmp_path / "no.pcap", "--rate", "1mbit"],
+        ["contract", tmp_path / "no.pcap"],
+    ):
+        done = call(*command)
+        assert done.exit_code == 1
+        assert "No such file or directory" in done.stderr
+        assert "os error" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["run"], ["check"], ["compare", "--scheduler", "fifo,wfq", "--replications", "1"]],
+    ids=lambda one: one[0],
+)
+def test_a_dash_is_standard_input(chain, command):
+    from typer.testing import CliRunner
+
+    from tidegate.cli import app
+
+    def read(text):
+        return CliRunner().invoke(app, [command[0], "-", *command[1:]], input=text, prog_name="tidegate")
+
+    done = read(chain.read_text())
+    assert done.exit_code == 0, done.output
+    bad = read(chain.read_text().replace('"64kbit"', '"64kbits"'))
+    assert bad.exit_code == 1
+    assert "stdin:13:11: " in bad.stderr
+
+
+@pytest.mark.parametrize(
+    "command", [["replay", "--rate", "1mbit"], ["contract"], ["gate", "check"]], ids=lambda one: one[0]
+)
+def test_what_reads_no_standard_input_says_so(command):
+    done = subprocess.run(
+        [sys.executable, "-c", "from tidegate.cli import main; main()", *command, "-"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "standard input cannot be read here" in done.stderr
+
+
+def test_helps_give_examples_as_examples():
+    from tidegate.cli import COMMANDS
+
+    for command in COMMANDS:
+        shown = subprocess.run(
+            [sys.executable, "-c", "from tidegate.cli import main; main()", command, "--help"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout
+        assert not re.search(r"(?<!known)[,:] as (in )?\S*\d", " ".join(shown.split())), command
+
+
+def test_a_scenario_that_check_accepts_also_runs_and_compares(tmp_path):
+    """TOML 1.1 has lines within the braces of a table, which Python's own library refuses."""
+    path = tmp_path / "new.toml"
+    path.write_text(
+        'version = 1\nduration = "200ms"\ntopology = { kind = "chain", switches = 2, rate = "1mbit" }\n'
+        'flow = [{ name = "a", from = "s1", to = "s2", size = "500B",\n'
+        '          source = { kind = "poisson", rate = "400kbit" } }]\n'
+    )
+    both = ["--scheduler", "fifo,wfq", "--replications", "2", "--out", tmp_path / "both"]
+    for command in (
+        ["check", path],
+        ["run", path, "--out", tmp_path / "out"],
+        ["compare", path, *both],
+        ["explain", tmp_path / "out", "--flow", "a"],
+        ["plot", tmp_path / "both", "--out", tmp_path / "x.png"],
+    ):
+        done = call(*command)
+        assert done.exit_code == 0, done.output

@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -51,6 +52,23 @@ def drop_a_row(folder, draw):
         pq.write_table(table.take(rows), path)
     else:
         path.unlink()
+
+
+def empty_a_column(folder, draw):
+    replace_a_column(folder, draw, lambda column: pa.nulls(len(column), column.type))
+
+
+def retype_a_column(folder, draw):
+    other = draw.choice(
+        [pa.null(), pa.binary(), pa.list_(pa.int32()), pa.bool_(), pa.dictionary(pa.int8(), pa.string())]
+    )
+    replace_a_column(folder, draw, lambda column: pa.nulls(len(column), other))
+
+
+def replace_a_column(folder, draw, change):
+    path, table = a_table(folder, draw)
+    at = draw.randrange(table.num_columns)
+    pq.write_table(table.set_column(at, table.column_names[at], change(table.column(at))), path)
 
 
 def truncate_a_file(folder, draw):
@@ -101,6 +119,8 @@ def change_the_manifest(folder, draw, change):
         drop_a_file,
         drop_a_column,
         drop_a_row,
+        empty_a_column,
+        retype_a_column,
         truncate_a_file,
         turn_a_byte,
         drop_a_key,
@@ -134,6 +154,9 @@ def test_damage_is_told_in_one_message(saved, tmp_path, damage):
             # What no run depends on was damaged: everything can be done with the rest.
             assert len(loaded.groups()) == 1
             assert call("explain", folder, "--flow", "a", "--packets", 1).exit_code == 0
+            done = call("fairness", folder, "--groups", "a")
+            assert done.exit_code in (0, 1)
+            assert done.exception is None or isinstance(done.exception, SystemExit), done.output
         shutil.rmtree(folder)
     assert refused > 0
     assert not [one for one in shown if "Traceback" in one or str(tmp_path) not in one]

@@ -304,8 +304,9 @@ def test_the_command_shows_what_was_measured(saved, tmp_path):
     done = call("fairness", saved, "--from", "5s", "--out", tmp_path / "figure.png")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    [two] = [line for line in lines if line.startswith("two ")]
+    two, members = [line for line in lines if line.startswith("two ")]
     assert "2.400 Mbit/s" in two
+    assert "1.200 Mbit/s" in members
     assert "left->right" in two
     assert any(line.startswith("response time") and line.rstrip().endswith("of 4") for line in lines)
     assert "±" in done.stdout
@@ -324,7 +325,7 @@ def test_the_command_names_flows_without_a_part(tmp_path):
         )
     )
     assert call("run", path, "--out", tmp_path / "out").exit_code == 0
-    shown = call("fairness", tmp_path / "out").stdout
+    shown = call("fairness", tmp_path / "out", "--from", "0s").stdout
     assert (
         "without a part of the optimum: b/1, b/2, b/3, b/4, b/5 and 4 more (it does not send in the" in shown
     )
@@ -356,7 +357,136 @@ def test_results_without_what_is_needed_are_refused():
     with pytest.raises(TidegateError, match=r"no rates over time\n  help: `tidegate run --out` records"):
         measure_fairness(tidegate.simulate(text))
     recorded = tidegate.simulate(text, series=True)
-    with pytest.raises(TidegateError, match="no flow asks for as much as it gets in the whole span from 0 s"):
+    with pytest.raises(TidegateError, match=r"^no flow asks for as much as it gets\n"):
         measure_fairness(recorded)
     # Its own rate is twice what the link carries.
     assert measure_fairness(recorded, groups=["a"]).rows[0].optimum == 1e6
+
+
+def jain(rates):
+    """Jain, Chiu and Hawe 1984, in exact fractions."""
+    rates = [Fraction(rate) for rate in rates]
+    return float(sum(rates) ** 2 / (len(rates) * sum(rate * rate for rate in rates)))
+
+
+MEMBERS = """
+version = 1
+duration = "10s"
+{more}
+topology = {{ kind = "chain", switches = 2, rate = "4mbit" }}
+switch = {{ buffer = "40p" }}
+port = {{ scheduler = "{scheduler}" }}
+[[flow]]
+name = "greedy"
+count = 3
+from = "s1"
+to = "s2"
+size = "500B"
+{keys}
+source = "greedy"
+"""
+
+
+@pytest.mark.parametrize("scheduler", ["round-robin", "fifo"])
+def test_members_of_a_group_are_compared_with_their_max_min_rates(scheduler):
+    text = MEMBERS.format(scheduler=scheduler, more="", keys="")
+    results = tidegate.simulate(text, series=True)
+    (members,) = measure_fairness(results).members
+    received = results.flows["received_bytes"].to_pylist()
+    assert (members.group, members.flows, members.optimum) == ("greedy", 3, pytest.approx(4e6 / 3))
+    assert members.jain.mean == pytest.approx(jain(received), rel=1e-12)
+    rates = [one * 8 / 10 for one in received]
+    assert members.least.mean == pytest.approx(min(rates) / (4e6 / 3) - 1)
+    assert members.greatest.mean == pytest.approx(max(rates) / (4e6 / 3) - 1)
+    assert members.jain.mean > 0.999
+
+
+def test_jains_index_of_every_group_is_that_of_its_flows(tcp):
+    """Closed forms: 1 for equal shares, 1 / n where one has all, and no index for one flow."""
+    by_run = {}
+    for one in tcp.flows.to_pylist():
+        by_run.setdefault((one["group"], one["replication"]), []).append(one["received_bytes"])
+    for one in tcp.tables["groups"].to_pylist():
+        expected = by_run[one["group"], one["replication"]]
+        assert one["jain"] == (pytest.approx(jain(expected)) if len(expected) > 1 else None)
+    alone = MEMBERS.format(scheduler="strict-priority", more="", keys="").replace(
+        'greedy"\ncount = 3', 'all"\ncount = 4'
+    )
+    equal = tidegate.simulate(alone.replace('"greedy"', '{ kind = "cbr", rate = "100kbit" }'))
+    assert equal.groups()[0].jain.mean == pytest.approx(1, abs=1e-4)
+    late = 'every = "1h"\nsource = { kind = "cbr", rate = "1kbit" }'
+    text = alone.replace('source = "greedy"', late).replace('"10s"', '"3h"')
+    results = tidegate.simulate(text, seed=3)
+    received = results.flows["received_bytes"].to_pylist()
+    assert len(set(received)) > 2
+    assert results.groups()[0].jain.mean == pytest.approx(jain(received))
+    one = tidegate.simulate(text, seed=3, sets=[("flow.all.lasts", "1ms"), ("duration", "10s")])
+    assert one.groups()[0].jain.mean is None
+
+
+def test_run_shows_jains_index_where_a_group_has_several_flows(tmp_path):
+    path = tmp_path / "net.toml"
+    path.write_text(MEMBERS.format(scheduler="round-robin", more="", keys=""))
+    shown = call("run", path).stdout
+    assert "Jain" in shown.splitlines()[2]
+    assert any(line.split()[:3] == ["greedy", "3", "1.000"] for line in shown.splitlines()), shown
+    path.write_text(path.read_text().replace("count = 3", ""))
+    assert "Jain" not in call("run", path).stdout
+
+
+def test_the_span_begins_with_the_last_start_and_after_the_warm_up():
+    for more, keys, begin in (
+        ("", "", 0.0),
+        ('warmup = "2s"', "", 2.0),
+        ("", 'start = "3s"', 3.0),
+        ('warmup = "4s"', 'start = "3s"', 4.0),
+    ):
+        results = tidegate.simulate(
+            MEMBERS.format(scheduler="round-robin", more=more, keys=keys), series=True
+        )
+        found = measure_fairness(results)
+        assert found.optimum.span == (begin, 10.0)
+        assert found.rows[0].off.mean == pytest.approx(0, abs=0.01)
+        assert found.members[0].greatest.mean < 0.01
+    with pytest.raises(TidegateError, match="it does not send in the whole span"):
+        measure_fairness(results, span=(0.0, None))
+
+
+def test_starts_that_are_drawn_are_those_of_the_run():
+    text = MEMBERS.format(scheduler="round-robin", more="", keys='every = "1s"').replace('"10s"', '"30s"')
+    assert max_min(text).left_out.keys() == {"greedy/1", "greedy/2", "greedy/3"}
+    results = tidegate.simulate(text, replications=3, series=True)
+    found = measure_fairness(results)
+    starts = results.flows["start"].to_pylist()
+    assert len(set(starts)) == 9
+    assert found.optimum.span == (max(starts), 30.0)
+    assert [share.rate for share in found.optimum.shares] == pytest.approx([4e6 / 3] * 3)
+    assert found.rows[0].off.mean == pytest.approx(0, abs=0.01)
+    # A flow sends from its start on, and not before.
+    series = results.series.to_pylist()
+    for run in range(3):
+        first = min(starts[3 * run : 3 * run + 3])
+        sent = [
+            one
+            for one in series
+            if one["metric"] == "throughput" and one["replication"] == run and one["value"]
+        ]
+        assert 0 <= min(one["time"] for one in sent) - first < 0.2
+
+
+def test_the_target_utilisation_of_ports_is_what_is_divided():
+    path = VSVD / "parking-lot.toml"
+    stated = ("port.rate_control", '{ kind = "erica", utilisation = 0.8 }')
+    found = max_min(path, sets=[stated])
+    assert rates(found) == rates(max_min(path, aim=0.8, sets=[stated]))
+    assert found.aim is None
+    assert max(rates(found).values()) < max(rates(max_min(path, aim=1.0, sets=[stated])).values())
+
+
+def test_groups_that_are_named_by_nothing_are_answered(saved, tcp):
+    for command in (["fairness", saved], ["plot", saved]):
+        done = call(*command, "--groups", "")
+        assert (done.exit_code, done.stdout) == (1, "")
+        assert done.stderr == "tidegate: --groups names nothing; write it as --groups a,b\n"
+    with pytest.raises(TidegateError, match="no group is named"):
+        measure_fairness(tcp, groups=[])

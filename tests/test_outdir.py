@@ -44,7 +44,7 @@ def test_what_is_saved_is_what_is_loaded(results, tmp_path):
 def test_the_directory_says_what_made_it(results, tmp_path):
     out = results.save(tmp_path / "out")
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["format_version"] == 5
+    assert manifest["format_version"] == 6
     assert manifest["seeds"] == [1, 2]
     assert manifest["scenario_sha256"] == results.scenario_hash
     assert manifest["base_dir"] == str(tmp_path)
@@ -215,8 +215,8 @@ def test_only_results_are_loaded(results, tmp_path):
     with pytest.raises(TidegateError, match="cannot be read"):
         Results.load(out)
     manifest = json.loads((out / "manifest.json").read_text())
-    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 6}))
-    with pytest.raises(TidegateError, match="format 5"):
+    (out / "manifest.json").write_text(json.dumps(manifest | {"format_version": 7}))
+    with pytest.raises(TidegateError, match="format 6"):
         Results.load(out)
 
 

@@ -1,12 +1,15 @@
 """Tables and summaries."""
 
+import copy
 import math
+import pickle
 from collections import Counter
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import tidegate
@@ -245,3 +248,37 @@ def test_shares_of_a_multicast_flow_are_of_its_copies():
         # A packet that is lost before the fork is lost once.
         assert row["lost_packets"] == (row["sent_packets"] if "a" in losses else row["missed_copies"])
         assert results.groups()[0].lost.mean == pytest.approx(share)
+
+
+def test_text_is_plain_text_and_counters_have_a_sign(results):
+    for table in results.tables.values():
+        assert {str(field.type) for field in table.schema} <= {"string", "int64", "double"}
+        for frame in (pl.DataFrame(table), pl.from_arrow(table)):
+            assert frame.columns == table.column_names
+            assert frame.height == table.num_rows
+            for name, kind in frame.schema.items():
+                if kind == pl.String:
+                    assert (
+                        frame.select(pl.col(name).str.to_uppercase().str.to_lowercase()).height
+                        == table.num_rows
+                    )
+        frame = pd.DataFrame(table)
+        assert list(frame.columns) == table.column_names
+        assert len(frame) == table.num_rows
+    flows = pd.DataFrame(results.flows)
+    lost = flows["received_packets"] - flows["sent_packets"]
+    assert lost.min() < 0
+    assert lost.abs().max() < 10_000
+    assert pl.DataFrame(results.flows)["received_packets"].diff().min() < 0
+
+
+def test_a_table_is_a_table_of_arrow_and_a_dictionary_of_columns(results):
+    flows = results.flows
+    assert isinstance(flows, pa.Table)
+    assert list(flows) == flows.column_names == list(flows.keys())
+    assert (len(flows), bool(flows)) == (flows.num_rows, True)
+    assert pa.table(flows).to_pydict() == flows.arrow.to_pydict()
+    assert pickle.loads(pickle.dumps(flows)) == copy.deepcopy(flows) == flows
+    assert flows != results.links
+    assert flows.filter([True] + [False] * (flows.num_rows - 1)).to_pylist()[0]["flow"] == "voice"
+    assert dict(flows)["flow"].to_pylist() == flows["flow"].to_pylist()

@@ -6,6 +6,7 @@ import threading
 import pytest
 
 import tidegate
+from tidegate import TidegateError
 
 
 def test_jobs_change_nothing(chain):
@@ -62,10 +63,63 @@ def test_a_failing_progress_report_stops_every_thread(endless):
         ({"replications": 0}, "replications must be at least 1, not 0"),
         ({"replications": -3}, "replications must be at least 1, not -3"),
         ({"jobs": 0}, "jobs must be at least 1, not 0"),
-        ({"seed": -1}, "seeds are from 0 to"),
-        ({"seed": 2**63 - 1, "replications": 2}, "seeds are from 0 to"),
+        ({"seed": -1}, r"`seed` \(-1\) is not from 0 to"),
+        ({"seed": 2**63 - 1, "replications": 2}, "the last of 2 seeds from"),
     ],
 )
 def test_arguments_out_of_range_are_refused(chain, arguments, message):
     with pytest.raises(tidegate.TidegateError, match=message):
         tidegate.simulate(chain, **arguments)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "port.scheduler=fifo",
+        {"port.scheduler": "fifo"},
+        7,
+        ["port.scheduler=fifo"],
+        [("port.scheduler",)],
+        [("duration", 3)],
+        [(1, "a")],
+        [None],
+    ],
+)
+def test_overrides_that_are_no_pairs_of_text_get_one_message(chain, sets):
+    for attempt in (
+        lambda: tidegate.simulate(chain, sets=sets),
+        lambda: tidegate.load(chain, sets),
+        lambda: tidegate.max_min(chain, sets=sets),
+        lambda: tidegate.simulate(tidegate.load(chain), sets=sets),
+        lambda: tidegate.compare(chain, ["fifo", "wfq"], sets=sets),
+    ):
+        with pytest.raises(TidegateError, match="`sets` is a list of pairs of text, as in"):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [("flow.a.source", '{ kind = "poisson", rate = "300kbit" }'), ("flow.a.size", "500B")],
+        [
+            ("flow.a.source", '{ kind = "on-off", rate = "300kbit", peak = "1mbit", burst = 3 }'),
+            ("flow.a.size", "500B"),
+        ],
+        [("flow.a.every", "100ms")],
+        [("link", "x")],
+    ],
+)
+def test_what_the_note_about_identical_runs_names_makes_them_differ(still, sets):
+    note = tidegate.simulate(still, replications=2).notes[0]
+    assert "all 2 runs are identical" in note
+    named = ("`poisson`", "`on-off`", "`every`", "`loss`")
+    assert all(one in note for one in named)
+    if sets[0][0] == "link":
+        text = still.read_text().replace(
+            'topology = { kind = "chain", switches = 2, rate = "500kbit" }',
+            'topology = "nodes"\nnode = [{ name = "s1" }, { name = "s2" }]\n'
+            'link = [{ from = "s1", to = "s2", rate = "500kbit", loss = 0.2 }]',
+        )
+        still.write_text(text)
+        sets = []
+    assert not tidegate.simulate(still, replications=2, sets=sets).identical

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -13,9 +12,11 @@ from tidegate._tidegate import TidegateError
 from tidegate.policies import ANSWERS, RESPONSIVE, SchedulerKind
 from tidegate.replications import Progress
 from tidegate.results import Results
+from tidegate.sidebyside import identity
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 from tidegate.summary import Estimate, Values, estimate, group_estimates
-from tidegate.toml import value_to_toml
+from tidegate.toml import loads, value_to_toml
+from tidegate.warned import brief, of_several
 
 OVERRIDE = re.compile(r"^--set port\.scheduler=[^\n]*?(?=: )")
 """How a mistake in a scheduler begins, since it is set over the scenario."""
@@ -75,11 +76,16 @@ class Comparison:
         results: Results of each scheduler's runs, by scheduler; the others are compared with the first.
         rows: Every metric of every group, in the order of the scenario.
         notes: Remarks for a reader of the figures, one sentence each.
+        warnings: Settings that are seldom intended, each with its place; what holds under some of them only
+            begins with their names.
+        identity: What all results of the comparison have in common, for `tidegate.sidebyside`.
     """
 
     results: dict[str, Results]
     rows: list[Row]
     notes: list[str]
+    warnings: list[str]
+    identity: str
 
     @property
     def schedulers(self) -> tuple[str, ...]:
@@ -103,7 +109,7 @@ class Comparison:
         return notebook.comparison(self)
 
     def __repr__(self) -> str:
-        notes = "".join(f"; {note}" for note in self.notes)
+        notes = "".join(f"; {note}" for note in [*self.notes, *map(brief, self.warnings)])
         return f"<Comparison of {', '.join(self.schedulers)}: {len(self.rows)} rows{notes}>"
 
 
@@ -136,7 +142,7 @@ def compare(
     """
     source = resolve(scenario, sets)
     sources = _under_each(source, schedulers)
-    runs.seeds_of(source, replications, seed)
+    seeds = runs.seeds_of(source, replications, seed)
     results: dict[str, Results] = {}
     for index, (name, under) in enumerate(sources.items()):
 
@@ -147,7 +153,8 @@ def compare(
         results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
     notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
     notes += _same_outcomes(results) + _own_schedulers(source) + _unequal_packets(source, results)
-    return Comparison(results, _rows(results), notes)
+    warnings = of_several({name: one.warnings for name, one in results.items()})
+    return Comparison(results, _rows(results), notes, warnings, identity(source, seeds))
 
 
 def _under_each(source: Source, schedulers: Sequence[str | SchedulerKind]) -> dict[str, Source]:
@@ -225,7 +232,7 @@ def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
 
 def _own_schedulers(source: Source) -> list[str]:
     """Say how many links keep a scheduler of their own in every run."""
-    own = sum("scheduler" in link for link in tomllib.loads(source.scenario.toml).get("link", []))
+    own = sum("scheduler" in link for link in loads(source.scenario.toml).get("link", []))
     return [f"{own} of the scenario's links state a scheduler of their own and keep it"] if own else []
 
 
@@ -236,7 +243,7 @@ def _kind(choice: str | dict[str, object]) -> str:
 
 def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str]:
     """Make sure that every flow sent the same packets; say which sources do not by their nature."""
-    scenario = tomllib.loads(source.scenario.toml)
+    scenario = loads(source.scenario.toml)
     kinds = {flow["name"]: _kind(flow["source"]) for flow in scenario.get("flow", [])}
     for connection in scenario.get("connection", []):
         for group in (connection["name"], connection["name"] + ANSWERS):

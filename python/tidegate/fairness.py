@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from tidegate import _tidegate
 from tidegate._tidegate import USUAL_NEARNESS, TidegateError
-from tidegate.maxmin import EXACT, MaxMin, Share, Span, of_scenario
+from tidegate.maxmin import EXACT, Lives, MaxMin, Share, Span, of_scenario
+from tidegate.members import Members, compare_members, lives_of
 from tidegate.results import Results
 from tidegate.rows import Rows
 from tidegate.show import quantity
@@ -59,9 +60,10 @@ class Fairness:
 
     Attributes:
         results: What was measured.
-        optimum: The max-min fair rates.
+        optimum: The max-min fair rates; where starts are drawn, those of the first replication.
         spacing: Seconds from one sample to the next.
         rows: One for each rate.
+        members: One for each group of several flows.
         queues: Links whose queues must be short for convergence; empty where queues do not matter.
         response: Until every rate has come within 10 % of its optimum or has passed it, each at a time of
             its own.
@@ -77,6 +79,7 @@ class Fairness:
     optimum: MaxMin
     spacing: float
     rows: Rows[Nearness]
+    members: Rows[Members]
     queues: tuple[str, ...]
     response: Values
     convergence: Values
@@ -105,6 +108,7 @@ class Fairness:
             "queue_below": packets if self.queues else None,
             "queues": list(self.queues),
             "rates": self.rows.to_dicts(),
+            "members": self.members.to_dicts(),
             **{
                 name: {**estimate(values)._asdict(), "replications": list(values)}
                 for name, values in figures.items()
@@ -116,7 +120,11 @@ class Fairness:
 
 
 def measure_fairness(
-    results: Results, *, aim: float = 1.0, groups: Sequence[str] | None = None, span: Span | None = None
+    results: Results,
+    *,
+    aim: float | None = None,
+    groups: Sequence[str] | None = None,
+    span: tuple[float | None, float | None] = (None, None),
 ) -> Fairness:
     """Compare the rates of a run with the max-min fair ones, over time.
 
@@ -126,30 +134,36 @@ def measure_fairness(
 
     Args:
         results: What was measured, with series: from `simulate(..., series=True)` or `tidegate run --out`.
-        aim: Share of the links that switches send on to divide, as in `max_min`.
+        aim: Share of the links that switches send on to divide, as in `max_min`; by default what their ports
+            aim at.
         groups: Groups whose rates are compared; by default those of flows that ask for as much as they get.
             Others keep their part of the optimum.
-        span: Time span in seconds, (from, to); by default the whole run. Only flows that send in the whole
-            span have a part.
+        span: Time span in seconds, (from, to). Only flows that send in the whole span have a part: by default
+            it begins with the last of those that ask for as much as they get and go on to the end, and not
+            before the end of the warm-up, and lasts until the end of the run.
 
     Raises:
         TidegateError: The results hold no series, the span has no sample, no flow counts, a group is unknown
             or has no max-min fair rate, or an argument is out of range.
     """
     scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
-    optimum = of_scenario(scenario, aim, span)
+    runs = 1 if results.identical else results.replications
+    lives = [lives_of(results, run) for run in range(runs)]
+    begin = _begin(scenario, results, lives) if span[0] is None else span[0]
+    end = scenario.duration if span[1] is None else span[1]
+    optima = [of_scenario(scenario, aim, (begin, end), one) for one in lives]
+    optimum = optima[0]
     if results.series.num_rows == 0:
         raise TidegateError(
             "these results have no rates over time\n  help: `tidegate run --out` records them, unless there "
             "are too many points, and so does `simulate(..., series=True)`"
         )
     part = _samples_in(optimum.span, scenario)
-    chosen = _chosen(optimum, scenario.groups, groups)
-    runs = 1 if results.identical else results.replications
+    chosen = [_chosen(one, scenario, groups) for one in optima]
     recorded = _Recorded(results, runs, scenario, part)
     tracks = _tracks(chosen, recorded)
     spacing = scenario.sample
-    rates, optima = {one.subject: one.rates for one in tracks}, [one.optimum for one in tracks]
+    rates = {one.subject: one.rates for one in tracks}
     queues = _queues(tracks, scenario.links)
     longest = np.max(list(recorded.of(queues, "queue").values()), axis=0) if queues else None
     tolerance = USUAL_NEARNESS[1]
@@ -158,16 +172,18 @@ def measure_fairness(
     distances = []
     for run in range(runs):
         courses = [one.rates[run].tolist() for one in tracks]
+        fair = [one.optima[run] for one in tracks]
         waiting = [0.0] * len(courses[0]) if longest is None else longest[run].tolist()
-        response.append(_tidegate.response_time(spacing, courses, optima, tolerance))
-        convergence.append(_tidegate.convergence_time(spacing, courses, optima, waiting, USUAL_NEARNESS))
-        distances.append(_tidegate.distances(courses, optima))
+        response.append(_tidegate.response_time(spacing, courses, fair, tolerance))
+        convergence.append(_tidegate.convergence_time(spacing, courses, fair, waiting, USUAL_NEARNESS))
+        distances.append(_tidegate.distances(courses, fair))
     distance = np.array(distances)
     return Fairness(
         results=results,
         optimum=optimum,
         spacing=spacing,
         rows=Rows(one.nearness() for one in tracks),
+        members=Rows(compare_members(chosen, results, lives)),
         queues=queues,
         response=response,
         convergence=convergence,
@@ -194,7 +210,21 @@ def _samples_in(span: Span, scenario: _tidegate.Scenario) -> slice:
     return slice(first, last)
 
 
-def _chosen(optimum: MaxMin, every: Sequence[str], wanted: Sequence[str] | None) -> dict[str, list[Share]]:
+def _begin(scenario: _tidegate.Scenario, results: Results, lives: Sequence[Lives]) -> float:
+    """Return when the last flow has started that asks for as much as it gets and goes on to the end."""
+    greedy = [one["flow"] for one in scenario.demands() if one["everything"] and not one["varies"]]
+    starts = [
+        start
+        for life in lives
+        for start, stop in map(life.__getitem__, greedy)
+        if (stop is None or stop >= scenario.duration) and start < scenario.duration
+    ]
+    return max([results.warmup, *starts])
+
+
+def _chosen(
+    optimum: MaxMin, scenario: _tidegate.Scenario, wanted: Sequence[str] | None
+) -> dict[str, list[Share]]:
     """Return the flows that are looked at, by group.
 
     Raises:
@@ -206,21 +236,37 @@ def _chosen(optimum: MaxMin, every: Sequence[str], wanted: Sequence[str] | None)
     if wanted is None:
         found = {name: flows for name, flows in by_group.items() if flows[0].greedy}
         if not found:
-            begin, end = (quantity(at, "s") for at in optimum.span)
-            raise TidegateError(
-                f"no flow asks for as much as it gets in the whole span from {begin} to {end}\n"
-                "  help: a greedy source and a connection with endless data do; another span may have some, "
-                "and other groups can be named"
-            )
+            raise TidegateError(_nobody(optimum, scenario))
         return found
     from tidegate.plots.style import chosen
 
-    names, _ = chosen(every, wanted, len(every))
+    if not wanted:
+        raise TidegateError(
+            "no group is named: leave `groups` out for those that ask for as much as they get"
+        )
+    names, _ = chosen(scenario.groups, wanted, len(scenario.groups))
     for name in names:
         if name not in by_group:
             why = next((why for flow, why in optimum.left_out.items() if _is_of(flow, name)), "it answers")
             raise TidegateError(f"group `{name}` has no max-min fair rate: {why}")
     return {name: by_group[name] for name in names}
+
+
+def _nobody(optimum: MaxMin, scenario: _tidegate.Scenario) -> str:
+    """Say why no flow is looked at."""
+    begin, end = (quantity(at, "s") for at in optimum.span)
+    greedy = [one["flow"] for one in scenario.demands() if one["everything"]]
+    if not greedy:
+        return (
+            "no flow asks for as much as it gets\n"
+            "  help: a greedy source and a connection with endless data do; other groups can be named"
+        )
+    which = f"`{greedy[0]}`" if len(greedy) == 1 else f"`{greedy[0]}` and {len(greedy) - 1} more"
+    return (
+        f"no flow that asks for as much as it gets has a part from {begin} to {end}: {which} "
+        f"({optimum.left_out[greedy[0]]})\n"
+        "  help: take another span (--from, --to), or name other groups"
+    )
 
 
 def _is_of(flow: str, group: str) -> bool:
@@ -229,19 +275,23 @@ def _is_of(flow: str, group: str) -> bool:
 
 @dataclass(frozen=True)
 class _Track:
-    """A rate over time, and what it should be."""
+    """A rate over time, and what it should be in each replication."""
 
     subject: str
     metric: str
-    optimum: float
+    optima: tuple[float, ...]
     bottlenecks: tuple[str, ...]
     rates: Array
 
     def nearness(self) -> Nearness:
         means = _last_mean(self.rates)
-        off: Values = [None if mean is None else mean / self.optimum - 1.0 for mean in means]
+        off: Values = [
+            None if mean is None else mean / optimum - 1.0
+            for mean, optimum in zip(means, self.optima, strict=True)
+        ]
         first = next(iter(self.bottlenecks), None)
-        return Nearness(self.subject, self.metric, self.optimum, first, estimate(means), estimate(off))
+        optimum = math.fsum(self.optima) / len(self.optima)
+        return Nearness(self.subject, self.metric, optimum, first, estimate(means), estimate(off))
 
 
 @dataclass(frozen=True)
@@ -263,21 +313,32 @@ class _Recorded:
         values = np.full((len(subjects), self.results.replications, self.scenario.samples), np.nan)
         # A series begins when its subject does.
         sample = np.rint(table["time"].to_numpy() / self.scenario.sample).astype(int) - 1
+        if sample.size and not (sample.min() >= 0 and sample.max() < self.scenario.samples):
+            raise TidegateError("these results cannot be read: a sample is not within the run")
         values[place, table["replication"].to_numpy(), sample] = table["value"].to_numpy()
         return {subjects[at]: values[at, : self.runs, self.part] for at in np.unique(place)}
 
 
-def _tracks(chosen: Mapping[str, Sequence[Share]], recorded: _Recorded) -> list[_Track]:
-    """Return the rate of each flow that has an ACR, and else of each group."""
-    acr = recorded.of([share.flow for shares in chosen.values() for share in shares], "acr")
-    throughput = recorded.of(list(chosen), "throughput")
+def _tracks(chosen: Sequence[Mapping[str, Sequence[Share]]], recorded: _Recorded) -> list[_Track]:
+    """Return the rate of each flow that has an ACR, and else of each group, if it is in every replication."""
+    first = chosen[0]
+    named = [one.flow for shares in first.values() for one in shares]
+    acr = recorded.of(named, "acr")
+    throughput = recorded.of(list(first), "throughput")
     tracks = []
-    for group, shares in chosen.items():
+    for group, shares in first.items():
+        if any(group not in one for one in chosen):
+            continue
         if all(share.flow in acr for share in shares):
-            tracks += [_Track(one.flow, "acr", one.rate, _limits([one]), acr[one.flow]) for one in shares]
+            rates = [{one.flow: one.rate for one in under[group]} for under in chosen]
+            tracks += [
+                _Track(one.flow, "acr", tuple(run[one.flow] for run in rates), _limits([one]), acr[one.flow])
+                for one in shares
+                if all(one.flow in run for run in rates)
+            ]
         else:
             # A packet is received once by each of its destinations.
-            total = sum(share.rate * share.receivers for share in shares)
+            total = tuple(math.fsum(one.rate * one.receivers for one in under[group]) for under in chosen)
             tracks.append(_Track(group, "throughput", total, _limits(shares), throughput[group]))
     return tracks
 

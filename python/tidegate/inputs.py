@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tidegate.toml import loads
+
 
 def digests(scenario_toml: str, base_dir: Path) -> dict[str, str]:
     """Return the SHA-256 of each file that a scenario names, by the name that it has there."""
-    names = dict.fromkeys(_texts(tomllib.loads(scenario_toml)))
+    names = dict.fromkeys(_texts(loads(scenario_toml)))
     found = {name: _digest(base_dir, name) for name in names}
     return {name: digest for name, digest in found.items() if digest is not None}
 

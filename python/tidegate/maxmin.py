@@ -28,6 +28,9 @@ ELSEWHERE = "it does not send in the whole span"
 VARIES = "when it sends, or its rate, is only known in a run"
 UNKNOWN = "the rate that it asks for is not stated"
 
+Lives = Mapping[str, tuple[float, float | None]]
+"""Start and stop of flows by their names, in seconds, as they were in a run; None for the end of the run."""
+
 
 @dataclass(frozen=True)
 class Share:
@@ -56,20 +59,21 @@ class MaxMin:
     """The max-min fair rates of a scenario.
 
     Attributes:
-        aim: Share of each switch's links that is divided, above 0 and at most 1.
+        aim: Share of each switch's links that is divided, above 0 and at most 1; None for the target
+            utilisation that each port states.
         span: The seconds in which the flows send.
         shares: One for each flow that has a part, in the order of the scenario.
         left_out: Why another flow has none, by its name.
     """
 
-    aim: float
+    aim: float | None
     span: Span
     shares: Rows[Share]
     left_out: dict[str, str]
 
 
 def max_min(
-    scenario: ScenarioLike, *, aim: float = 1.0, span: Span | None = None, sets: Overrides = ()
+    scenario: ScenarioLike, *, aim: float | None = None, span: Span | None = None, sets: Overrides = ()
 ) -> MaxMin:
     """Return the max-min fair rates of a scenario's flows, from their routes and the rates of links.
 
@@ -80,8 +84,9 @@ def max_min(
 
     Args:
         scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
-        aim: Share of the links that switches send on to divide, above 0 and at most 1: ERICA's target
-            utilisation. Hosts' links are divided whole.
+        aim: Share of the links that switches send on to divide, above 0 and at most 1; by default the target
+            utilisation of a port that controls rates and states one (ERICA), and all of other links. Hosts'
+            links are divided whole.
         span: Time span in seconds, (from, to); by default the whole run.
         sets: Overrides such as `("port.rate", "1mbit")`, applied in order.
 
@@ -92,9 +97,14 @@ def max_min(
     return of_scenario(resolve(scenario, sets).scenario, aim, span)
 
 
-def of_scenario(scenario: _tidegate.Scenario, aim: float = 1.0, span: Span | None = None) -> MaxMin:
-    """Return the max-min fair rates of a loaded scenario, as `max_min` does."""
-    if not 0.0 < aim <= 1.0:
+def of_scenario(
+    scenario: _tidegate.Scenario,
+    aim: float | None = None,
+    span: Span | None = None,
+    lives: Lives | None = None,
+) -> MaxMin:
+    """Return the max-min fair rates of a loaded scenario, as `max_min` does; `lives` are those of a run."""
+    if aim is not None and not 0.0 < aim <= 1.0:
         raise TidegateError(f"the share of links that is aimed at ({aim:g}) is not above 0 and at most 1")
     begin, end = span if span is not None else (0.0, scenario.duration)
     if not 0.0 <= begin < end <= scenario.duration:
@@ -103,12 +113,12 @@ def of_scenario(scenario: _tidegate.Scenario, aim: float = 1.0, span: Span | Non
             f"{quantity(scenario.duration, 's')}"
         )
     names, shared = [], []
-    for name, rate, switched in scenario.capacities():
+    for name, rate, switched, target in scenario.capacities():
         names.append(name)
-        shared.append(round(rate * aim if switched else rate))
+        shared.append(round(rate * (target if aim is None else aim) if switched else rate))
     left_out, counted = {}, []
     for one in scenario.demands():
-        why = _without_part(one, begin, end, scenario.duration)
+        why = _without_part(one, begin, end, scenario.duration, lives)
         if why is None:
             counted.append(one)
         else:
@@ -135,13 +145,15 @@ def of_scenario(scenario: _tidegate.Scenario, aim: float = 1.0, span: Span | Non
     return MaxMin(aim, (begin, end), shares, left_out)
 
 
-def _without_part(demand: Mapping[str, Any], begin: float, end: float, duration: float) -> str | None:
+def _without_part(
+    demand: Mapping[str, Any], begin: float, end: float, duration: float, lives: Lives | None
+) -> str | None:
     """Say why a flow has no part; None for one that has."""
-    stop = demand["stop"]
-    if demand["start"] > begin or (stop is not None and stop < min(end, duration)):
-        return ELSEWHERE
-    if demand["varies"]:
+    if demand["varies"] or (demand["drawn"] and lives is None):
         return VARIES
+    start, stop = (demand["start"], demand["stop"]) if lives is None else lives[demand["flow"]]
+    if start > begin or (stop is not None and stop < min(end, duration)):
+        return ELSEWHERE
     return None if demand["everything"] or demand["rate"] is not None else UNKNOWN
 
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from tidegate.show import NOTHING, signed, with_interval
+from tidegate.warned import brief
 
 if TYPE_CHECKING:
     from tidegate.comparison import Comparison
@@ -55,7 +56,7 @@ def results(shown: Results) -> str:
             _paragraph(f"{shown.scenario_name}: {runs} of {shown.duration:g} s from seed {shown.seeds[0]}"),
             _table(["group", "flows", *GROUP], groups),
             _table(["link", *LINK], links),
-            *(_paragraph(note) for note in shown.notes),
+            *(_paragraph(note) for note in [*shown.notes, *map(brief, shown.warnings)]),
         ]
     )
 
@@ -73,7 +74,7 @@ def comparison(shown: Comparison) -> str:
         values = [with_interval(row.values[name], unit) for name in shown.schedulers]
         lines.append([row.group, row.metric, *values, *differences])
     headings = ["group", "metric", *shown.schedulers, *(f"{name} \N{MINUS SIGN} {first}" for name in others)]
-    return "".join([_table(headings, lines), *(_paragraph(note) for note in shown.notes)])
+    return "".join([_table(headings, lines), *map(_paragraph, [*shown.notes, *map(brief, shown.warnings)])])
 
 
 def rows(shown: Sequence[Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import operator
 import os
@@ -13,34 +14,78 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate._tidegate import TidegateError
-from tidegate.results import TABLES, Results
-from tidegate.whole import MANIFEST, Kind
+from tidegate._tidegate import TidegateError, table_columns
+from tidegate.results import TABLES, TYPES, Results
+from tidegate.source import Source
+from tidegate.whole import MANIFEST, Kind, Manifest
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
-KIND = Kind("tidegate results", 5, FILES.__contains__)
 
 FIXED = ("flows", "groups", "links", "gate", "workahead")
 """Tables that have as many rows in every replication."""
+
+PRESENT = {
+    "flows": ("start",),
+    "series": ("time",),
+    "signals": ("time",),
+    "workahead": ("factor", "rate"),
+    "histogram": ("lower", "upper"),
+}
+"""Numbers that no row is without."""
 
 MOST_ATTEMPTS = 20
 """Times that the files of a folder are opened while others are put in its place."""
 
 
-def check_writable(directory: str | os.PathLike[str]) -> None:
+def _foreign(earlier: Manifest, later: Manifest) -> str | None:
+    """Name the other scenario of earlier results; None for the same, edited or not."""
+    same = all(earlier.get(key) == later.get(key) for key in ("scenario", "base_dir"))
+    if same or earlier.get("scenario_sha256") == later.get("scenario_sha256"):
+        return None
+    return f"results of another scenario, `{earlier.get('scenario')}` in {earlier.get('base_dir')}"
+
+
+KIND = Kind("tidegate results", 6, FILES.__contains__, _foreign)
+
+
+def check_writable(
+    directory: str | os.PathLike[str], source: Source | None = None, *, force: bool = False
+) -> None:
     """Make sure that results can be written to `directory`; leaves no trace.
 
     Raises:
-        TidegateError: Something else is there, or nothing can be written there.
+        TidegateError: Something else is there, or nothing can be written there; or results of another
+            scenario than `source`, unless `force` is given.
     """
-    KIND.check_writable(directory)
+    KIND.check_writable(directory, None if source is None else _about(source), force=force)
 
 
-def write(results: Results, directory: str | os.PathLike[str], command: str | None = None) -> Path:
+def replaces(directory: str | os.PathLike[str], source: Source) -> bool:
+    """Whether a directory holds results of another text than that of `source`."""
+    earlier = KIND.manifest(directory)
+    return earlier is not None and earlier.get("scenario_sha256") != _about(source)["scenario_sha256"]
+
+
+def _about(source: Source) -> dict[str, str]:
+    """Return what a manifest says of a scenario."""
+    scenario = source.scenario
+    digest = hashlib.sha256(scenario.toml.encode()).hexdigest()
+    return {"scenario": scenario.name, "scenario_sha256": digest, "base_dir": str(source.base_dir)}
+
+
+def write(
+    results: Results,
+    directory: str | os.PathLike[str],
+    command: str | None = None,
+    *,
+    comparison: str | None = None,
+    force: bool = False,
+) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
 
-    Missing parent folders are created, and earlier results are replaced; `command` is noted in the manifest.
+    Missing parent folders are created, and earlier results of the same scenario are replaced; with `force`
+    also those of another. `command` is noted in the manifest, and the `comparison` that results belong to.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -49,6 +94,8 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
         "scenario": results.scenario_name,
         "scenario_sha256": results.scenario_hash,
         "base_dir": str(results.base_dir),
+        "comparison": comparison,
+        "warnings": list(results.warnings),
         "overrides": [list(one) for one in results.overrides],
         "seeds": list(results.seeds),
         "replications": results.replications,
@@ -66,7 +113,7 @@ def write(results: Results, directory: str | os.PathLike[str], command: str | No
             for name, table in results.tables.items()
         },
     }
-    return KIND.write(directory, manifest, lambda place: _fill(place, results))
+    return KIND.write(directory, manifest, lambda place: _fill(place, results), force=force)
 
 
 def read(directory: str | os.PathLike[str]) -> Results:
@@ -148,6 +195,7 @@ def _read(files: Mapping[str, BinaryIO]) -> Results:
         wall_seconds=float(_typed(manifest, "wall_seconds", (int, float))),
         version=_typed(manifest, "tidegate_version", str),
         inputs={str(name): str(digest) for name, digest in _typed(manifest, "inputs", dict).items()},
+        warnings=tuple(map(str, _typed(manifest, "warnings", list))),
     )
     if results.scenario_hash != manifest["scenario_sha256"]:
         raise ValueError(f"its {SCENARIO} is not the one that was run")
@@ -169,13 +217,19 @@ def _table(
     """Read a table, and make sure that it is as long and as wide as it was written."""
     # `read_table` would import pandas.
     with pq.ParquetFile(files[f"{name}.parquet"]) as file:
-        table = file.read().unify_dictionaries()
+        table = file.read()
     if table.num_rows != described["rows"] or (name in FIXED and table.num_rows % replications):
         raise ValueError(f"{name}.parquet has {table.num_rows} rows, and {described['rows']} were written")
     missing = [column for column in described["columns"] if column not in table.column_names]
     if missing or len(table.column_names) != len(described["columns"]):
         which = f"no column `{missing[0]}`" if missing else "more columns than were written"
         raise ValueError(f"{name}.parquet has {which}")
+    for column, kind in dict(table_columns())[name]:
+        values = table[column]
+        optional = kind == "number" and column not in PRESENT.get(name, ())
+        if values.type != TYPES[kind] or (values.null_count and not optional):
+            found = f"of the type {values.type}" if values.type != TYPES[kind] else "without some values"
+            raise ValueError(f"{name}.parquet has a column `{column}` {found}, and it is {TYPES[kind]}")
     return table
 
 

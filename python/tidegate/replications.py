@@ -151,8 +151,10 @@ def seeds_of(source: Source, replications: int, seed: int | None) -> tuple[int, 
     if replications < 1:
         raise TidegateError(f"the number of replications must be at least 1, not {replications}")
     first = source.scenario.seed if seed is None else seed
-    if not 0 <= first <= LARGEST_SEED - replications + 1:
-        raise TidegateError(f"seeds are from 0 to {LARGEST_SEED}; {replications} from {first} on are not")
+    if not 0 <= first <= LARGEST_SEED:
+        raise TidegateError(f"`seed` ({first}) is not from 0 to {LARGEST_SEED}")
+    if first > LARGEST_SEED - replications + 1:
+        raise TidegateError(f"the last of {replications} seeds from {first} on is above {LARGEST_SEED}")
     return tuple(range(first, first + replications))
 
 
@@ -277,6 +279,7 @@ class _Work:
             wall_seconds=time.perf_counter() - self._started,
             version=_tidegate.__version__,
             inputs=inputs.digests(scenario.toml, source.base_dir),
+            warnings=tuple(scenario.warnings),
         )
         return results if self._wanted.keep is None else self._wanted.keep(results)
 

@@ -15,6 +15,8 @@ import pyarrow as pa
 from tidegate import summary
 from tidegate.rows import Rows
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
+from tidegate.tables import Table
+from tidegate.warned import brief
 
 TABLES = (
     "flows",
@@ -34,6 +36,16 @@ TABLES = (
     "histogram",
 )
 """Names of the tables, in the order in which they are stored."""
+
+DRAWN = (
+    "to have runs that differ, let a flow's source be `poisson` or `on-off`, its starts follow `every`, or a "
+    "link have a `loss`"
+)
+"""What makes replications differ: keys of a scenario whose values are drawn from the seed."""
+
+
+TYPES = {"whole": pa.int64(), "number": pa.float64(), "text": pa.string()}
+"""What columns of a type are in Arrow. Only numbers may be null, where nothing was measured."""
 
 
 def as_arrow(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pa.Table]:
@@ -59,29 +71,31 @@ def _array(column: Mapping[str, Any]) -> pa.Array:
     values = pa.py_buffer(column["values"])
     match column["type"]:
         case "whole":
-            return pa.Array.from_buffers(pa.uint64(), values.size // 8, [None, values])
+            return pa.Array.from_buffers(pa.int64(), values.size // 8, [None, values])
         case "number":
             valid = pa.py_buffer(column["valid"])
             return pa.Array.from_buffers(pa.float64(), values.size // 8, [valid, values])
         case "text":
             keys = pa.Array.from_buffers(pa.uint32(), values.size // 4, [None, values])
-            return pa.DictionaryArray.from_arrays(keys, pa.array(column["words"], pa.string()))
+            # Plain text: many programs have no text functions for dictionaries.
+            return pa.array(column["words"], pa.string()).take(keys)
         case unknown:
             raise TypeError(f"there is no column type {unknown!r}")
 
 
 def joined(runs: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
     """Return the tables of all runs, one below the other."""
-    return {name: pa.concat_tables([run[name] for run in runs]).unify_dictionaries() for name in TABLES}
+    return {name: pa.concat_tables([run[name] for run in runs]) for name in TABLES}
 
 
 @dataclass(frozen=True, eq=False)
 class Results:
     """The measurements of one or more replications of a scenario.
 
-    The tables are `pyarrow.Table`s that pandas and polars take as they are; every column carries its unit and
-    a description in its metadata. Where figures come with an interval, it is the 95 % interval of the mean
-    over replications (Student t); from one replication there is none.
+    Each table is a `tidegate.tables.Table`: it has everything that a `pyarrow.Table` has, and pandas and
+    polars take it as it is. Text is plain text, counters are 64-bit integers with a sign, and every column
+    carries its unit and a description in its metadata. Where figures come with an interval, it is the 95 %
+    interval of the mean over replications (Student t); from one replication there is none.
 
     Attributes:
         tables: Every table of `TABLES` by its name, with the rows of all replications.
@@ -97,9 +111,11 @@ class Results:
         wall_seconds: Seconds that the runs took together.
         version: Version of tidegate that ran it.
         inputs: SHA-256 of each file that the scenario names, as it was then, by its name there.
+        warnings: Settings of the scenario that are seldom intended, each with its place, as `tidegate check`
+            shows them.
     """
 
-    tables: dict[str, pa.Table]
+    tables: dict[str, Table]
     scenario_name: str
     scenario_toml: str
     base_dir: Path
@@ -112,74 +128,79 @@ class Results:
     wall_seconds: float
     version: str
     inputs: Mapping[str, str]
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        tables = {name: Table(table) for name, table in self.tables.items()}
+        object.__setattr__(self, "tables", tables)
 
     @property
-    def flows(self) -> pa.Table:
+    def flows(self) -> Table:
         """One row for each flow and replication."""
         return self.tables["flows"]
 
     @property
-    def links(self) -> pa.Table:
+    def links(self) -> Table:
         """One row for each direction of a link and replication."""
         return self.tables["links"]
 
     @property
-    def drops(self) -> pa.Table:
+    def drops(self) -> Table:
         """What ports dropped and marked, by link, reason and replication."""
         return self.tables["drops"]
 
     @property
-    def usage(self) -> pa.Table:
+    def usage(self) -> Table:
         """Usage of each profile at each meter that reports it; empty without such meters."""
         return self.tables["usage"]
 
     @property
-    def non_responsive(self) -> pa.Table:
+    def non_responsive(self) -> Table:
         """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
         return self.tables["non_responsive"]
 
     @property
-    def aal5(self) -> pa.Table:
+    def aal5(self) -> Table:
         """Packets of flows that are sent as ATM cells, one row for each flow and replication."""
         return self.tables["aal5"]
 
     @property
-    def credit(self) -> pa.Table:
+    def credit(self) -> Table:
         """One row for each direction of a link with credit-based flow control; empty without such links."""
         return self.tables["credit"]
 
     @property
-    def credit_vcs(self) -> pa.Table:
+    def credit_vcs(self) -> Table:
         """One row for each VC of a link with credit-based flow control; empty without such links."""
         return self.tables["credit_vcs"]
 
     @property
-    def stalls(self) -> pa.Table:
+    def stalls(self) -> Table:
         """VCs that had packets to send and no credit for 100 RTT and more, with nothing at the receiver."""
         return self.tables["stalls"]
 
     @property
-    def series(self) -> pa.Table:
+    def series(self) -> Table:
         """Queues, utilisation, in-traffic and throughput over time; without rows unless asked for."""
         return self.tables["series"]
 
     @property
-    def signals(self) -> pa.Table:
+    def signals(self) -> Table:
         """Outcomes of requests to set up flows and to change them; empty without `admission`."""
         return self.tables["signals"]
 
     @property
-    def gate(self) -> pa.Table:
+    def gate(self) -> Table:
         """Results of the flows of a gate's file in each direction; empty without a gate."""
         return self.tables["gate"]
 
     @property
-    def workahead(self) -> pa.Table:
+    def workahead(self) -> Table:
         """Exact maximum workahead W of each reserved flow along its route; without rows unless asked for."""
         return self.tables["workahead"]
 
     @property
-    def histogram(self) -> pa.Table:
+    def histogram(self) -> Table:
         """How often each delay occurred, by group and replication."""
         return self.tables["histogram"]
 
@@ -209,7 +230,7 @@ class Results:
         if self.identical:
             return [
                 f"all {self.replications} runs are identical: nothing here is drawn at random, so there is "
-                "no interval"
+                f"no interval; {DRAWN}"
             ]
         return [] if self.has_intervals else [NO_INTERVAL]
 
@@ -247,24 +268,25 @@ class Results:
         """
         return summary.workahead(*self._runs("workahead"))
 
-    def _runs(self, name: str) -> tuple[pa.Table, int]:
+    def _runs(self, name: str) -> tuple[Table, int]:
         """Return a table, and the number of replications in it; identical ones are there once."""
         table = self.tables[name]
         if not self.identical:
             return table, self.replications
         return table.slice(0, table.num_rows // self.replications), 1
 
-    def save(self, directory: str | os.PathLike[str]) -> Path:
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write everything to `directory`, whole or not at all; return its path.
 
-        A directory that holds earlier results of tidegate is replaced.
+        A directory that holds earlier results of the same scenario is replaced; with `force`, also one with
+        results of another scenario.
 
         Raises:
             TidegateError: It holds something else, or cannot be written.
         """
         from tidegate import outdir
 
-        return outdir.write(self, directory)
+        return outdir.write(self, directory, force=force)
 
     @staticmethod
     def load(directory: str | os.PathLike[str]) -> Results:
@@ -280,7 +302,7 @@ class Results:
     def __repr__(self) -> str:
         runs = "1 replication" if self.replications == 1 else f"{self.replications} replications"
         rows = ", ".join(f"{name} {table.num_rows}" for name, table in self.tables.items())
-        notes = "".join(f"; {note}" for note in self.notes)
+        notes = "".join(f"; {note}" for note in [*self.notes, *map(brief, self.warnings)])
         return f"<Results of {self.scenario_name!r}: {runs} from seed {self.seeds[0]}; rows: {rows}{notes}>"
 
     def _repr_html_(self) -> str:

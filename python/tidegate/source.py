@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,9 @@ Overrides = Sequence[tuple[str, str]]
 
 ScenarioLike = str | os.PathLike[str] | policies.Scenario | _tidegate.Scenario
 """A path, TOML text (text of more than one line), a scenario built in Python, or a loaded one."""
+
+LONGEST_SHOWN = 60
+"""Characters of a value that a message shows."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,35 @@ class Source:
         Raises:
             TidegateError: An override names something unknown or has an unusable value.
         """
+        pairs = checked(sets)
         scenario = _tidegate.Scenario.parse(
-            self.scenario.toml, f"{self.scenario.name}.toml", self.base_dir, [*sets]
+            self.scenario.toml, f"{self.scenario.name}.toml", self.base_dir, pairs
         )
-        return Source(scenario, self.base_dir, (*self.overrides, *sets))
+        return Source(scenario, self.base_dir, (*self.overrides, *pairs))
+
+
+def checked(sets: Overrides) -> list[tuple[str, str]]:
+    """Return overrides as pairs of text.
+
+    Raises:
+        TidegateError: They are something else.
+    """
+    right = 'a list of pairs of text, as in [("port.scheduler", "fifo"), ("duration", "10s")]'
+    if isinstance(sets, str | bytes | Mapping) or not isinstance(sets, Iterable):
+        raise TidegateError(f"`sets` is {right}, and not {_short(sets)}")
+    pairs = []
+    for one in sets:
+        match one:
+            case (str() as path, str() as value):
+                pairs.append((path, value))
+            case _:
+                raise TidegateError(f"`sets` is {right}: {_short(one)} is no such pair")
+    return pairs
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenario:
@@ -53,7 +81,7 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
         TidegateError: The file cannot be read or has a mistake; the message gives the place and what is
             right.
     """
-    return _tidegate.Scenario.load(Path(path), list(sets))
+    return _tidegate.Scenario.load(Path(path), checked(sets))
 
 
 def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
@@ -69,24 +97,30 @@ def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
     match scenario:
         case _tidegate.Scenario():
             loaded = Source(scenario, scenario.base_dir.absolute())
-            return loaded.overridden(sets) if sets else loaded
+            return loaded.overridden(sets) if checked(sets) else loaded
         case policies.Scenario():
-            return _parsed(to_toml(scenario.to_dict()), sets)
+            return of_text(to_toml(scenario.to_dict()), sets)
         case str() if "\n" in scenario:
-            return _parsed(scenario, sets)
+            return of_text(scenario, sets)
         case str() | os.PathLike():
             path = Path(scenario)
-            return Source(load(path, sets), path.absolute().parent, tuple(sets))
+            pairs = checked(sets)
+            return Source(load(path, pairs), path.absolute().parent, tuple(pairs))
         case _:
             raise TypeError(
                 f"a scenario is a path, TOML text or a tidegate.Scenario, not {type(scenario).__name__}"
             )
 
 
-def _parsed(text: str, sets: Overrides) -> Source:
-    here = Path.cwd()
+def of_text(text: str, sets: Overrides = (), name: str = "scenario") -> Source:
+    """Return a scenario that is given as its text; relative paths in it start at the working directory.
+
+    Raises:
+        TidegateError: It has a mistake.
+    """
+    here, pairs = Path.cwd(), checked(sets)
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise TidegateError(f"the text of a scenario cannot hold {text[error.start]!a}") from None
-    return Source(_tidegate.Scenario.parse(text, "scenario", here, list(sets)), here, tuple(sets))
+    return Source(_tidegate.Scenario.parse(text, name, here, pairs), here, tuple(pairs))

@@ -43,6 +43,8 @@ class GroupSummary:
     Attributes:
         group: Its name.
         flows: Number of its flows.
+        jain: Jain's fairness index of the bytes that its flows received: 1 when all received as much, and 1
+            divided by their number when one received all. The mean is None for one flow.
         sent: Packets that left the sources.
         received: Packets that arrived, of multicast flows the copies at all destinations.
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
@@ -74,6 +76,7 @@ class GroupSummary:
 
     group: str
     flows: int
+    jain: Estimate
     sent: Estimate
     received: Estimate
     marked: Estimate
@@ -233,6 +236,7 @@ def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], d
         throughput = columns("throughput", row)
         due = columns("due_copies", row)
         figures[columns("group", row)[0], flows] = {
+            "jain": columns("jain", row),
             "sent": sent,
             "received": columns("received_packets", row),
             "marked": columns("marked_packets", row),

@@ -1,14 +1,25 @@
-"""A dictionary as TOML text, for scenarios that were built in Python."""
+"""TOML text and dictionaries: scenarios that were built in Python, and those that were run."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from typing import Any
 
-from tidegate._tidegate import TidegateError
+from tidegate._tidegate import TidegateError, toml_as_json
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def loads(text: str) -> dict[str, Any]:
+    """Return a TOML text as a dictionary: every text that tidegate reads, which is TOML 1.1.
+
+    Raises:
+        TidegateError: It is not TOML.
+    """
+    table: dict[str, Any] = json.loads(toml_as_json(text))
+    return table
 
 
 def to_toml(table: Mapping[str, object]) -> str:

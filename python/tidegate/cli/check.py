@@ -6,7 +6,8 @@ import json
 
 import typer
 
-from tidegate.cli.options import File, Json, Set, overrides
+from tidegate.cli.options import File, Json, Set, overrides, tell
+from tidegate.cli.options import scenario as given
 from tidegate.cli.plain import plain
 
 
@@ -15,14 +16,11 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
 
     All of it is checked, and nothing runs.
     """
-    from tidegate._tidegate import Scenario
     from tidegate.show import plural
+    from tidegate.source import resolve
 
-    scenario = Scenario.load(file, overrides(sets))
-    for warning in scenario.warnings:
-        typer.echo(f"warning: {warning}", err=True)
-    for note in scenario.notes:
-        typer.echo(f"note: {note}", err=True)
+    scenario = resolve(given(file), overrides(sets)).scenario
+    tell(scenario.warnings, scenario.notes)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     if as_json:
         document = {
@@ -34,6 +32,8 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
             "links": counts["one-way link"],
             "groups": scenario.groups,
             "flows": counts["flow"],
+            "warnings": scenario.warnings,
+            "notes": scenario.notes,
         }
         typer.echo(json.dumps(document, ensure_ascii=False))
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
+from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(
         list[str],
         typer.Option(
             metavar="NAME,NAME",
-            help="Schedulers, each compared with the first, as in fifo,virtual-clock. May be repeated.",
+            help="Schedulers, each compared with the first, for example fifo,virtual-clock. May be repeated.",
             show_default=False,
         ),
     ],
@@ -51,32 +51,40 @@ def command(
         ),
     ] = None,
     sets: Set = None,
+    force: Force = False,
     as_json: Json = False,
 ) -> None:
     """Compare schedulers on the same packets.
 
     Runs a scenario under each of them, and shows the differences with their intervals.
     """
-    from tidegate import outdir
+    from tidegate import outdir, sidebyside
     from tidegate.cli.progress import bar
     from tidegate.comparison import compare
+    from tidegate.replications import seeds_of
+    from tidegate.source import resolve
 
     names = [name.strip() for given in scheduler for name in SEPARATOR.split(given) if name.strip()]
     places = {} if out is None else _places(out, names)
-    for place in places.values():
-        outdir.check_writable(place)
+    given = resolve(scenario(file), overrides(sets))
+    stale: list[Path] = []
+    if out is not None:
+        identity = sidebyside.identity(given, seeds_of(given, replications, seed))
+        stale = sidebyside.check(out, places.values(), given, identity, force=force)
     with bar(" · ".join(names)) as progress:
         comparison = compare(
-            file,
+            given.scenario,
             names,
             replications=replications,
             jobs=jobs,
             seed=seed,
-            sets=overrides(sets),
             progress=progress,
         )
+    tell(comparison.warnings)
+    sidebyside.remove(stale)
+    command = shlex.join(["tidegate", *sys.argv[1:]])
     for name, place in places.items():
-        outdir.write(comparison.results[name], place, shlex.join(["tidegate", *sys.argv[1:]]))
+        outdir.write(comparison.results[name], place, command, comparison=comparison.identity, force=force)
     if as_json:
         typer.echo(json.dumps(document(comparison), ensure_ascii=False, allow_nan=False))
         return
@@ -107,6 +115,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "seeds": list(first.seeds),
         "fingerprints": {name: list(one.fingerprints) for name, one in comparison.results.items()},
         "notes": comparison.notes,
+        "warnings": comparison.warnings,
         "rows": [
             {
                 "group": row.group,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from tidegate.cli.options import Json
+from tidegate.cli.options import Json, no_stdin
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ def command(
         str | None,
         typer.Option(
             metavar="FLOW",
-            help="Flows to measure, by name or as 10.0.0.1:80>*/tcp; by default all together.",
+            help="Flows to measure, by name or by a pattern, for example 10.0.0.1:80>*/tcp; by "
+            "default all together.",
             show_default=False,
         ),
     ] = None,
@@ -40,7 +41,8 @@ def command(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Rate to reserve or to smooth to, as 2mbit; by default that with the least rate times W.",
+            help="Rate to reserve or to smooth to, for example 2mbit; by default that with the least "
+            "rate times W.",
             show_default=False,
         ),
     ] = None,
@@ -72,6 +74,7 @@ def command(
     from tidegate.cli.progress import bar
     from tidegate.contracts import contract
 
+    no_stdin(file)
     with bar(file.name) as progress:
         found = contract(
             file, flow=flow, content=content, fps=fps, rate=rate, points=points, progress=progress

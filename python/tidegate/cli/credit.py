@@ -31,10 +31,12 @@ def _option(help_text: str, metavar: str) -> typer.models.OptionInfo:
 
 @app.command()
 def size(
-    link: Annotated[str, _option("The link's rate, as 100gbit.", "RATE")],
-    length: Annotated[str | None, _option("Length of the cable, as 2km, at 5 ns a metre.", "LENGTH")] = None,
+    link: Annotated[str, _option("The link's rate, for example 100gbit.", "RATE")],
+    length: Annotated[
+        str | None, _option("Length of the cable, for example 2km, at 5 ns a metre.", "LENGTH")
+    ] = None,
     delay: Annotated[
-        str | None, _option("Instead of a length: one-way propagation, as 10us.", "TIME")
+        str | None, _option("Instead of a length: one-way propagation, for example 10us.", "TIME")
     ] = None,
     vcs: Annotated[
         int, typer.Option(metavar="N", help="Number of VCs (priorities), each with its own buffer.")
@@ -45,7 +47,7 @@ def size(
     ] = None,
     buffer: Annotated[
         str | None,
-        _option("Instead of a rate: buffer of each VC, as 400p (cells or packets) or 64kB.", "SIZE"),
+        _option("Instead of a rate: buffer of each VC, for example 400p (cells or packets) or 64kB.", "SIZE"),
     ] = None,
     active: Annotated[
         int, typer.Option(metavar="N", help="Number of VCs that are active at the given rate.")
@@ -81,7 +83,7 @@ def size(
 ) -> None:
     """Compute the buffer of each VC for a rate, or the rate of a buffer.
 
-    As in: tidegate credit size --link 100gbit --length 2km --vcs 8
+    For example: tidegate credit size --link 100gbit --length 2km --vcs 8
     """
     from tidegate import credit
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate.cli.options import Json
+from tidegate.cli.options import Json, listed
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
     from tidegate.fairness import Fairness
-    from tidegate.summary import Values
+    from tidegate.summary import Estimate, Values
 
 MOST_LEFT_OUT = 5
 """Most flows without a part of the optimum that are named for each reason; `--json` names all."""
@@ -24,18 +24,24 @@ def command(
         Path, typer.Argument(metavar="DIR", help="Results, from --out of tidegate run.", show_default=False)
     ],
     aim: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="SHARE",
-            help="Share of the links of switches to divide: the target utilisation of ERICA, as 0.9.",
+            help="Share of the links of switches to divide, for example 0.9; by default the target "
+            "utilisation of ports that control rates, and all of the others.",
+            show_default=False,
         ),
-    ] = 1.0,
+    ] = None,
     begin: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--from", metavar="TIME", help="Start of the time span. Only flows that send throughout it count."
+            "--from",
+            metavar="TIME",
+            help="Start of the time span. Only flows that send throughout it count; by default it begins "
+            "when the last of those has started that go on to the end, after the warm-up.",
+            show_default=False,
         ),
-    ] = "0s",
+    ] = None,
     end: Annotated[
         str | None,
         typer.Option(
@@ -67,16 +73,16 @@ def command(
     Shows how long the rates took to respond and to converge, and how far they are from the fair rates at the
     end.
 
-    As in: tidegate fairness results --aim 0.9 --from 100ms
+    For example: tidegate fairness results --aim 0.9 --from 100ms
     """
     from tidegate._tidegate import parse_time
     from tidegate.fairness import measure_fairness
     from tidegate.results import Results
 
     results = Results.load(directory)
-    names = None if groups is None else [name.strip() for name in groups.split(",") if name.strip()]
-    span = (parse_time(begin), results.duration if end is None else parse_time(end))
-    found = measure_fairness(results, aim=aim, groups=names, span=span)
+    names = None if groups is None else listed("--groups", groups)
+    first, last = (None if at is None else parse_time(at) for at in (begin, end))
+    found = measure_fairness(results, aim=aim, groups=names, span=(first, last))
     figure = None
     if out is not None:
         from tidegate.plots import fairness, save
@@ -106,16 +112,29 @@ def _print(found: Fairness) -> None:
     table = screen.table("rate of", "max-min", "mean in last quarter", "off by", "limited by")
     rows, notes = screen.cut(found.rows, "rate")
     for row in rows:
-        sign = "+" if (row.off.mean or 0.0) > 0 else ""
         table.add_row(
             row.subject,
             quantity(row.optimum, "bit/s"),
             with_interval(row.mean, "bit/s", "\n"),
-            f"{sign}{with_interval(row.off, 'share', chr(10))}",
+            _off(row.off),
             row.bottleneck or "its own rate",
         )
     console.print(table)
     console.print()
+    if found.members:
+        several = screen.table("flows of", "flows", "max-min of one", "least", "greatest", "Jain")
+        members, more = screen.cut(found.members, "group")
+        notes += more
+        for one in members:
+            several.add_row(
+                one.group,
+                str(one.flows),
+                quantity(one.optimum, "bit/s"),
+                *(_off(figure) for figure in (one.least, one.greatest)),
+                with_interval(one.jain, "count", "\n"),
+            )
+        console.print(several)
+        console.print()
     times = screen.table("measure", "mean", "runs")
     times.add_row("response time", *_cells(found.response, "s"))
     times.add_row("convergence time", *_cells(found.convergence, "s"))
@@ -126,6 +145,14 @@ def _print(found: Fairness) -> None:
         notes.append("± is half the 95 % interval of the mean over replications")
     for note in [*notes, *_meanings(found), *_left_out(found), *results.notes]:
         console.print(f"  {note}", style="dim")
+
+
+def _off(figure: Estimate) -> str:
+    """Return an excess over the optimum with its sign."""
+    from tidegate.show import with_interval
+
+    sign = "+" if (figure.mean or 0.0) > 0 else ""
+    return f"{sign}{with_interval(figure, 'share', chr(10))}"
 
 
 def _cells(values: Values, unit: str) -> tuple[str, str]:
@@ -153,6 +180,11 @@ def _meanings(found: Fairness) -> list[str]:
         f"convergence: averages over {quantity(max(window, found.spacing), 's')} stay within "
         f"{near}{queue if found.queues else ''}",
         "distance: of the rate that is farthest from its max-min rate, as a share of that",
+        *(
+            ["flows of a group: by the rates at which each received while it sent and was measured"]
+            if found.members
+            else []
+        ),
     ]
 
 

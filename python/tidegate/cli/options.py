@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tidegate._tidegate import TidegateError
+from tidegate.cli.plain import plain
+from tidegate.source import ScenarioLike, of_text
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="Scenario file.", show_default=False)]
+STDIN = "-"
+"""What stands for standard input in place of a file."""
+
+File = Annotated[
+    Path,
+    typer.Argument(metavar="FILE", help="Scenario file; - for standard input.", show_default=False),
+]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Override one value, as in --set flow.voice.source.rate=128kbit. May be repeated.",
+        help="Override one value, for example --set flow.voice.source.rate=128kbit. May be repeated.",
         show_default=False,
     ),
 ]
@@ -29,6 +39,7 @@ Jobs = Annotated[
     int | None,
     typer.Option(metavar="N", help="Runs in parallel; by default one per processor.", show_default=False),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace results of another scenario in DIR.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, in SI base units.")]
 
 
@@ -45,3 +56,41 @@ def overrides(sets: list[str] | None) -> list[tuple[str, str]]:
             raise TidegateError(f"--set {given}: write it as key=value, as in port.scheduler=fifo")
         pairs.append((path.strip(), value))
     return pairs
+
+
+def listed(option: str, given: str) -> list[str]:
+    """Return the names in a list such as `a,b`.
+
+    Raises:
+        TidegateError: There is none.
+    """
+    names = [name.strip() for name in given.split(",") if name.strip()]
+    if not names:
+        raise TidegateError(f"{option} names nothing; write it as {option} a,b")
+    return names
+
+
+def scenario(file: Path) -> ScenarioLike:
+    """Return the scenario in a file, or on standard input.
+
+    Raises:
+        TidegateError: What is on standard input has a mistake.
+    """
+    return of_text(sys.stdin.read(), name="stdin").scenario if str(file) == STDIN else file
+
+
+def no_stdin(file: Path) -> None:
+    """Make sure that a file is named, which is read more than once.
+
+    Raises:
+        TidegateError: Standard input is.
+    """
+    if str(file) == STDIN:
+        raise TidegateError("-: standard input cannot be read here; name a file")
+
+
+def tell(warnings: Iterable[str], notes: Iterable[str] = ()) -> None:
+    """Show warnings and notes about a scenario on stderr, beside whatever is on stdout."""
+    for kind, texts in (("warning", warnings), ("note", notes)):
+        for text in texts:
+            typer.echo(plain(f"{kind}: {text}"), err=True)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from tidegate.cli.options import listed
 from tidegate.cli.plain import plain
-
-if TYPE_CHECKING:
-    from tidegate.results import Results
 
 
 def command(
@@ -44,22 +42,11 @@ def command(
 
     Figures of several runs have intervals.
     """
-    from tidegate import plots
+    from tidegate import plots, sidebyside
     from tidegate.results import Results
 
-    names = None if groups is None else [name.strip() for name in groups.split(",") if name.strip()]
-    several = _several(directory)
+    several = sidebyside.load(directory)
+    names = None if groups is None else listed("--groups", groups)
     figure = plots.comparison(several, names) if several else plots.overview(Results.load(directory), names)
     path = plots.save(figure, out if out is not None else Path(f"{directory.resolve().name}.png"))
     typer.echo(json.dumps({"figure": str(path)}) if as_json else plain(f"figure in {path}"))
-
-
-def _several(directory: Path) -> dict[str, Results]:
-    """Return the results that stand in folders of `directory`, if it holds none itself."""
-    from tidegate.results import Results
-    from tidegate.whole import MANIFEST
-
-    if (directory / MANIFEST).exists() or not directory.is_dir():
-        return {}
-    inside = sorted(path for path in directory.iterdir() if (path / MANIFEST).is_file())
-    return {path.name: Results.load(path) for path in inside}

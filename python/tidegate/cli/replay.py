@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate.cli.options import Json
+from tidegate.cli.options import Json, no_stdin, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def command(
         ),
     ],
     rate: Annotated[
-        str, typer.Option(metavar="RATE", help="Rate of the link, as 10mbit.", show_default=False)
+        str, typer.Option(metavar="RATE", help="Rate of the link, for example 10mbit.", show_default=False)
     ],
     protect: Annotated[
         str | None,
@@ -46,7 +46,8 @@ def command(
         str | None,
         typer.Option(
             metavar="PREFIX,PREFIX",
-            help="Addresses on the inside of the link, as 192.168.0.0/16; by default they are detected.",
+            help="Addresses on the inside of the link, for example 192.168.0.0/16; by default they are "
+            "detected.",
             show_default=False,
         ),
     ] = None,
@@ -120,7 +121,9 @@ def command(
     from tidegate.cli.progress import bar
     from tidegate.replay import files, replay
     from tidegate.replay.words import sentences
+    from tidegate.warned import of_several
 
+    no_stdin(capture)
     schedulers = _names(scheduler)
     places = {} if out is None else {name: out / re.sub(r"[^\w.-]+", "-", name) for name in schedulers}
     if out is not None:
@@ -150,15 +153,18 @@ def command(
             repeat=repeat,
             progress=progress,
         )
+    warnings = of_several({name: one.warnings for name, one in played.results.items()})
+    tell(warnings)
     if as_json:
-        document = played.to_dict() | {"notes": sentences(played)}
+        document = played.to_dict() | {"notes": sentences(played), "warnings": warnings}
         typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
         _print(played)
     written: list[tuple[str, Path | None]] = []
     for name, results in played.results.items():
+        # What may be replaced there was looked at before.
         if places:
-            written.append(("results", results.save(places[name])))
+            written.append(("results", results.save(places[name], force=True)))
     if scenario is not None and gate is not None:
         written.append(("scenario", played.write_scenario(scenario, force=force)))
         written.append(("gate's file", played.write_gate(gate, force=force)))

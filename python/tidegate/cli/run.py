@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate._tidegate import TidegateError
-from tidegate.cli.options import File, Jobs, Json, Seed, Set, overrides
+from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -51,11 +51,15 @@ def command(
         typer.Option(
             metavar="FACTORS",
             help="Measure the exact workahead W of flows along their routes, at these multiples of their "
-            "reserved rates, as 1,1.02.",
+            "reserved rates, for example 1,1.02.",
             show_default=False,
         ),
     ] = None,
     sets: Set = None,
+    force: Force = False,
+    all_links: Annotated[
+        bool, typer.Option("--all-links", help="Show idle links as well.", show_default=False)
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run a scenario and show the results of its flows and links."""
@@ -65,11 +69,11 @@ def command(
     from tidegate.source import resolve
 
     factors = _factors(workahead)
-    source = resolve(file, overrides(sets))
-    for note in source.scenario.notes:
-        typer.echo(f"note: {note}", err=True)
+    source = resolve(scenario(file), overrides(sets))
+    tell(source.scenario.warnings, source.scenario.notes)
+    edited = out is not None and outdir.replaces(out, source)
     if out is not None:
-        outdir.check_writable(out)
+        outdir.check_writable(out, source, force=force)
     points = source.scenario.series * source.scenario.samples
     series = out is not None and points * replications <= MOST_POINTS
     with bar(source.scenario.name) as progress:
@@ -83,14 +87,15 @@ def command(
             progress=progress,
         )
     if out is not None:
-        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]))
+        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
     if as_json:
         typer.echo(json.dumps(document(results), ensure_ascii=False, allow_nan=False))
         return
-    _print(results)
+    _print(results, all_links)
     if out is not None:
         without = "" if series else ", without series: there would be too many"
-        typer.echo(plain(f"results in {out}{without}"))
+        replaced = "; they replace those of another text of the scenario" if edited else ""
+        typer.echo(plain(f"results in {out}{without}{replaced}"))
 
 
 def document(results: Results) -> dict[str, Any]:
@@ -107,6 +112,7 @@ def document(results: Results) -> dict[str, Any]:
         "fingerprints": list(results.fingerprints),
         "packet_hops": results.packet_hops,
         "notes": results.notes,
+        "warnings": list(results.warnings),
         "flows": results.flow_rows(),
         "groups": [_plain(row) for row in results.groups()],
         "links": [_plain(row) for row in results.link_rows()],
@@ -151,7 +157,7 @@ def _plain(row: Any) -> dict[str, Any]:
     )
 
 
-def _print(results: Results) -> None:
+def _print(results: Results, all_links: bool) -> None:
     from tidegate.cli import credited, provisioning, screen, transports
 
     console = screen.console()
@@ -165,7 +171,7 @@ def _print(results: Results) -> None:
     notes = [
         *_print_groups(results, console),
         *transports.print_connections(results, console),
-        *_print_links(results, console),
+        *_print_links(results, console, all_links),
         *provisioning.print_usage(results, console),
         *provisioning.told(results),
         *_non_responsive(results),
@@ -194,13 +200,15 @@ def _print_groups(results: Results, console: Any) -> list[str]:
     from tidegate.show import with_interval
 
     groups = results.groups()
-    # Only where flows are monitored or set up; the largest delay makes room for it.
+    # Only where there are several flows, or they are monitored or set up: the largest delay makes room.
+    several = any(row.jain.mean is not None for row in groups)
     monitored = any(row.warned.mean is not None for row in groups)
     set_up = results.signals.num_rows > 0
-    roomy = not (monitored or set_up)
+    roomy = not (several or monitored or set_up)
     table = screen.table(
         "group",
         "flows",
+        *(["Jain"] if several else []),
         *(["refused"] if set_up else []),
         "throughput",
         "lost",
@@ -215,6 +223,7 @@ def _print_groups(results: Results, console: Any) -> list[str]:
         table.add_row(
             row.group,
             str(row.flows),
+            *([with_interval(row.jain, "count", "\n")] if several else []),
             *([with_interval(row.refused, "share", "\n")] if set_up else []),
             with_interval(row.throughput, "bit/s", "\n"),
             with_interval(row.lost, "share", "\n"),
@@ -231,6 +240,8 @@ def _print_groups(results: Results, console: Any) -> list[str]:
         )
     console.print(table)
     console.print()
+    if several:
+        notes.append("Jain: index of the shares of a group's flows, 1 for equal ones")
     if monitored:
         notes.append("warned: share of checks at which a flow was too far ahead")
     return [*notes, *_refusals(results)]
@@ -257,12 +268,12 @@ def _refusals(results: Results) -> list[str]:
     ]
 
 
-def _print_links(results: Results, console: Any) -> list[str]:
+def _print_links(results: Results, console: Any, all_links: bool) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import plural, with_interval
 
     everything = results.link_rows()
-    busy = [row for row in everything if row.packets.mean or row.dropped.mean]
+    busy = [row for row in everything if all_links or row.packets.mean or row.dropped.mean]
     idle = len(everything) - len(busy)
     table = screen.table(
         "link", "throughput", "utilisation", "mean queue", "max queue", "dropped", "mean wait"
@@ -281,7 +292,7 @@ def _print_links(results: Results, console: Any) -> list[str]:
         )
     console.print(table)
     console.print()
-    return [*notes, f"{plural(idle, 'idle link')} not shown"] if idle else notes
+    return [*notes, f"{plural(idle, 'idle link')} not shown; --all-links shows all"] if idle else notes
 
 
 def _non_responsive(results: Results) -> list[str]:

@@ -10,7 +10,9 @@ from itertools import accumulate
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidegate.members import jain
 from tidegate.results import Results
+from tidegate.tables import Table
 
 
 def kind(group: str) -> str:
@@ -22,14 +24,13 @@ def by_kind(results: Results) -> Results:
     """Take all groups of a kind as one."""
     tables = dict(results.tables)
     for name in ("flows", "groups", "histogram"):
-        groups = tables[name]["group"].combine_chunks()
-        kinds = pa.array([kind(group) for group in groups.dictionary.to_pylist()]).take(groups.indices)
-        place = tables[name].schema.get_field_index("group")
-        tables[name] = tables[name].set_column(place, "group", kinds)
+        kinds = pa.array([kind(group) for group in tables[name]["group"].to_pylist()], pa.string())
+        tables[name] = Table(replaced(tables[name].arrow, "group", kinds))
     bins = ["replication", "seed", "group", "metric", "lower", "upper"]
     counted = tables["histogram"].group_by(bins).aggregate([("count", "sum")])
-    tables["histogram"] = counted.rename_columns([*bins, "count"]).sort_by("lower")
-    tables["groups"] = added_up(tables["groups"], tables["histogram"])
+    tables["histogram"] = Table(counted.rename_columns([*bins, "count"]).sort_by("lower"))
+    added = added_up(tables["groups"].arrow, tables["histogram"].arrow)
+    tables["groups"] = Table(replaced(added, "jain", equality(tables["flows"].arrow, added)))
     return dataclasses.replace(results, tables=tables)
 
 
@@ -50,6 +51,16 @@ def added_up(groups: pa.Table, histogram: pa.Table) -> pa.Table:
         kinds = replaced(kinds, f"{metric}_p99", pa.array([p99.get(row) for row in rows]))
     # A bin ends above what is in it.
     return replaced(kinds, "delay_p99", pc.min_element_wise(kinds["delay_p99"], kinds["delay_max"]))
+
+
+def equality(flows: pa.Table, kinds: pa.Table) -> pa.Array:
+    """Return Jain's index of the flows of each kind and replication."""
+    received: dict[tuple[int, str], list[float]] = defaultdict(list)
+    names = ("replication", "group", "received_bytes")
+    for replication, group, count in zip(*(flows[name].to_pylist() for name in names), strict=True):
+        received[replication, group].append(count)
+    rows = zip(*(kinds[name].to_pylist() for name in names[:2]), strict=True)
+    return pa.array([jain(received[row]) for row in rows], pa.float64())
 
 
 def replaced(table: pa.Table, column: str, values: object) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ import pyarrow.compute as pc
 from tidegate.results import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values
+from tidegate.toml import loads
 
 Figures = dict[str, Values]
 
@@ -86,9 +86,7 @@ def counted(results: Results, subject: str, metric: str) -> list[float]:
 
 def goodput(results: Results, connection: str) -> Values:
     """Return what a connection's receiver got in order in Mbit/s, counted in packets with their headers."""
-    (found,) = (
-        one for one in tomllib.loads(results.scenario_toml)["connection"] if one["name"] == connection
-    )
+    (found,) = (one for one in loads(results.scenario_toml)["connection"] if one["name"] == connection)
     size, header = (int(text.removesuffix("B")) for text in (found["size"], found["transport"]["header"]))
     rate = 8 * size / (size - header) / (results.duration - results.warmup) / MBIT
     return [rate * data for data in counted(results, f"{connection}/ack", "delivered")]
@@ -101,7 +99,7 @@ def throughput(results: Results, flow: str) -> Values:
 
 def rows(results: Results) -> dict[str, str]:
     """Return the number, the round-trip time and the target rate of each flow, by its name."""
-    scenario = tomllib.loads(results.scenario_toml)
+    scenario = loads(results.scenario_toml)
     delays = {
         (link["from"], link["to"]): float(link["delay"].removesuffix("ms")) for link in scenario["link"]
     }

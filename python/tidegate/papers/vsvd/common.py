@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from tidegate._tidegate import USUAL_NEARNESS, Scenario, convergence_time
 from tidegate.maxmin import Span, of_scenario
@@ -70,10 +69,7 @@ def couplings() -> dict[str, Overrides]:
 def _recorded(results: Results) -> Mapping[tuple[str, str], Array]:
     """Return all samples by subject and metric, a row for each replication."""
     table: Any = results.series
-    subject, metric = (table[name].combine_chunks() for name in ("subject", "metric"))
-    subject, metric = (
-        one if pa.types.is_dictionary(one.type) else one.dictionary_encode() for one in (subject, metric)
-    )
+    subject, metric = (table[name].combine_chunks().dictionary_encode() for name in ("subject", "metric"))
     subjects, metrics = subject.dictionary.to_pylist(), metric.dictionary.to_pylist()
     codes = subject.indices.to_numpy() * len(metrics) + metric.indices.to_numpy()
     # Rows stand replication by replication, and stay in their order.

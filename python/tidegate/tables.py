@@ -1,0 +1,66 @@
+"""Result tables, as pyarrow, pandas and polars take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+
+class Table(dict[str, Any]):
+    """A table of results: a `pyarrow.Table` that is also the dictionary of its columns.
+
+    pandas makes frames of dictionaries (`pandas.DataFrame(results.flows)`), and polars and others take Arrow
+    tables. Every attribute of a `pyarrow.Table` is here, too, and so is its class. Functions of pyarrow that
+    are not written in Python get `arrow`.
+
+    Attributes:
+        arrow: The table itself, as in `pyarrow.parquet.write_table(results.flows.arrow, "flows.parquet")`.
+    """
+
+    arrow: pa.Table
+
+    def __init__(self, table: pa.Table | Table) -> None:
+        self.arrow = getattr(table, "arrow", table)
+        super().__init__(zip(self.arrow.column_names, self.arrow.columns, strict=True))
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        table: type = pa.Table
+        return table
+
+    def __getattr__(self, name: str) -> Any:
+        # polars makes a column of structures of what has an Arrow stream and is not of pyarrow itself.
+        if name.startswith("__") and name != "__dataframe__":
+            raise AttributeError(name)
+        return getattr(self.arrow, name)
+
+    def __getitem__(self, column: str | int) -> Any:
+        return self.arrow[column]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return int(self.arrow.num_rows)
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the columns."""
+        return iter(self.arrow.column_names)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, pa.Table) and self.equals(other)
+
+    def equals(self, other: Any, **settings: Any) -> bool:
+        """Whether another table has the same columns with the same values, as for a `pyarrow.Table`."""
+        return bool(self.arrow.equals(getattr(other, "arrow", other), **settings))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
+
+    def __reduce__(self) -> tuple[type[Table], tuple[pa.Table]]:
+        return Table, (self.arrow,)
+
+    def __repr__(self) -> str:
+        return repr(self.arrow)
