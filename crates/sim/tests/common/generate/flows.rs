@@ -253,7 +253,7 @@ impl Flows {
         match rng.below(8) {
             0 => format!("start = \"{a}ms\"\nstop = \"{e}ms\""),
             1 => format!("every = \"{a}ms\"\nlasts = \"{b}ms\""),
-            2 if signalled => format!("start = \"{a}ms\"\nhangup = \"{d}ms\""),
+            2 | 5 if signalled => format!("start = \"{a}ms\"\nhangup = \"{d}ms\""),
             3 if signalled => {
                 format!("start = \"1ms\"\nchange = [{{ at = \"{b}ms\", reserve = \"{rate}\" }}]")
             }
