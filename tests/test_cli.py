@@ -84,7 +84,7 @@ def test_many_groups_are_cut_with_a_note(chain):
 def test_compare_shows_paired_differences(chain):
     done = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 3)
     assert done.exit_code == 0, done.stderr
-    assert "2 schedulers · 3 runs of 2 s each" in done.stdout
+    assert "2 policies · 3 runs of 2 s each" in done.stdout
     assert "difference" in done.stdout
     assert "*" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 100
@@ -105,7 +105,7 @@ def test_compare_takes_parameters_of_schedulers(chain):
 def test_compare_json_is_one_document(chain):
     done = call("compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 8, "--json")
     document = json.loads(done.stdout, parse_constant=no_constant)
-    assert document["schedulers"] == ["fifo", "virtual-clock"]
+    assert document["policies"] == ["fifo", "virtual-clock"]
     [row] = [row for row in document["rows"] if (row["group"], row["metric"]) == ("voice", "delay_mean")]
     assert row["unit"] == "s"
     assert row["values"]["fifo"]["mean"] > row["values"]["virtual-clock"]["mean"]

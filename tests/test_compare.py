@@ -36,10 +36,10 @@ def test_a_difference_is_the_difference_of_the_means(comparison):
         assert row.differences["virtual-clock"].mean == pytest.approx(second.mean - first.mean, abs=1e-9)
 
 
-def test_schedulers_are_names_or_records(chain):
+def test_policies_are_names_or_records(chain):
     by_record = tidegate.compare(chain, [Fifo(), VirtualClock()], replications=1)
     by_name = tidegate.compare(chain, ["fifo", "virtual-clock"], replications=1)
-    assert by_record.schedulers == by_name.schedulers
+    assert by_record.policies == by_name.policies
     assert [one.fingerprints for one in by_record.results.values()] == [
         one.fingerprints for one in by_name.results.values()
     ]
@@ -77,10 +77,10 @@ def test_greedy_flows_may_send_other_packets_and_that_is_said(chain):
     assert note.startswith("data: greedy")
 
 
-def test_links_with_a_scheduler_of_their_own_are_pointed_out(chain):
+def test_links_with_a_policy_of_their_own_are_pointed_out(chain):
     text = chain.read_text() + '[[link]]\nfrom = "s1"\nto = "s3"\nrate = "1mbit"\nscheduler = "fifo"\n'
     comparison = tidegate.compare(text, ["fifo", "virtual-clock"], replications=2)
-    assert "1 of the scenario's links state a scheduler of their own and keep it" in comparison.notes
+    assert "1 of the scenario's links state a policy of their own and keep it" in comparison.notes
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_links_with_a_scheduler_of_their_own_are_pointed_out(chain):
         (["fifo"], "at least two"),
         ([], "at least two"),
         (["fifo", "fifo"], "named twice"),
-        (["fifo", "virtual-clok"], "^scheduler virtual-clok: .*\n.*did you mean `virtual-clock`"),
+        (["fifo", "virtual-clok"], "^policy virtual-clok: .*\n.*did you mean `virtual-clock`"),
     ],
 )
 def test_unusable_schedulers_are_refused(chain, schedulers, message):

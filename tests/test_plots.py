@@ -77,8 +77,14 @@ def test_bars_are_the_tables_figures(results):
 
 def test_points_are_the_comparisons_figures(comparison):
     figure = plots.comparison(comparison)
-    p99, mean, lost = figure.axes[:3]
-    for axes, metric, factor in ((p99, "delay_p99", 1), (mean, "delay_mean", 1), (lost, "lost", 100)):
+    throughput, p99, mean, lost = figure.axes[:4]
+    assert throughput.get_title(loc="left") == "Throughput"
+    for axes, metric, factor in (
+        (throughput, "throughput", 1e-3),
+        (p99, "delay_p99", 1),
+        (mean, "delay_mean", 1),
+        (lost, "lost", 100),
+    ):
         for container in axes.containers:
             drawn = list(container.lines[0].get_xdata())
             rows = [

@@ -1,25 +1,22 @@
-"""Schedulers compared on the same packets: common random numbers and paired differences."""
+"""Policies compared on the same packets: common random numbers and paired differences."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
-from tidegate.policies import ANSWERS, RESPONSIVE, SchedulerKind
+from tidegate.columns import Policy, blamed, of_policies, unique
+from tidegate.policies import ANSWERS, RESPONSIVE
 from tidegate.replications import Progress
 from tidegate.results import Results
 from tidegate.sidebyside import identity
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 from tidegate.summary import Estimate, Values, estimate, group_estimates
-from tidegate.toml import loads, value_to_toml
+from tidegate.toml import loads
 from tidegate.warned import brief, of_several
-
-OVERRIDE = re.compile(r"^--set port\.scheduler=[^\n]*?(?=: )")
-"""How a mistake in a scheduler begins, since it is set over the scenario."""
 
 METRICS: Mapping[str, str] = {
     "throughput": "bit/s",
@@ -33,7 +30,7 @@ METRICS: Mapping[str, str] = {
 
 
 class Difference(NamedTuple):
-    """Mean of the differences to the first scheduler, replication by replication.
+    """Mean of the differences to the first policy, replication by replication.
 
     Attributes:
         mean: The mean; None if no replication measured both.
@@ -51,14 +48,14 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of one group of flows under every scheduler.
+    """One metric of one group of flows under every policy.
 
     Attributes:
         group: Name of the group.
         metric: One of `METRICS`.
         unit: Its unit; empty for a share.
-        values: Mean over replications with its interval, by scheduler.
-        differences: Paired difference to the first scheduler, by every other scheduler.
+        values: Mean over replications with its interval, by policy.
+        differences: Paired difference to the first policy, by every other policy.
     """
 
     group: str
@@ -70,10 +67,11 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The same scenario, seeds and packets under several schedulers.
+    """The same scenario, seeds and packets under several policies.
 
     Attributes:
-        results: Results of each scheduler's runs, by scheduler; the others are compared with the first.
+        results: Results of each policy's runs, by its name and in the order asked; the others are compared
+            with the first.
         rows: Every metric of every group, in the order of the scenario.
         notes: Remarks for a reader of the figures, one sentence each.
         warnings: Settings that are seldom intended, each with its place; what holds under some of them only
@@ -88,9 +86,14 @@ class Comparison:
     identity: str
 
     @property
-    def schedulers(self) -> tuple[str, ...]:
-        """The schedulers, as they were named."""
+    def policies(self) -> tuple[str, ...]:
+        """The policies, as they were named, or the columns by their names."""
         return tuple(self.results)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of flows, in the order of the scenario."""
+        return tuple(dict.fromkeys(row.group for row in self.rows))
 
     def row(self, group: str, metric: str) -> Row:
         """Return one row.
@@ -110,12 +113,12 @@ class Comparison:
 
     def __repr__(self) -> str:
         notes = "".join(f"; {note}" for note in [*self.notes, *map(brief, self.warnings)])
-        return f"<Comparison of {', '.join(self.schedulers)}: {len(self.rows)} rows{notes}>"
+        return f"<Comparison of {', '.join(self.policies)}: {len(self.rows)} rows{notes}>"
 
 
 def compare(
     scenario: ScenarioLike,
-    schedulers: Sequence[str | SchedulerKind],
+    policies: Sequence[Policy] | Mapping[str, Overrides],
     *,
     replications: int = 10,
     jobs: int | None = None,
@@ -123,14 +126,16 @@ def compare(
     sets: Overrides = (),
     progress: Progress | None = None,
 ) -> Comparison:
-    """Run a scenario under each of `schedulers`, at every port that does not state its own.
+    """Run a scenario under each of `policies`, at every port of a switch that does not state its own.
 
-    Every scheduler gets the same seeds and so the same packets; differences are taken replication by
+    A policy is whole: it stands in place of the scheduler and of the dropper that the scenario has there.
+    Every policy gets the same seeds and so the same packets; differences are taken replication by
     replication, which removes the effects of the traffic that all of them share.
 
     Args:
         scenario: A scenario in any form that `tidegate.simulate` takes.
-        schedulers: At least two, by name or as records; the others are compared with the first.
+        policies: At least two, in one line each, as in `fq-codel` or `virtual-clock + red`, or as records;
+            the others are compared with the first. A mapping has overrides by the name of a column instead.
         replications: Number of runs of each, at least 1; intervals need 2.
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
@@ -138,10 +143,11 @@ def compare(
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: The scenario or a scheduler is unusable, there are fewer than two, or one occurs twice.
+        TidegateError: The scenario or a policy is unusable, there are fewer than two, or one occurs twice.
     """
     source = resolve(scenario, sets)
-    sources = _under_each(source, schedulers)
+    columns = unique(list(policies.items()) if isinstance(policies, Mapping) else of_policies(policies))
+    sources = _under_each(source, columns)
     seeds = runs.seeds_of(source, replications, seed)
     results: dict[str, Results] = {}
     for index, (name, under) in enumerate(sources.items()):
@@ -152,33 +158,20 @@ def compare(
 
         results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
     notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
-    notes += _same_outcomes(results) + _own_schedulers(source) + _unequal_packets(source, results)
+    notes += _same_outcomes(results) + _own_policies(source) + _unequal_packets(source, results)
     warnings = of_several({name: one.warnings for name, one in results.items()})
     return Comparison(results, _rows(results), notes, warnings, identity(source, seeds))
 
 
-def _under_each(source: Source, schedulers: Sequence[str | SchedulerKind]) -> dict[str, Source]:
-    if len(schedulers) < 2:
-        raise TidegateError("a comparison needs at least two schedulers, as in `fifo,virtual-clock`")
+def _under_each(source: Source, columns: Mapping[str, Overrides]) -> dict[str, Source]:
     sources: dict[str, Source] = {}
-    for scheduler in schedulers:
-        name = scheduler if isinstance(scheduler, str) else _label(scheduler)
-        value = scheduler if isinstance(scheduler, str) else value_to_toml(scheduler.to_dict(), "scheduler")
-        if name in sources:
-            raise TidegateError(f"the scheduler `{name}` is named twice")
+    for name, sets in columns.items():
         try:
-            sources[name] = source.overridden([("port.scheduler", value)])
+            sources[name] = source.overridden(sets)
         except TidegateError as error:
             # Named as by the caller, who has set nothing.
-            raise TidegateError(OVERRIDE.sub(f"scheduler {name}", str(error), count=1)) from None
+            raise blamed(error, name, sets) from None
     return sources
-
-
-def _label(scheduler: SchedulerKind) -> str:
-    table = scheduler.to_dict()
-    kind = table.pop("kind")
-    given = ", ".join(f"{key} {value}" for key, value in table.items())
-    return f"{kind} ({given})" if given else str(kind)
 
 
 def _rows(results: Mapping[str, Results]) -> list[Row]:
@@ -221,7 +214,7 @@ def _same(one: Results, other: Results) -> bool:
 
 
 def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
-    """Say which schedulers did the same as the first, whatever they are."""
+    """Say which policies did the same as the first, whatever they are."""
     first, *others = results
     return [
         f"{name}: the same outcome as {first} in every run, to the packet"
@@ -230,10 +223,11 @@ def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
     ]
 
 
-def _own_schedulers(source: Source) -> list[str]:
-    """Say how many links keep a scheduler of their own in every run."""
-    own = sum("scheduler" in link for link in loads(source.scenario.toml).get("link", []))
-    return [f"{own} of the scenario's links state a scheduler of their own and keep it"] if own else []
+def _own_policies(source: Source) -> list[str]:
+    """Say how many links keep a policy of their own in every run."""
+    links = loads(source.scenario.toml).get("link", [])
+    own = sum(not {"policy", "scheduler", "dropper"}.isdisjoint(link) for link in links)
+    return [f"{own} of the scenario's links state a policy of their own and keep it"] if own else []
 
 
 def _kind(choice: str | dict[str, object]) -> str:
@@ -259,12 +253,10 @@ def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str
     if wrong:
         raise TidegateError(
             f"flows of {', '.join(f'`{group}`' for group in wrong)} did not send the same packets under each "
-            "scheduler; this is a bug in tidegate; please report it with the scenario"
+            "policy; this is a bug in tidegate; please report it with the scenario"
         )
     if not unequal:
         return []
     names = ", ".join(sorted(unequal))
     why = " or ".join(sorted({kinds[group] for group in unequal}))
-    return [
-        f"{names}: {why}, so what is sent depends on the scheduler; all other flows sent the same packets"
-    ]
+    return [f"{names}: {why}, so what is sent depends on the policy; all other flows sent the same packets"]

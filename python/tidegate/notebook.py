@@ -62,8 +62,8 @@ def results(shown: Results) -> str:
 
 
 def comparison(shown: Comparison) -> str:
-    """Return a comparison as HTML: every metric of every group under each scheduler, and the differences."""
-    first, *others = shown.schedulers
+    """Return a comparison as HTML: every metric of every group under each policy, and the differences."""
+    first, *others = shown.policies
     lines = []
     for row in shown.rows:
         unit = row.unit or "share"
@@ -71,9 +71,9 @@ def comparison(shown: Comparison) -> str:
             signed(row.differences[name], unit) + (" *" if row.differences[name].excludes_zero else "")
             for name in others
         ]
-        values = [with_interval(row.values[name], unit) for name in shown.schedulers]
+        values = [with_interval(row.values[name], unit) for name in shown.policies]
         lines.append([row.group, row.metric, *values, *differences])
-    headings = ["group", "metric", *shown.schedulers, *(f"{name} \N{MINUS SIGN} {first}" for name in others)]
+    headings = ["group", "metric", *shown.policies, *(f"{name} \N{MINUS SIGN} {first}" for name in others)]
     return "".join([_table(headings, lines), *map(_paragraph, [*shown.notes, *map(brief, shown.warnings)])])
 
 

@@ -80,12 +80,14 @@ def write(
     command: str | None = None,
     *,
     comparison: str | None = None,
+    column: tuple[int, str] | None = None,
     force: bool = False,
 ) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
 
     Missing parent folders are created, and earlier results of the same scenario are replaced; with `force`
-    also those of another. `command` is noted in the manifest, and the `comparison` that results belong to.
+    also those of another. `command` is noted in the manifest, and so are the `comparison` that results belong
+    to and their `column` of it: its position and its name.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -107,6 +109,7 @@ def write(
         "tidegate_version": results.version,
         "inputs": dict(results.inputs),
         "command": command,
+        "column": None if column is None else list(column),
         "notes": results.notes,
         "tables": {
             name: {"rows": table.num_rows, "columns": table.column_names}

@@ -69,7 +69,11 @@ def load(directory: Path) -> dict[str, Results]:
     if (directory / MANIFEST).exists() or not directory.is_dir():
         return {}
     inside = _inside(directory)
-    results = {place.name: Results.load(place) for place in inside}
+    # In the order and under the names that were asked for; others behind them, by their folders.
+    columns = {place: _column(place, manifest, len(inside)) for place, manifest in inside.items()}
+    results = {
+        columns[place][1]: Results.load(place) for place in sorted(inside, key=lambda place: columns[place][0])
+    }
     whose: dict[str, list[str]] = {}
     marks = {manifest.get("comparison") for manifest in inside.values()}
     if len(marks) > 1 or (marks == {None} and _differ(results)):
@@ -89,6 +93,15 @@ def _inside(directory: Path) -> dict[Path, Mapping[str, Any]]:
         return {}
     manifests = {path: outdir.KIND.manifest(path) for path in sorted(directory.iterdir())}
     return {path: manifest for path, manifest in manifests.items() if manifest is not None}
+
+
+def _column(place: Path, manifest: Mapping[str, Any], last: int) -> tuple[int, str]:
+    """Return the position and the name of the column that the results in a folder are."""
+    match manifest.get("column"):
+        case [int(position), str(name)]:
+            return position, name
+        case _:
+            return last, place.name
 
 
 def _differ(results: Mapping[str, Results]) -> bool:

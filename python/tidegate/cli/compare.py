@@ -1,4 +1,4 @@
-"""`tidegate compare`: what each scheduler changes for each group of flows."""
+"""`tidegate compare`: what each policy changes for each group of flows."""
 
 from __future__ import annotations
 
@@ -12,59 +12,80 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tidegate.cli import screen
 from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
-    from tidegate.comparison import Comparison, Row
-
-LABELS = {
-    "throughput": "throughput",
-    "lost": "lost",
-    "delay_mean": "mean delay",
-    "delay_p99": "p99 delay",
-    "delay_max": "max delay",
-    "queueing_mean": "queueing",
-}
-
-SEPARATOR = re.compile(r",(?![^{]*\})")
-"""A comma that is not within braces."""
+    from tidegate.comparison import Comparison
+    from tidegate.source import Overrides
 
 
 def command(
     file: File,
-    scheduler: Annotated[
-        list[str],
+    policy: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="NAME,NAME",
-            help="Schedulers, each compared with the first, for example fifo,virtual-clock. May be repeated.",
+            metavar="A,B",
+            help="Policies of the switches' ports, each compared with the first: a scheduler, a dropper "
+            "(FIFO with it) or both, with parameters in parentheses, for example "
+            "fifo,red,fq-codel(target=10ms),drr+red. May be repeated.",
             show_default=False,
         ),
-    ],
+    ] = None,
+    scheduler: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Schedulers alone: the scenario's dropper stays, whichever it is. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE,…",
+            help="One column with settings of its own, for example "
+            "'small: port.policy=red, switch.buffer=20p'. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Groups of flows to show; by default all but the answers of connections.",
+            show_default=False,
+        ),
+    ] = None,
     replications: Annotated[int, typer.Option(metavar="N", help="Number of runs of each.")] = 10,
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="Write the results of every scheduler to DIR/NAME.", show_default=False
+            metavar="DIR", help="Write the results of every policy to DIR/NAME.", show_default=False
         ),
     ] = None,
     sets: Set = None,
     force: Force = False,
     as_json: Json = False,
 ) -> None:
-    """Compare schedulers on the same packets.
+    """Compare policies, or other settings, on the same packets.
 
     Runs a scenario under each of them, and shows the differences with their intervals.
     """
     from tidegate import outdir, sidebyside
+    from tidegate.cli import compared
     from tidegate.cli.progress import bar
+    from tidegate.columns import unique
     from tidegate.comparison import compare
+    from tidegate.groups import chosen
     from tidegate.replications import seeds_of
     from tidegate.source import resolve
 
-    names = [name.strip() for given in scheduler for name in SEPARATOR.split(given) if name.strip()]
+    columns = unique(_columns(policy or [], scheduler or [], column or []))
+    names = list(columns)
     places = {} if out is None else _places(out, names)
     given = resolve(scenario(file), overrides(sets))
     stale: list[Path] = []
@@ -74,7 +95,7 @@ def command(
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             given.scenario,
-            names,
+            columns,
             replications=replications,
             jobs=jobs,
             seed=seed,
@@ -83,22 +104,52 @@ def command(
     tell(comparison.warnings)
     sidebyside.remove(stale)
     command = shlex.join(["tidegate", *sys.argv[1:]])
-    for name, place in places.items():
-        outdir.write(comparison.results[name], place, command, comparison=comparison.identity, force=force)
+    for position, (name, place) in enumerate(places.items()):
+        outdir.write(
+            comparison.results[name],
+            place,
+            command,
+            comparison=comparison.identity,
+            column=(position, name),
+            force=force,
+        )
     if as_json:
         typer.echo(json.dumps(document(comparison), ensure_ascii=False, allow_nan=False))
         return
-    _print(comparison)
+    shown, left_out = chosen(comparison.groups, _wanted(groups))
+    compared.show(comparison, shown, [left_out] if left_out else [])
     if places:
-        typer.echo(plain(f"results in {', '.join(str(place) for place in places.values())}"))
+        typer.echo(plain(_where(list(places.values()))))
+
+
+def _columns(
+    policies: Sequence[str], schedulers: Sequence[str], columns: Sequence[str]
+) -> list[tuple[str, Overrides]]:
+    """Return the columns that the command line asks for: policies, then schedulers, then other settings."""
+    from tidegate.columns import of_policies, of_settings, split
+
+    wanted = of_policies(name for given in policies for name in split(given))
+    wanted += of_policies((name for given in schedulers for name in split(given)), "port.scheduler")
+    return [*wanted, *map(of_settings, columns)]
+
+
+def _where(places: Sequence[Path]) -> str:
+    """Say where results are, in a line that is not too long."""
+    listed = f"results in {', '.join(map(str, places))}"
+    names = ", ".join(place.name for place in places)
+    return listed if len(listed) <= screen.WIDTH else f"results in {places[0].parent}:\n  {names}"
+
+
+def _wanted(groups: str | None) -> list[str] | None:
+    return None if groups is None else [name.strip() for name in groups.split(",") if name.strip()]
 
 
 def _places(out: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Return a folder for the results of each scheduler, named after it."""
+    """Return a folder for the results of each column, named after it."""
     places: dict[str, Path] = {}
     for name in names:
         stem = re.sub(r"[^\w.-]+", "-", name).strip("-")
-        # Schedulers that differ in their parameters only may look alike.
+        # Policies that differ in their parameters only may look alike.
         alike = sum(place.name.rpartition("~")[0] == stem or place.name == stem for place in places.values())
         places[name] = out / (f"{stem}~{alike + 1}" if alike else stem)
     return places
@@ -110,7 +161,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
     return {
         "scenario": first.scenario_name,
         "tidegate_version": first.version,
-        "schedulers": list(comparison.schedulers),
+        "policies": list(comparison.policies),
         "replications": first.replications,
         "seeds": list(first.seeds),
         "fingerprints": {name: list(one.fingerprints) for name, one in comparison.results.items()},
@@ -132,59 +183,3 @@ def document(comparison: Comparison) -> dict[str, Any]:
             for row in comparison.rows
         ],
     }
-
-
-def _print(comparison: Comparison) -> None:
-    from tidegate.cli import screen
-
-    first, *others = comparison.schedulers
-    results = comparison.results[first]
-    wall = sum(one.wall_seconds for one in comparison.results.values())
-    console = screen.console()
-    console.print(
-        f"{results.scenario_name} · {screen.seeds(results.seeds)} · {len(comparison.results)} schedulers · "
-        f"{screen.runs(results)} each in {screen.seconds(wall)}",
-        style="bold",
-    )
-    console.print()
-    pair = len(others) == 1
-    table = screen.table("group", "", *comparison.schedulers, *(["difference"] if pair else []))
-    table.columns[1].justify = "left"
-    groups = list(dict.fromkeys(row.group for row in comparison.rows))
-    shown, notes = screen.cut(groups, "group")
-    for group in shown:
-        of_group = [row for row in comparison.rows if row.group == group]
-        for row in of_group:
-            table.add_row(
-                group if row is of_group[0] else "",
-                LABELS[row.metric],
-                *_cells(row, pair),
-                end_section=row is of_group[-1],
-            )
-    console.print(table)
-    console.print()
-    notes += comparison.notes
-    if results.has_intervals:
-        notes += [
-            "± is half the 95 % interval of the mean over replications",
-            f"{'differences' if pair else 'Δ: differences'} to {first}, run by run on the same packets",
-            "* the interval excludes zero (by chance alone, 1 in 20 does)",
-            "pp: percentage points, the difference of two shares",
-        ]
-    for note in notes:
-        console.print(f"  {note}", style="dim")
-
-
-def _cells(row: Row, pair: bool) -> list[str]:
-    from tidegate.show import signed, with_interval
-
-    unit = row.unit or "share"
-    values = [with_interval(value, unit) for value in row.values.values()]
-    marks = ["*" if one.excludes_zero else " " for one in row.differences.values()]
-    differences = [
-        f"{signed(one, unit)} {mark}" for one, mark in zip(row.differences.values(), marks, strict=True)
-    ]
-    if pair:
-        return [*values, *differences]
-    first, *others = values
-    return [first, *(f"{value}  \nΔ {change}" for value, change in zip(others, differences, strict=True))]

@@ -18,7 +18,7 @@ def command(
         typer.Argument(
             metavar="DIR",
             help="Results, from --out of tidegate run; or a directory with results of one scenario under "
-            "several schedulers, from --out of tidegate replay: they are compared.",
+            "several policies, from --out of tidegate compare or replay: they are compared.",
             show_default=False,
         ),
     ],
@@ -33,7 +33,9 @@ def command(
     groups: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="Groups of flows to draw; by default the first seven.", show_default=False
+            metavar="A,B",
+            help="Groups of flows to draw; by default the first seven that are no answers.",
+            show_default=False,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the path of the figure as JSON.")] = False,

@@ -26,6 +26,8 @@ MOST_LINKS = 4
 """Links whose queues are drawn, the longest, and whose in-traffic is, the greatest."""
 MOST_COLUMNS = 4
 """Delay distributions side by side."""
+LEGEND_COLUMNS = 6
+"""Policies in one line of a legend."""
 
 DPI = 150
 
@@ -107,11 +109,13 @@ def comparison(
     groups: Sequence[str] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draw delays and losses of each group under every scheduler, and their distributions.
+    """Draw throughput, delays and losses of each group under every policy, and the distributions of delays.
+
+    Policies are in the order of `compared`.
 
     Args:
         compared: A comparison, or results of the same scenario by the name of what differs.
-        groups: Groups to draw; None for the first MOST_GROUPS.
+        groups: Groups to draw; None for the first MOST_GROUPS that are no answers of connections.
         title: What the figure shows, in a sentence; None for no title.
 
     Raises:
@@ -129,29 +133,37 @@ def comparison(
     columns = min(MOST_COLUMNS, len(names))
     rows = -(-len(names) // columns)
     with mpl.rc_context(style.RC):
-        upper = 1.4 + 0.42 * len(names)
-        figure = style.new_figure(12, upper + 2.1 * rows + 0.9)
+        lines = -(-len(results) // LEGEND_COLUMNS)
+        upper = 1.2 + 0.22 * lines + max(0.42, 0.13 * len(results)) * max(len(names), 2)
+        figure = style.new_figure(14, upper + 2.1 * rows + 0.9)
         parts: Any = figure.subfigures(2, 1, height_ratios=[upper, 2.1 * rows])
         above, below = parts
-        axes = above.subplots(1, 3, sharey=True)
-        metrics = ("delay_p99", "delay_mean", "lost")
-        titles = ("99 % quantile of the delay", "Mean delay", "Lost packets")
+        axes = above.subplots(1, 4, sharey=True)
+        metrics = ("throughput", "delay_p99", "delay_mean", "lost")
+        titles = ("Throughput", "99 % quantile of the delay", "Mean delay", "Lost packets")
+        drawn = {
+            metric: {under: [getattr(of[name], metric) for name in names] for under, of in summaries.items()}
+            for metric in metrics
+        }
         for place, metric, heading in zip(axes, metrics, titles, strict=True):
-            values = {under: [getattr(of[name], metric) for name in names] for under, of in summaries.items()}
-            panels.points(place, names, values, factor=0.01 if metric == "lost" else 1.0)
             place.set_title(heading)
-            if metric == "lost":
-                place.set_xlim(left=-0.02 * place.get_xlim()[1])
-                place.set_xlabel("share of the packets sent (%)")
-            else:
-                style.log_time_axis(place)
-                place.set_xlabel("end-to-end delay")
+            match metric:
+                case "throughput":
+                    panels.throughput_points(place, names, drawn[metric])
+                case "lost":
+                    panels.points(place, names, drawn[metric], factor=0.01)
+                    place.set_xlim(left=-0.02 * place.get_xlim()[1])
+                    place.set_xlabel("share of the packets sent (%)")
+                case _:
+                    panels.points(place, names, drawn[metric], log=True)
+                    place.set_xlabel("end-to-end delay")
         # Both are delays, and are compared.
-        ends = [end for place in axes[:2] for end in place.get_xlim()]
-        for place in axes[:2]:
+        ends = [end for place in axes[1:3] for end in place.get_xlim()]
+        for place in axes[1:3]:
             place.set_xlim(min(ends), max(ends))
+            style.log_time_axis(place)
         handles, labels = axes[0].get_legend_handles_labels()
-        above.legend(handles, labels, loc="outside upper right", ncols=len(labels))
+        above.legend(handles, labels, loc="outside upper right", ncols=min(len(labels), LEGEND_COLUMNS))
         above.suptitle(
             f"{title or first.scenario_name} ({style.runs(first)})", x=0.01, ha="left", fontsize=11
         )

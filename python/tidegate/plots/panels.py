@@ -16,6 +16,8 @@ TAIL = 0.01
 """Share of packets beyond the 99 % quantile."""
 LEGEND = 44
 """Letters of a row of names above lines over time."""
+MOST_TIMES = 20
+"""The greatest figure over the least, up to which both are told apart on an axis from zero."""
 RAREST = 1e-5
 """Least share of packets that is drawn."""
 
@@ -97,23 +99,35 @@ def tails(axes: Axes, drawn: Mapping[str, Tail | None], looks: Mapping[str, Any]
 
 
 def points(
-    axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]], factor: float = 1.0
+    axes: Axes,
+    groups: Sequence[str],
+    values: Mapping[str, Sequence[Estimate]],
+    factor: float = 1.0,
+    *,
+    log: bool = False,
 ) -> None:
-    """Draw a figure of each group as a point with its interval, one row a group, one colour a scheduler."""
-    # Of many schedulers, all between their own lines.
+    """Draw a figure of each group as a point with its interval, one row a group, one colour a policy.
+
+    The axis ends at what is measured: on a logarithmic one, an interval that reaches below zero runs off it.
+    """
+    # Of many policies, all between their own lines.
     step = min(0.22, 0.88 / len(values))
     spread = step * (len(values) - 1)
+    drawn: list[tuple[float, float]] = []
     for index, (name, estimates) in enumerate(values.items()):
         shift = -spread / 2 + index * step
         rows = [(place, one) for place, one in enumerate(estimates) if one.mean is not None]
+        if log:
+            # Zero has no place on such an axis.
+            rows = [(place, one) for place, one in rows if (one.mean or 0.0) > 0]
         means = [(one.mean or 0.0) / factor for _, one in rows]
         widths = [(one.half_width or 0.0) / factor for _, one in rows]
-        # An interval that reaches below zero ends, on a logarithmic axis, at the axis.
+        drawn += zip(means, widths, strict=True)
         lower = [min(width, mean * (1 - 1e-6)) for mean, width in zip(means, widths, strict=True)]
         axes.errorbar(
             means,
             [place + shift for place, _ in rows],
-            xerr=[lower, widths],
+            xerr=[lower if log else widths, widths],
             fmt="oDs^v<>"[index % 7],
             markersize=5,
             capsize=3,
@@ -122,6 +136,33 @@ def points(
             label=name,
         )
     _name_rows(axes, groups)
+    if log and drawn:
+        axes.set_xlim(*log_ends(drawn))
+
+
+def throughput_points(axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]]) -> None:
+    """Draw the throughput of each group as a point, on a logarithmic axis where figures differ much."""
+    means = [one.mean for estimates in values.values() for one in estimates if one.mean]
+    if means and max(means) > MOST_TIMES * min(means):
+        points(axes, groups, values, log=True)
+        style.log_rate_axis(axes)
+        axes.set_xlabel("throughput")
+        return
+    factor, unit = style.scale(means, style.RATES)
+    points(axes, groups, values, factor)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(f"throughput ({unit})")
+
+
+def log_ends(drawn: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return where a logarithmic axis of means above zero with their half widths begins and ends.
+
+    Every interval that stays above a third of its mean is on it whole.
+    """
+    low = min(max(mean - width, mean / 3) for mean, width in drawn)
+    high = max(mean + width for mean, width in drawn)
+    margin = max(1.1, (high / low) ** 0.06)
+    return low / margin, high * margin
 
 
 def _name_rows(axes: Axes, names: Sequence[str]) -> None:

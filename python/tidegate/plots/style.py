@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tidegate import groups
 from tidegate._tidegate import TidegateError
 from tidegate.results import Results
 from tidegate.show import plural
@@ -73,28 +74,18 @@ def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) ->
 
     Args:
         available: All groups, in the order of the scenario.
-        wanted: Those asked for; None for the first `most`.
+        wanted: Those asked for; None for the first `most` that are no answers of connections.
         most: How many are drawn at most.
 
     Raises:
         TidegateError: A group is unknown, or too many are asked for.
     """
-    if wanted is None:
-        left_out = len(available) - most
-        return list(available[:most]), f"the first {most} of {len(available)} groups" if left_out > 0 else ""
-    import difflib
-
-    for name in wanted:
-        if name not in available:
-            near = difflib.get_close_matches(name, available, n=1)
-            first = f"{', '.join(available[:5])}{', …' if len(available) > 5 else ''}"
-            hint = f"did you mean `{near[0]}`?" if near else f"its groups are {first}"
-            raise TidegateError(f"there is no group `{name}`\n  help: {hint}")
-    if len(wanted) > most:
-        raise TidegateError(f"a figure can show {most} groups, not {len(wanted)}")
-    names = list(dict.fromkeys(wanted))
-    whole = len(names) == len(available)
-    return names, "" if whole else f"{len(names)} of {len(available)} groups"
+    names, remark = groups.chosen(available, wanted)
+    if wanted is None and len(names) > most:
+        return names[:most], f"the first {most} of {len(available)} groups"
+    if len(names) > most:
+        raise TidegateError(f"a figure can show {most} groups, not {len(names)}")
+    return names, remark
 
 
 def runs(results: Results) -> str:
@@ -125,20 +116,28 @@ def log_time_axis(axes: Axes, which: str = "x") -> None:
     _plain_log_ticks(axes, which, as_time)
 
 
+def log_rate_axis(axes: Axes) -> None:
+    """Make a horizontal axis of bit/s logarithmic, with ticks such as `10 Mbit/s`."""
+    axes.set_xscale("log")
+    _plain_log_ticks(axes, "x", as_rate, (1.0,))
+
+
 def log_axis(axes: Axes) -> None:
     """Make a vertical axis logarithmic, with plain numbers at its ticks."""
     axes.set_yscale("log")
     _plain_log_ticks(axes, "y", lambda value: f"{value:g}")
 
 
-def _plain_log_ticks(axes: Axes, which: str, name: Callable[[float], str]) -> None:
-    """Place as many ticks on a logarithmic axis as there is room for."""
+def _plain_log_ticks(
+    axes: Axes, which: str, name: Callable[[float], str], least: tuple[float, ...] | None = None
+) -> None:
+    """Place as many ticks on a logarithmic axis as there is room for, or in each decade those of `least`."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     span = high / max(low, 1e-12)
-    marks = (1.0, 2.0, 5.0) if span < 30 else (1.0, 3.0) if span < 1000 else (1.0,)
+    marks = least or ((1.0, 2.0, 5.0) if span < 30 else (1.0, 3.0) if span < 1000 else (1.0,))
     # Of less than a decade, even steps: too few of the others are in it.
     near = MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
     axis.set_major_locator(near if span < NARROW else LogLocator(subs=marks, numticks=12))
@@ -149,4 +148,10 @@ def _plain_log_ticks(axes: Axes, which: str, name: Callable[[float], str]) -> No
 def as_time(value: float) -> str:
     """Return a time in s as a tick label: `20 ms`."""
     factor, name = scale([value * 1.0001], TIMES)
+    return f"{value / factor:g} {name}"
+
+
+def as_rate(value: float) -> str:
+    """Return a rate in bit/s as a tick label: `20 Mbit/s`."""
+    factor, name = scale([value * 1.0001], RATES)
     return f"{value / factor:g} {name}"
