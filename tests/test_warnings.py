@@ -17,6 +17,7 @@ DEFECTS = Path(__file__).parent / "defects"
 # Every warning of an example is true, and meant: credit keeps what waits in front of the first link, and the
 # receivers that pay answer to marks while the senders that pay do not.
 MEANT = {
+    "bufferbloat": "`reserve` of `call` has no effect",
     "credit-adaptive": "without a limit, all that waits takes memory",
     "credit-back-pressure": "without a limit, all that waits takes memory",
     "receiver-pay": "marks packets of connection `receiver-4` and drops those of `sender-4`",

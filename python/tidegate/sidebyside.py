@@ -72,7 +72,8 @@ def load(directory: Path) -> dict[str, Results]:
     # In the order and under the names that were asked for; others behind them, by their folders.
     columns = {place: _column(place, manifest, len(inside)) for place, manifest in inside.items()}
     results = {
-        columns[place][1]: Results.load(place) for place in sorted(inside, key=lambda place: columns[place][0])
+        columns[place][1]: Results.load(place)
+        for place in sorted(inside, key=lambda place: columns[place][0])
     }
     whose: dict[str, list[str]] = {}
     marks = {manifest.get("comparison") for manifest in inside.values()}
