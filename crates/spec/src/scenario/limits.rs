@@ -2,6 +2,7 @@
 //! shortest representable time.
 
 use crate::error::{Complaint, Report};
+use crate::port::Class;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::Link;
 use crate::source::Source;
@@ -84,22 +85,48 @@ pub(super) fn check_series(
     }
 }
 
-/// Checks that no packet of a known size takes less than a tick on its way, or from its source.
-pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], report: &mut Report) {
+/// The most by which whole ticks may change the time that a packet takes: a thousandth.
+const ROUNDING: f64 = 1e-3;
+
+/// What is wrong with a rate for packets of this size: they take less than a tick, or whole ticks make the rate another one.
+fn rate_fault(size: u32, bits: u64, whose: &str) -> Option<String> {
+    let (work, bits_per_second) = (u128::from(size) * 8 * u128::from(TICKS_PER_SECOND), u128::from(bits));
+    let (packet, rate) = (show_size(u64::from(size)), show_rate(bits));
+    if work < bits_per_second {
+        return Some(format!(
+            "a packet of {packet} takes less than 10 ps, the shortest time, at the {rate} of {whose}"
+        ));
+    }
+    let exact = work as f64 / bits_per_second as f64;
+    let rounded = ((2 * work + bits_per_second) / (2 * bits_per_second)) as f64;
+    let off = exact / rounded - 1.0;
+    (off.abs() > ROUNDING).then(|| {
+        format!(
+            "a packet of {packet} takes {exact:.2} units of 10 ps at the {rate} of {whose}, and times are whole: it would \
+             run {:.1} % too {}",
+            off.abs() * 100.0,
+            if off > 0.0 { "fast" } else { "slow" }
+        )
+    })
+}
+
+/// Checks that every packet of a known size takes a whole number of ticks, nearly, on its way, under its ceilings, and from
+/// its source.
+pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], classes: &[Class], report: &mut Report) {
     for group in groups {
-        let Some(smallest) = group.link_sizes().iter().copied().min() else { continue };
-        let links = group.route.iter().map(|link| (links[*link].rate_bits, links[*link].name.as_str()));
+        let of_links = group.route.iter().flat_map(|link| {
+            let link = &links[*link];
+            let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling"));
+            std::iter::once((link.rate_bits, link.name.as_str())).chain(ceiling)
+        });
+        let in_classes = std::iter::successors(group.class, |class| classes[*class].parent);
+        let ceilings = in_classes.filter_map(|class| classes[class].ceiling).chain(group.ceiling);
         let source = group.source.fastest().map(|bits| (bits, "its source"));
-        let too_short = source
-            .into_iter()
-            .chain(links)
-            .find(|(bits, _)| u128::from(smallest) * 8 * u128::from(TICKS_PER_SECOND) < u128::from(*bits));
-        if let Some((bits, whose)) = too_short {
-            let message = format!(
-                "a packet of {} takes less than 10 ps, the shortest time, at the {} of {whose}",
-                show_size(u64::from(smallest)),
-                show_rate(bits)
-            );
+        let rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| (bits, "its ceiling")));
+        let fault = rates
+            .flat_map(|(bits, whose)| group.link_sizes().iter().map(move |size| (*size, bits, whose)))
+            .find_map(|(size, bits, whose)| rate_fault(size, bits, whose));
+        if let Some(message) = fault {
             report.add(group.place, Complaint::new(message).help("take larger packets, or a lower rate"));
         }
     }

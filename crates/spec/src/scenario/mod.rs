@@ -218,7 +218,7 @@ fn expand(
     let loads: Vec<Load> =
         scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
     scenario.check_loads(&loads, report);
-    limits::check_ticks(&scenario.groups, &scenario.links, report);
+    limits::check_ticks(&scenario.groups, &scenario.links, &scenario.classes, report);
     limits::check_series(values, (duration, sample), scenario.series(), report);
     Some(scenario)
 }
