@@ -7,7 +7,7 @@ use common::twins::{Line, Model, Twins, Waiting};
 use common::{World, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
-use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
+use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext, Supply};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, Participation};
 use tidegate_core::switch::plan::FlowPlan;
@@ -86,7 +86,8 @@ const LINK: u64 = 8_000_000;
 const LARGEST: u32 = 1_500;
 
 fn fault(members: &[Member]) -> Option<Fault> {
-    let node = NodeContext { link: rate(LINK), steady: true, reservable: None, members };
+    let node =
+        NodeContext { link: rate(LINK), steady: true, reservable: None, supply: Supply::Link, members };
     BuiltInScheduler::read("edf", &[]).unwrap().unwrap().check_at(&node).err()
 }
 
@@ -100,7 +101,7 @@ fn member(rng: &mut Rng, tightest: u64) -> Member {
         deadline: Some(Span::from_millis(tightest + rng.below(40))),
         ..Contract::default()
     };
-    Member { count: 1, contract, largest: LARGEST, signalled: false }
+    Member { count: 1, contract, largest: LARGEST, traffic: None, signalled: false }
 }
 
 /// Sends as much as its contract allows, or less: when the bytes of a packet fit (W, r) and (L, r̂).
@@ -186,6 +187,7 @@ fn deadlines_are_kept_where_the_condition_holds_and_missed_where_it_does_not() {
                 count: 1,
                 contract: Contract::default(),
                 largest: LARGEST,
+                traffic: None,
                 signalled: false,
             });
         }
@@ -223,7 +225,13 @@ fn the_condition_is_exact_for_one_flow() {
             deadline: Some(deadline),
             ..Contract::default()
         };
-        let other = Member { count: 1, contract: Contract::default(), largest: 1_500, signalled: false };
+        let other = Member {
+            count: 1,
+            contract: Contract::default(),
+            largest: 1_500,
+            traffic: None,
+            signalled: false,
+        };
         fault(&[Member { contract, largest: 1_000, ..other }, other]).is_none()
     };
     // 5000 and 1500 bytes at 1 byte a microsecond.
@@ -245,7 +253,7 @@ fn only_what_is_stated_is_counted() {
         deadline: Some(Span::from_secs(60)),
         ..Contract::default()
     };
-    let members = |contract| [Member { count: 3, contract, largest: 1_500, signalled: false }];
+    let members = |contract| [Member { count: 3, contract, largest: 1_500, traffic: None, signalled: false }];
     assert!(fault(&members(contract)).is_some());
     assert_eq!(fault(&members(Contract { workahead: None, ..contract })), None);
     assert_eq!(fault(&members(Contract { deadline: None, ..contract })), None);

@@ -7,7 +7,7 @@ use tidegate_core::endpoint::{
     Action, BuiltInTransport, Endpoint, HostCx, Payload, RECORDS, Seat, TransportKind,
 };
 use tidegate_core::packet::{BodyId, Packet};
-use tidegate_core::params::{BuiltIn, Key, Member, NodeContext, Role, Stamps};
+use tidegate_core::params::{BuiltIn, Key, Member, NodeContext, Role, Stamps, Supply};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -205,8 +205,20 @@ fn a_window_a_round_trip() {
 fn a_timeout_that_is_too_short_is_refused() {
     let check = |timeout, bits| {
         let params = WindowParams { window: 10, acknowledgement: 40, timeout };
-        let members = [Member { count: 1, contract: Contract::default(), largest: SIZE, signalled: false }];
-        let node = NodeContext { link: rate(bits), steady: true, reservable: None, members: &members };
+        let members = [Member {
+            count: 1,
+            contract: Contract::default(),
+            largest: SIZE,
+            traffic: None,
+            signalled: false,
+        }];
+        let node = NodeContext {
+            link: rate(bits),
+            steady: true,
+            reservable: None,
+            supply: Supply::Link,
+            members: &members,
+        };
         BuiltInTransport::Window(params).check_at(&node)
     };
     // Ten packets of 8000 bits at 1 Mbit/s.

@@ -11,7 +11,7 @@ use tidegate_core::endpoint::{self, BuiltInTransport};
 use tidegate_core::meter::{self, BuiltInMeter};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::{
-    BuiltIn, CONTRACT, Key, Kind, Limit, Member, NodeContext, Parameters, PolicyRecord, Role, Value,
+    BuiltIn, CONTRACT, Key, Kind, Limit, Member, NodeContext, Parameters, PolicyRecord, Role, Supply, Value,
 };
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
@@ -94,9 +94,16 @@ fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
             count: 3,
             contract: Contract { reserve: Some(rate(100_000)), workahead: Some(3000), ..Contract::default() },
             largest: 1500,
+            traffic: None,
             signalled: false,
         }];
-        let node = NodeContext { link: rate(1_000_000), steady: true, reservable: None, members: &members };
+        let node = NodeContext {
+            link: rate(1_000_000),
+            steady: true,
+            reservable: None,
+            supply: Supply::Link,
+            members: &members,
+        };
         example.check_at(&node).unwrap();
         assert!(make(&example), "{}", record.name);
     }
@@ -150,10 +157,12 @@ fn slots_are_checked_as_they_are_given_out() {
                 ..Contract::default()
             },
             largest: 100,
+            traffic: None,
             signalled: false,
         };
         let members: Vec<Member> = (0..1 + rng.below(4)).map(|_| member(&mut rng)).collect();
-        let node = NodeContext { link, steady: true, reservable: None, members: &members };
+        let node =
+            NodeContext { link, steady: true, reservable: None, supply: Supply::Link, members: &members };
         let kind = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
         let port = PortPlan { rate: Some(link), ..PortPlan::new(kind) };
         let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };

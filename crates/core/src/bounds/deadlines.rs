@@ -9,10 +9,13 @@
 //! theorem 1; Georgiadis, Guérin and Parekh 1997). Aⱼ counts from 0, where it is a burst; the maximum is the packet that was in
 //! service already and is due later, datagrams included. Where flows may send their envelopes the condition is also necessary.
 //!
+//! In a class, C t is replaced by the strict service curve R (t − T) that the schedulers above guarantee.
+//!
 //! Here Aⱼ(x) = min(W + r x, L + r̂ x), with r̂ only where it is stated. At a port behind others, packets may come closer
 //! together than their source has sent them, unless regulators hold them apart.
 
 use crate::contract::Contract;
+use crate::params::Guarantee;
 use crate::units::Rate;
 
 /// Flows that are alike.
@@ -86,7 +89,14 @@ fn events(demands: &[Demand]) -> Vec<Event> {
 
 /// The first overrun of a link of this rate; `None` if all deadlines are kept.
 pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
-    let capacity = bytes_per_second(link);
+    first_overrun_of(Guarantee::of_link(link), demands)
+}
+
+/// The same of a server with a strict service curve, in place of a link: it carries `rate` times what is left of the time
+/// after `latency`.
+pub fn first_overrun_of(server: Guarantee, demands: &[Demand]) -> Option<Overrun> {
+    let capacity = server.rate;
+    let carries = |within: f64| capacity * (within - server.latency).max(0.0);
     // What may be in service, the latest due first.
     let due = |demand: &Demand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
     let mut blocking: Vec<(f64, f64)> =
@@ -106,7 +116,7 @@ pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
     let mut last = None;
     let events = events(demands);
     for (nth, event) in events.iter().enumerate() {
-        let carried = capacity * event.within;
+        let carried = carries(event.within);
         let overrun = |index, due: f64| {
             (due > carried * (1.0 + ROUNDING)).then_some(Overrun {
                 index,
@@ -133,6 +143,6 @@ pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
     }
     // Beyond the last event, what is due comes closer to what is carried, or less close: a second after they meet.
     let index = last.filter(|_| rate > capacity * (1.0 + ROUNDING))?;
-    let within = at + (capacity * at - sum).max(0.0) / (rate - capacity) + 1.0;
-    Some(Overrun { index, within, due: sum + rate * (within - at), carried: capacity * within })
+    let within = at + (carries(at) - sum).max(0.0) / (rate - capacity) + 1.0;
+    Some(Overrun { index, within, due: sum + rate * (within - at), carried: carries(within) })
 }

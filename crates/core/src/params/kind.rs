@@ -1,7 +1,9 @@
 //! How a policy is made, as a plan holds it.
 
 use super::contract::Refused;
-use super::{Fault, KeepsRates, Marking, NodeContext, PolicyRecord, ReceiverWindow, Value};
+use super::{
+    Fault, Guarantee, KeepsRates, Marking, Member, NodeContext, PolicyRecord, ReceiverWindow, Value,
+};
 use core::fmt;
 use std::sync::Arc;
 
@@ -66,6 +68,9 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
 
     /// [`PolicyParams::target_utilisation`](super::PolicyParams::target_utilisation).
     fn target_utilisation(&self) -> Option<f64>;
+
+    /// [`PolicyParams::guarantee`](super::PolicyParams::guarantee).
+    fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee>;
 
     /// [`PolicyParams::check`](super::PolicyParams::check).
     ///
@@ -233,6 +238,19 @@ macro_rules! registry {
             fn target_utilisation(&self) -> Option<f64> {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::target_utilisation(params),)+
+                }
+            }
+
+            fn guarantee(
+                &self,
+                server: $crate::params::Guarantee,
+                members: &[$crate::params::Member],
+                index: usize,
+            ) -> Option<$crate::params::Guarantee> {
+                match self {
+                    $($name::$variant(params) => {
+                        $crate::params::PolicyParams::guarantee(params, server, members, index)
+                    })+
                 }
             }
 

@@ -10,7 +10,7 @@ pub mod contract;
 mod kind;
 mod table;
 
-pub use check::{Fault, Key, Member, NodeContext};
+pub use check::{Fault, Guarantee, Key, Member, NodeContext, Supply, Traffic};
 pub use consists::{Consists, Scope};
 pub(crate) use kind::registry;
 pub use kind::{BuiltIn, Factory, PolicyKind};
@@ -264,6 +264,13 @@ pub trait PolicyParams: Parameters {
 
     /// The share of a link that a switch algorithm aims to have used; `None` for one that states no share.
     fn target_utilisation(&self) -> Option<f64> {
+        None
+    }
+
+    /// What a scheduler guarantees to the member with this index, which is a class, of a server with this guarantee;
+    /// `None` for nothing.
+    fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
+        let _ = (server, members, index);
         None
     }
 

@@ -1,10 +1,10 @@
 //! The deadline of a packet: the common part of schedulers that serve the earliest deadline first.
 
 use super::floors::Floors;
-use crate::bounds::deadlines::{Demand, first_overrun};
+use crate::bounds::deadlines::{Demand, first_overrun_of};
 use crate::contract::Contract;
 use crate::packet::FlowIx;
-use crate::params::{Fault, Member, NodeContext};
+use crate::params::{Fault, Guarantee, Member, NodeContext, Supply};
 use crate::queues::Queues;
 use crate::units::{Span, Time};
 
@@ -56,6 +56,10 @@ impl Deadlines {
     }
 }
 
+/// The error where nothing is known of the service of a class.
+const UNSUPPLIED: &str = "its deadline cannot be kept: the schedulers above the class guarantee it no rate. Let all that is \
+                          as urgent state `reserve` and `workahead`, or share by reservations above it";
+
 /// Checks that every deadline is kept while flows send no more than they state. The traffic of flows set up
 /// by signalling, and of flows that do not state W, is unknown: only one of their packets counts, in service.
 ///
@@ -68,9 +72,25 @@ pub(super) fn check(node: &NodeContext<'_>) -> Result<(), Fault> {
         largest: member.largest,
     };
     let demands: Vec<Demand> = node.members.iter().map(demand).collect();
-    let Some(overrun) = first_overrun(node.link, &demands) else { return Ok(()) };
+    let server = match node.supply {
+        Supply::Link => Guarantee::of_link(node.link),
+        Supply::Class(Some(guarantee)) => guarantee,
+        Supply::Class(None) => {
+            let states = |member: &Member| {
+                let Contract { deadline, reserve, .. } = member.contract;
+                deadline.is_some() && reserve.is_some() && member.contract.max_workahead().is_some()
+            };
+            let Some(index) = node.members.iter().position(|member| states(member) && !member.signalled)
+            else {
+                return Ok(());
+            };
+            return Err(Fault::of(index, 0, "deadline", UNSUPPLIED));
+        }
+    };
+    let Some(overrun) = first_overrun_of(server, &demands) else { return Ok(()) };
+    let carrier = if node.supply == Supply::Link { "the link carries" } else { "the class is guaranteed" };
     let message = format!(
-        "its deadline may be missed: up to {:.0} B may be due within {:.3} ms, and the link carries {:.0} B",
+        "its deadline may be missed: up to {:.0} B may be due within {:.3} ms, and {carrier} {:.0} B",
         overrun.due.ceil(),
         overrun.within * 1e3,
         overrun.carried.floor()

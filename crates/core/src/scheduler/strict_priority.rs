@@ -4,7 +4,9 @@ use super::fifo::InOrder;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, Guarantee, Member, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::queues::Queues;
 use crate::units::Time;
 
@@ -37,6 +39,22 @@ impl PolicyParams for StrictPriorityParams {
 
     fn example() -> StrictPriorityParams {
         StrictPriorityParams {}
+    }
+
+    /// What the members that are as urgent leave, behind a packet in service of those that are not.
+    fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
+        let (mut burst, mut rate, mut longest) = (0.0, 0.0, 0u32);
+        for (_, member) in members.iter().enumerate().filter(|(nth, _)| *nth != index) {
+            if member.contract.priority <= members[index].contract.priority {
+                let traffic = member.traffic?;
+                (burst, rate) = (burst + traffic.burst, rate + traffic.rate);
+            } else {
+                longest = longest.max(member.largest);
+            }
+        }
+        let left = server.rate - rate;
+        let late = server.rate * server.latency + burst + f64::from(longest);
+        (left > 0.0).then(|| Guarantee { rate: left, latency: late / left })
     }
 }
 

@@ -26,7 +26,8 @@ use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::FlowIx;
 use crate::params::{
-    Carry, KeepsRates, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Guarantee, KeepsRates, Member, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
+    parameters,
 };
 use crate::units::{Rate, Time};
 
@@ -70,6 +71,22 @@ impl PolicyParams for Wf2qPlusParams {
 
     fn example() -> Wf2qPlusParams {
         Wf2qPlusParams { unreserved: UNRESERVED }
+    }
+
+    /// The share of a class by weight. It is behind by its worst-case fair index (Bennett and Zhang 1997, theorem 3), and
+    /// by two of its packets: the one in service counts when it has left, and the one that it has announced may be
+    /// longer than the one that it sends.
+    fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
+        let weight = |member: &Member| {
+            let weight = member.contract.reserve.unwrap_or(self.unreserved).bits_per_second();
+            weight * member.count as f64
+        };
+        let share = weight(&members[index]) / members.iter().map(weight).sum::<f64>();
+        let own = f64::from(members[index].largest);
+        let longest = members.iter().map(|member| member.largest).max().map_or(0.0, f64::from);
+        let rate = server.rate * share;
+        let behind = 3.0 * own + longest * share;
+        Some(Guarantee { rate, latency: server.latency + behind / rate })
     }
 }
 

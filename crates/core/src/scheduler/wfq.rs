@@ -41,7 +41,7 @@ use crate::contract::Refused;
 use crate::packet::{BodyId, FlowIx, Packet};
 use crate::params::{
     Carry, Fault, KeepsRates, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
-    parameters,
+    Supply, parameters,
 };
 use crate::units::{Rate, Span, Time};
 
@@ -88,7 +88,7 @@ impl PolicyParams for WfqParams {
     }
 
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        match node.steady {
+        match node.steady || node.supply != Supply::Link {
             true => Ok(()),
             false => Err(Fault::at("unreserved", NO_RATE)),
         }

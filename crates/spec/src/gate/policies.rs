@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Member, NodeContext};
+use tidegate_core::params::{BuiltIn, Guarantee, Member, NodeContext, Supply, Traffic};
 use tidegate_core::units::Rate;
 
 /// Checks the policies of both directions. `placed` says where a mistake is told that is made at a place of
@@ -30,7 +30,11 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
             let ceilings =
                 upwards.filter_map(|class| gate.classes[class].terms[direction as usize].ceiling());
             let server = server(gate, direction);
-            let server = NodeContext { link: ceilings.fold(server.link, Rate::min), ..server };
+            let supply = match class {
+                Some(class) => Supply::Class(guarantee(gate, class, direction, &placed)),
+                None => Supply::Link,
+            };
+            let server = NodeContext { link: ceilings.fold(server.link, Rate::min), supply, ..server };
             check_node(scheduler, server, &members, at, &mut told, report);
         }
     }
@@ -81,6 +85,7 @@ fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
         link: gate.rates[direction as usize],
         steady: emulated.is_none_or(|emulation| emulation.trace.is_none()),
         reservable: None,
+        supply: Supply::Link,
         members: &[],
     }
 }
@@ -99,11 +104,54 @@ fn members<'g>(
     inner.chain(flows(gate, class, direction, placed)).collect()
 }
 
+/// What the schedulers above a class guarantee to it. The sizes of packets are unknown, and not counted.
+fn guarantee(
+    gate: &GateFile,
+    class: usize,
+    direction: Direction,
+    placed: &impl Fn(Place) -> Place,
+) -> Option<Guarantee> {
+    let parent = gate.classes[class].class.parent;
+    let above = match parent {
+        Some(parent) => guarantee(gate, parent, direction, placed)?,
+        None => Guarantee::of_link(server(gate, direction).link),
+    };
+    let scheduler = parent.map_or(&gate.port.scheduler, |parent| &gate.classes[parent].class.scheduler);
+    let named = members(gate, parent, direction, placed);
+    let mut members: Vec<Member> = named.iter().map(|one| one.member).collect();
+    let siblings = (0..gate.classes.len()).filter(|other| gate.classes[*other].class.parent == parent);
+    for (place, sibling) in siblings.clone().enumerate() {
+        members[place].traffic = traffic(gate, sibling, direction, placed);
+    }
+    let place = siblings.take_while(|sibling| *sibling != class).count();
+    let ceiling = gate.classes[class].terms[direction as usize].ceiling();
+    let guarantee = scheduler.policy.guarantee(above, &members, place)?;
+    Some(ceiling.map_or(guarantee, |ceiling| guarantee.under(ceiling, 0)))
+}
+
+/// What the flows in a class, and in classes within it, send together; `None` where one does not say.
+fn traffic(
+    gate: &GateFile,
+    class: usize,
+    direction: Direction,
+    placed: &impl Fn(Place) -> Place,
+) -> Option<Traffic> {
+    let none = Traffic { burst: 0.0, rate: 0.0 };
+    let within = metered(gate, Some(class), direction, placed);
+    within.iter().try_fold(none, |sum, flow| Some(sum.and(flow.member.traffic?)))
+}
+
 /// A class, a flow or a circuit, as the file names it.
 fn named<'g>(contract: Contract, what: &'static str, name: &'g str, place: Place) -> Named<'g> {
     Named {
         // The sizes of packets are unknown.
-        member: Member { count: 1, contract, largest: 0, signalled: false },
+        member: Member {
+            count: 1,
+            contract,
+            largest: 0,
+            traffic: Traffic::stated(&contract, 1),
+            signalled: false,
+        },
         name: Box::new(move |_| Cow::Owned(format!("{what} `{name}`"))),
         place,
         reserve_place: place,

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::TransportKind;
 use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{BuiltIn, Member, NodeContext, Role};
+use tidegate_core::params::{BuiltIn, Member, NodeContext, Role, Supply};
 
 /// The meters that a group's packets pass on a link, in their order.
 pub(super) fn meters<'s>(
@@ -103,8 +103,13 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             break;
         }
         let link = &parts.links[index];
-        let node =
-            NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
+        let node = NodeContext {
+            link: link.rate,
+            steady: link.trace.is_none(),
+            reservable: None,
+            supply: Supply::Link,
+            members: &[],
+        };
         check_node(meter, node, &members, || format!("on link {}", link.name), &mut told, report);
     }
 }
@@ -153,7 +158,8 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
 /// The profile of flows that are alike on a link.
 fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s> {
     let (group, count) = (&parts.groups[load.group], load.count);
-    let member = |contract, count| Member { count, contract, largest: load.largest, signalled: false };
+    let member =
+        |contract, count| Member { count, contract, largest: load.largest, traffic: None, signalled: false };
     match profile {
         ProfileAt::Share(share) => Named {
             member: member(share, count),

@@ -13,7 +13,7 @@ use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Carry, Member, NodeContext};
+use tidegate_core::params::{BuiltIn, Carry, Guarantee, Member, NodeContext, Supply, Traffic};
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_core::units::Rate;
 
@@ -44,7 +44,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             break;
         }
         let steady = link.trace.is_none();
-        let node = NodeContext { link: link.rate, steady, reservable: None, members: &[] };
+        let node =
+            NodeContext { link: link.rate, steady, reservable: None, supply: Supply::Link, members: &[] };
         let port = &link.port;
         let below = match parts.nodes[link.from].kind {
             NodeKind::Switch => parts.classes,
@@ -72,7 +73,14 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             let reservable = parts.admission.filter(|_| class.is_none());
             let reservable = reservable.map(|admission| admission.reservable(link));
             let rate = server_rate(link.rate, port.ceiling, class, below);
-            let server = NodeContext { link: rate, steady, reservable, members: &[] };
+            let supply = match class {
+                Some(_) if scheduler.policy.record().divides => {
+                    Supply::Class(divided.guarantee(index, class, below))
+                }
+                Some(_) => Supply::Class(None),
+                None => Supply::Link,
+            };
+            let server = NodeContext { link: rate, steady, reservable, supply, members: &[] };
             check_node(scheduler, server, &members, at, &mut told, report);
         }
     }
@@ -96,9 +104,16 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
         report.add(group.workahead_place, complaint);
     }
     let Some(first) = group.route.first() else { return };
-    let members = [Member { count: load.count, contract, largest: load.largest, signalled: false }];
+    let members =
+        [Member { count: load.count, contract, largest: load.largest, traffic: None, signalled: false }];
     let Link { rate: link, ref trace, .. } = links[*first];
-    let node = NodeContext { link, steady: trace.is_none(), reservable: None, members: &members };
+    let node = NodeContext {
+        link,
+        steady: trace.is_none(),
+        reservable: None,
+        supply: Supply::Link,
+        members: &members,
+    };
     let envelope = group.envelope.as_ref().and_then(|envelope| fault_of(envelope, &node));
     let transport = match &group.source {
         Source::Sender { transport, .. } => fault_of(transport, &node),
@@ -176,6 +191,7 @@ impl<'s> Divided<'s> {
                     count: 1,
                     contract: one.contract.contract(),
                     largest: largest.unwrap_or(0),
+                    traffic: self.traffic(link, index, classes),
                     signalled: false,
                 },
                 name: Box::new(|_| Cow::Owned(format!("class `{}`", one.name))),
@@ -191,6 +207,40 @@ impl<'s> Divided<'s> {
         members
     }
 
+    /// What the flows in a class, and in classes within it, send together; `None` where one does not say.
+    fn traffic(&self, link: usize, outer: usize, classes: &[Class]) -> Option<Traffic> {
+        let loads = self.loads.get(&link).map_or(&[][..], Vec::as_slice);
+        let mut sum = Traffic { burst: 0.0, rate: 0.0 };
+        for load in loads.iter().map(|load| &self.parts.loads[*load]) {
+            let group = &self.parts.groups[load.group];
+            let mut upwards = std::iter::successors(group.class, |class| classes[*class].parent);
+            if upwards.any(|class| class == outer) {
+                sum = sum.and(Traffic::stated(&group.contract.contract(), load.count)?);
+            }
+        }
+        Some(sum)
+    }
+
+    /// What the schedulers above a class guarantee to it at a link, or what the port's own has.
+    fn guarantee(&self, link: usize, class: Option<usize>, classes: &'s [Class]) -> Option<Guarantee> {
+        let port = &self.parts.links[link];
+        let Some(class) = class else {
+            let rate = server_rate(port.rate, port.port.ceiling, None, classes);
+            return Some(Guarantee::of_link(rate));
+        };
+        let parent = classes[class].parent;
+        let server = self.guarantee(link, parent, classes)?;
+        let scheduler = parent.map_or(&port.port.scheduler, |parent| &classes[parent].scheduler);
+        let members: Vec<Member> = self.members(link, parent, classes).iter().map(|one| one.member).collect();
+        // Classes come first, in the order of the file.
+        let place = classes[..class].iter().filter(|other| other.parent == parent).count();
+        let ceiling = classes[class].ceiling.and_then(Rate::from_bits_per_second);
+        scheduler.policy.guarantee(server, &members, place).map(|guarantee| match ceiling {
+            Some(ceiling) => guarantee.under(ceiling, members[place].largest),
+            None => guarantee,
+        })
+    }
+
     /// Flows with what they reserve, and with what they will ask for while they run.
     fn flows(&self, load: &'s Load) -> impl Iterator<Item = Named<'s>> {
         let group = &self.parts.groups[load.group];
@@ -200,7 +250,13 @@ impl<'s> Divided<'s> {
         let changed = changes
             .map(move |change| Contract { reserve: Rate::from_bits_per_second(change.reserve), ..contract });
         std::iter::once(contract).chain(changed).map(move |contract| Named {
-            member: Member { count: load.count, contract, largest: load.largest, signalled },
+            member: Member {
+                count: load.count,
+                contract,
+                largest: load.largest,
+                traffic: Traffic::stated(&contract, load.count),
+                signalled,
+            },
             name: Box::new(|nth| Cow::Owned(format!("flow `{}`", load.member_name(group, nth)))),
             place: group.place,
             reserve_place: group.reserve_place,

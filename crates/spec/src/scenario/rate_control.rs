@@ -7,14 +7,19 @@ use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeSet;
 use tidegate_core::endpoint::{Transport, TransportKind};
-use tidegate_core::params::NodeContext;
+use tidegate_core::params::{NodeContext, Supply};
 
 /// Checks the switch algorithms and the couplings of all links, and the connections that pass couplings.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     for link in parts.links.iter().filter(|link| link.gate.is_none()) {
-        let node =
-            NodeContext { link: link.rate, steady: link.trace.is_none(), reservable: None, members: &[] };
+        let node = NodeContext {
+            link: link.rate,
+            steady: link.trace.is_none(),
+            reservable: None,
+            supply: Supply::Link,
+            members: &[],
+        };
         let algorithm = link.port.rate_control.as_ref().and_then(|chosen| fault_of(chosen, &node));
         let coupling = link.port.vsvd.as_ref().and_then(|chosen| fault_of(chosen, &node));
         for (place, fault) in algorithm.into_iter().chain(coupling) {

@@ -9,7 +9,7 @@ use tidegate_core::abr::SourceTerms;
 use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::abr::AbrParams;
 use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
-use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams};
+use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams, Supply};
 use tidegate_core::units::{Rate, Span};
 
 /// Whether a flow over the links `route` is sent as cells. Conflicts are reported.
@@ -79,8 +79,9 @@ pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) 
         report.add(values.place_of("vc"), complaint.help("add `adaptation = \"aal5\"`"));
     }
     let contract = Contract::default();
-    let cells = Member { count: 1, contract, largest: aal5::CELL, signalled: false };
-    let node = NodeContext { link: first, steady: true, reservable: None, members: &[cells] };
+    let cells = Member { count: 1, contract, largest: aal5::CELL, traffic: None, signalled: false };
+    let node =
+        NodeContext { link: first, steady: true, reservable: None, supply: Supply::Link, members: &[cells] };
     let read = AbrParams::read(&table.settings());
     let checked = read.and_then(|params| {
         params.check()?;
