@@ -42,4 +42,4 @@ def test_an_overload_is_stopped_with_a_message_before_memory_is_gone():
 def test_samples_that_memory_cannot_hold_are_refused_with_the_figure(overload):
     done = call("check", overload, "--set", "sample=100us", "--set", "topology.switches=11")
     assert done.exit_code == 1
-    assert "`sample` gives 43000000 points in 43 series, some 3.0 GB of memory" in done.stderr
+    assert "`sample` gives 43000000 points in 43 series, some 3.9 GB of memory" in done.stderr

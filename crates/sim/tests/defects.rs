@@ -166,10 +166,10 @@ fn what_cannot_run_is_refused_with_its_line() {
             "check4m.toml:4:31: with `a` there are 4000000 flows, which pass 800000000 links in all: \
                           some 323.2 GB of memory, of 4.0 GB at most",
         ),
-        ("ser.toml", "ser.toml:3:10: `sample` gives 43000000 points in 43 series, some 3.0 GB of memory"),
+        ("ser.toml", "ser.toml:3:10: `sample` gives 43000000 points in 43 series, some 3.9 GB of memory"),
         (
             "ser2.toml",
-            "ser2.toml:3:10: `sample` gives 403000000 points in 403 series, some 28.2 GB of memory",
+            "ser2.toml:3:10: `sample` gives 403000000 points in 403 series, some 36.3 GB of memory",
         ),
         (
             "t7.toml",

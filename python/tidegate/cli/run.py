@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tidegate.results import Results
 
 MOST_POINTS = 20_000_000
-"""Points that the series of `--out` have at most, over all replications: some 1.4 GB of memory."""
+"""Points that the series of `--out` have at most, over all replications: some 1.8 GB of memory."""
 
 REFUSALS = {"refused": "refused", "change refused": "changes refused"}
 """Answers of the table `signals` that are refusals, and their wording."""

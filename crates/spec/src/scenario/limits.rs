@@ -20,7 +20,7 @@ const HOP: u64 = 400;
 /// The most points in all series together.
 pub(crate) const MOST_POINTS: u64 = 20_000_000;
 /// Memory of a point until it is in a table: measured, rounded up.
-const POINT: u64 = 70;
+const POINT: u64 = 90;
 
 /// Memory of the flows counted so far.
 #[derive(Default)]
