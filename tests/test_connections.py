@@ -91,7 +91,7 @@ answers.reserve = "10kbit"
 def test_a_comparison_says_that_connections_respond():
     comparison = tidegate.compare(CHAIN + CONNECTION, ["fifo", "virtual-clock"], replications=2)
     [note] = comparison.notes
-    assert note.startswith("web, web/ack: window, so what is sent depends on the scheduler")
+    assert note.startswith("web, web/ack: window, so what is sent depends on the policy")
     sent = [
         {row["flow"]: row["sent_packets"] for row in one.flows.to_pylist()}
         for one in comparison.results.values()
