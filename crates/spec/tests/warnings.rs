@@ -315,3 +315,30 @@ fn a_start_after_the_end_is_warned_of() {
     let late = connection("\"tcp\"", "start = \"20s\"");
     said(&format!("{}{late}", dumbbell("10mbit", "1ms")), "`c` would start at 20s");
 }
+
+/// Shares by weight are no reservations when classes reserve more than there is: each gets less, which nothing said.
+#[test]
+fn classes_that_reserve_more_than_there_is_above_them_are_warned_of() {
+    let text = |scheduler: &str, reserves: [&str; 2], inner: &str| {
+        format!(
+            "port = {{ scheduler = \"{scheduler}\" }}\n{CHAIN}class = [{{ name = \"x\", scheduler = \"fifo\", reserve = \"{}\" }}, \
+             {{ name = \"y\", scheduler = \"fifo\", reserve = \"{}\"{inner} }}]\n{}{}",
+            reserves[0],
+            reserves[1],
+            flow("a", "class = \"x\"").replace("5mbit", "1mbit"),
+            flow("b", "class = \"y\"").replace("5mbit", "1mbit"),
+        )
+    };
+    for scheduler in ["wf2q-plus", "wfq", "scfq", "sfq", "drr", "virtual-clock"] {
+        said(
+            &text(scheduler, ["8mbit", "3mbit"], ""),
+            "with class `y`, classes reserve 11mbit on link s1->s2, and link s1->s2 carries 10mbit: each gets less",
+        );
+        silent(&text(scheduler, ["8mbit", "2mbit"], ""));
+    }
+    let nested = text("wf2q-plus", ["8mbit", "9mbit"], ", parent = \"x\"");
+    let nested =
+        nested.replace("name = \"x\", scheduler = \"fifo\"", "name = \"x\", scheduler = \"wf2q-plus\"");
+    let nested = nested.replace("class = \"x\"", "class = \"y\"");
+    said(&nested, "classes reserve 9mbit on link s1->s2, and class `x` reserves 8mbit");
+}

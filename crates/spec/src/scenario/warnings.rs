@@ -10,6 +10,7 @@ mod idle;
 mod late;
 mod load;
 mod rate_control;
+mod reserved;
 mod unread;
 mod windows;
 
@@ -43,6 +44,7 @@ impl Scenario {
             ceilings::open_pool(self),
             ceilings::open_queue(self),
             oversubscribed,
+            reserved::classes(self),
             colours::uncoloured(self),
             unread::profiles(self),
             mixed,
