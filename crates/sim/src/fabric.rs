@@ -52,6 +52,10 @@ pub(crate) struct Link {
     pub(crate) stepwise: bool,
     /// Whether a packet that starts is noted, or starts when a trace lets it.
     pub(crate) starts_are_seen: bool,
+    /// Whether an idle port starts no packet before all of an instant have arrived.
+    pub(crate) waits_for_ties: bool,
+    /// Whether it is to start one then.
+    pub(crate) start_is_due: bool,
     pub(crate) rate: Rate,
     pub(crate) line: Line<Packet>,
     /// The index of the flights on links of its propagation delay; `None` where the line keeps what is in flight itself.
@@ -122,7 +126,9 @@ impl Link {
     /// being sent or due.
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
-        !self.starts_are_seen && self.control.as_ref().is_none_or(|control| control.is_idle())
+        !self.starts_are_seen
+            && !self.waits_for_ties
+            && self.control.as_ref().is_none_or(|control| control.is_idle())
     }
 
     /// A packet starts; returns when it departs.

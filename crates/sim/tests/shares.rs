@@ -293,3 +293,56 @@ fn accepted_deadlines_in_classes_are_kept() {
     }
     assert!(refused > 20 && nearest > 0.5, "{refused} refused, nearest {nearest}");
 }
+
+/// Packets that reach an idle port in the same instant leave by urgency, whichever of their flows the file names first, and
+/// over links as from sources at the switch itself.
+#[test]
+fn an_idle_port_sends_the_more_urgent_of_two_packets_of_an_instant_first() {
+    let scenario = Scenario::load(&folder().join("tie.toml"), &[]).unwrap();
+    let world = run(&scenario, 1);
+    let [low, high] = [0, 1].map(|flow| world.records()[flow].queueing.max().unwrap().as_secs_f64());
+    assert_eq!((high, low), (0.0, seconds(1_500.0, 10e6)));
+    for seed in 0..200 {
+        let mut rng = Rng::named(seed, "ties");
+        let edf = rng.chance(0.4);
+        let at_switch = rng.chance(0.5);
+        let mut ranks: Vec<u64> = (0..2 + rng.below(5)).collect();
+        for at in (1..ranks.len()).rev() {
+            ranks.swap(at, rng.below(at as u64 + 1) as usize);
+        }
+        let scheduler = if edf { "edf" } else { "strict-priority" };
+        let in_class = !edf && rng.chance(0.3);
+        let mut text = format!(
+            "version = 1\nduration = \"1s\"\nport = {{ scheduler = \"{}\" }}\n{}\
+             [[node]]\nname = \"r1\"\n[[node]]\nname = \"r2\"\n[[link]]\nfrom = \"r1\"\nto = \"r2\"\nrate = \"10mbit\"\n",
+            if in_class { "fifo" } else { scheduler },
+            if in_class { "class = [{ name = \"c\", scheduler = \"strict-priority\" }]\n" } else { "" }
+        );
+        for (nth, rank) in ranks.iter().enumerate() {
+            let rank = match edf {
+                true => format!("deadline = \"{}ms\"", 10 * (rank + 1)),
+                false => format!("priority = {rank}"),
+            };
+            let from = if at_switch { "r1".to_owned() } else { format!("h{nth}") };
+            if !at_switch {
+                _ = writeln!(
+                    text,
+                    "[[node]]\nname = \"{from}\"\nkind = \"host\"\n[[link]]\nfrom = \"{from}\"\nto = \"r1\"\nrate = \"1gbit\"\ndelay = \"2ms\""
+                );
+            }
+            _ = writeln!(
+                text,
+                "[[flow]]\nname = \"f{nth}\"\nfrom = \"{from}\"\nto = \"r2\"\n{rank}\n{}\
+                 source = {{ kind = \"trace\", file = \"tt.txt\" }}",
+                if in_class { "class = \"c\"\n" } else { "" }
+            );
+        }
+        let scenario = parse(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        let world = run(&scenario, seed);
+        for (record, rank) in world.records().iter().zip(&ranks) {
+            let waited = record.queueing.max().unwrap().as_secs_f64();
+            let expected = seconds(1_500.0 * *rank as f64, 10e6);
+            assert!((waited - expected).abs() < 1e-9, "seed {seed}: {waited} for {expected}\n{text}");
+        }
+    }
+}

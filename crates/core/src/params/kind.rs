@@ -69,6 +69,9 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// [`PolicyParams::target_utilisation`](super::PolicyParams::target_utilisation).
     fn target_utilisation(&self) -> Option<f64>;
 
+    /// [`PolicyParams::waits_for_ties`](super::PolicyParams::waits_for_ties).
+    fn waits_for_ties(&self) -> bool;
+
     /// [`PolicyParams::guarantee`](super::PolicyParams::guarantee).
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee>;
 
@@ -111,6 +114,14 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         match self {
             PolicyKind::BuiltIn(policy) => policy.record().divides,
             PolicyKind::Custom(factory) => factory.divides(),
+        }
+    }
+
+    /// Whether an idle port waits for all packets of an instant. One written outside this crate is taken not to.
+    pub fn waits_for_ties(&self) -> bool {
+        match self {
+            PolicyKind::BuiltIn(policy) => policy.waits_for_ties(),
+            PolicyKind::Custom(_) => false,
         }
     }
 
@@ -238,6 +249,12 @@ macro_rules! registry {
             fn target_utilisation(&self) -> Option<f64> {
                 match self {
                     $($name::$variant(params) => $crate::params::PolicyParams::target_utilisation(params),)+
+                }
+            }
+
+            fn waits_for_ties(&self) -> bool {
+                match self {
+                    $($name::$variant(params) => $crate::params::PolicyParams::waits_for_ties(params),)+
                 }
             }
 

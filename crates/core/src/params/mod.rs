@@ -267,6 +267,12 @@ pub trait PolicyParams: Parameters {
         None
     }
 
+    /// Whether a scheduler's order is one of urgency, so that an idle port waits for all packets of an instant before it
+    /// sends one of them.
+    fn waits_for_ties(&self) -> bool {
+        false
+    }
+
     /// What a scheduler guarantees to the member with this index, which is a class, of a server with this guarantee;
     /// `None` for nothing.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {

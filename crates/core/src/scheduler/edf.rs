@@ -54,6 +54,10 @@ impl PolicyParams for EdfParams {
         EdfParams {}
     }
 
+    fn waits_for_ties(&self) -> bool {
+        true
+    }
+
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         deadlines::check(node)
     }

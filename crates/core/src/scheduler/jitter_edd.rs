@@ -67,6 +67,10 @@ impl PolicyParams for JitterEddParams {
         JitterEddParams {}
     }
 
+    fn waits_for_ties(&self) -> bool {
+        true
+    }
+
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         deadlines::check(node)
     }

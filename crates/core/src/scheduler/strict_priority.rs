@@ -41,6 +41,10 @@ impl PolicyParams for StrictPriorityParams {
         StrictPriorityParams {}
     }
 
+    fn waits_for_ties(&self) -> bool {
+        true
+    }
+
     /// What the members that are as urgent leave, behind a packet in service of those that are not.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let (mut burst, mut rate, mut longest) = (0.0, 0.0, 0u32);

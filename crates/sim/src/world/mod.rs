@@ -1,7 +1,7 @@
 //! The discrete-event world: switches of [`tidegate_core`], links between them, hosts and relays.
 //!
 //! Events are in a total order: time, then what is done (a relay, a departure before an arrival, a timer,
-//! a source), then the index of the link or source, which has one event of a kind at a time. A link
+//! a source, the start of a packet at an idle port whose scheduler orders by urgency), then the index of the link or source, which has one event of a kind at a time. A link
 //! without delay hands over at once, after its next packet has started; one with a delay keeps what
 //! is in flight and schedules only the first.
 //!
@@ -73,6 +73,8 @@ pub struct World<Q> {
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,
+    /// Links whose idle ports start a packet when all of this instant have arrived.
+    starts: Vec<u32>,
     /// The relay for credit on links, if any link has credit.
     credit: Option<u32>,
     outbox: Outbox,
@@ -109,6 +111,10 @@ impl<Q: EventQueue> World<Q> {
             let rarer_at = self.events.rarer_at;
             let (source_at, flow) = self.events.sources.first();
             let at = departure_at.min(rarer_at).min(source_at);
+            if !self.starts.is_empty() && at.min(self.due_at) > self.now {
+                self.start_all();
+                continue;
+            }
             if self.due_at <= at && self.due_at <= self.until {
                 // This may change which event is first.
                 self.catch_up();

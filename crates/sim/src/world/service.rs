@@ -41,7 +41,7 @@ impl<Q: EventQueue> World<Q> {
                 if !self.fabric.out.is_empty() {
                     self.effects(at);
                 }
-                return self.start(ix);
+                return self.start_of_instant(ix);
             }
             Entry::Waits(_) => {}
         }
@@ -83,6 +83,31 @@ impl<Q: EventQueue> World<Q> {
             self.enter_port(hop, packet);
         }
         self.settle();
+    }
+
+    /// The port of a link that was idle has packets: one starts now, or when all of this instant have arrived.
+    #[inline(never)]
+    fn start_of_instant(&mut self, ix: u32) {
+        let link = &mut self.fabric.links[ix as usize];
+        if !link.waits_for_ties {
+            return self.start(ix);
+        }
+        if !core::mem::replace(&mut link.start_is_due, true) {
+            self.starts.push(ix);
+        }
+    }
+
+    /// All packets of this instant have arrived.
+    #[inline(never)]
+    pub(super) fn start_all(&mut self) {
+        let mut starts = core::mem::take(&mut self.starts);
+        starts.sort_unstable();
+        for ix in starts.drain(..) {
+            self.fabric.links[ix as usize].start_is_due = false;
+            self.start(ix);
+        }
+        starts.append(&mut self.starts);
+        self.starts = starts;
     }
 
     /// The link is free: its next packet starts, if there is one.
@@ -313,7 +338,7 @@ impl<Q: EventQueue> World<Q> {
         if let Entry::Waits(ready) = entry
             && ready.should_start()
         {
-            return self.start(ix);
+            return self.start_of_instant(ix);
         }
         if self.fabric.links[ix as usize].starts_are_seen {
             self.watch_link(ix);

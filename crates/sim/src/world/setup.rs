@@ -23,6 +23,7 @@ use tidegate_core::endpoint::Seat;
 use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, Sharing, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -88,6 +89,7 @@ impl<Q: EventQueue> World<Q> {
             flows,
             packets: Packets::default(),
             relays: relays.all,
+            starts: Vec::new(),
             credit,
             outbox: Outbox::default(),
             host_events: HostEvents::default(),
@@ -144,6 +146,11 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
             port: ports[ix],
             stepwise: link.trace.is_some(),
             starts_are_seen: link.trace.is_some(),
+            waits_for_ties: {
+                let classes = link.port.classes.iter().map(|class| &class.scheduler);
+                std::iter::once(&link.port.scheduler).chain(classes).any(SchedulerKind::waits_for_ties)
+            },
+            start_is_due: false,
             rate: link.rate,
             flights: flights_on(&line),
             line,
