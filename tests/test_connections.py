@@ -101,9 +101,11 @@ def test_a_comparison_says_that_connections_respond():
 
 
 def test_plots_and_explanations_know_both_directions(results, tmp_path):
-    figure = plots.overview(results)
-    names = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-    assert names == ["voice", "data", "web", "web/ack"]
+    def drawn(groups=None):
+        return [tick.get_text() for tick in plots.overview(results, groups).axes[0].get_yticklabels()]
+
+    assert drawn() == ["voice", "data", "web"]
+    assert drawn(["web", "web/ack"]) == ["web", "web/ack"]
     (tmp_path / "a.toml").write_text(CHAIN + CONNECTION)
     assert call("run", tmp_path / "a.toml", "--out", tmp_path / "out").exit_code == 0
     assert call("plot", tmp_path / "out").exit_code == 0

@@ -37,6 +37,8 @@ __all__ = [
     "schema",
     "show_rate",
     "sniff",
+    "table_columns",
+    "toml_as_json",
 ]
 
 __version__: str
