@@ -117,8 +117,8 @@ const TIMEOUTS: Column = number(
 const GOODPUT: Column = number(
     "goodput",
     "bit/s",
-    "Bits of data that the receiver delivered to the application over the measured time: in order, each \
-     once, without headers",
+    "Bits of data first sent after the warm-up that the receiver delivered to the application, over the \
+     measured time: in order, each once, without headers",
 );
 const DELAY_MEAN: Column = number("delay_mean", "s", "Mean end-to-end delay");
 const DELAY_MAX: Column = number("delay_max", "s", "Largest end-to-end delay");

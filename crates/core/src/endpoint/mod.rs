@@ -76,6 +76,8 @@ pub struct Counts {
     pub timeouts: Option<u64>,
     /// Bytes of data delivered to the application in order, each once, at the end that receives them.
     pub delivered: Option<u64>,
+    /// Bytes of data sent, each once, at the end that sends them.
+    pub sent: Option<u64>,
 }
 
 impl Counts {
@@ -90,6 +92,7 @@ impl Counts {
             retransmissions: sum(self.retransmissions, other.retransmissions),
             timeouts: sum(self.timeouts, other.timeouts),
             delivered: sum(self.delivered, other.delivered),
+            sent: sum(self.sent, other.sent),
         }
     }
 }

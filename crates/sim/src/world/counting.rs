@@ -70,13 +70,13 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Data of a flow were delivered after the warm-up with a packet whose data were first sent before: they do not count, as
-    /// the packet does not.
-    pub(super) fn delivered_before(&mut self, flow: u32, bytes: u64) {
-        if bytes > 0 {
-            let before = self.measures.counts_before.entry(flow).or_default();
-            *before.delivered.get_or_insert_default() += bytes;
-        }
+    /// A packet whose data were first sent before the end of the warm-up has brought what is delivered of its flow from
+    /// `earlier` to `now` bytes. Of these bytes, those that were sent by then do not count, as the packet does not; newer
+    /// ones, which have waited for it at the receiver, do.
+    pub(super) fn delivered_before(&mut self, flow: u32, earlier: u64, now: u64) {
+        let before = self.measures.counts_before.entry(flow).or_default();
+        let sent = before.sent.unwrap_or(u64::MAX);
+        *before.delivered.get_or_insert_default() += now.min(sent).saturating_sub(earlier);
     }
 
     /// What the two ends of the connection whose data are this flow have counted since the warm-up; nothing for
@@ -89,6 +89,7 @@ impl<Q> World<Q> {
             retransmissions: since(all.retransmissions, before.retransmissions),
             timeouts: since(all.timeouts, before.timeouts),
             delivered: since(all.delivered, before.delivered),
+            sent: since(all.sent, before.sent),
         }
     }
 

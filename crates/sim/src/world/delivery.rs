@@ -63,7 +63,7 @@ impl<Q: EventQueue> World<Q> {
             let before = (is_old && self.measures.warm).then(|| self.delivered_at(peer));
             self.ask_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
             if let Some(before) = before {
-                self.delivered_before(flow, self.delivered_at(peer) - before);
+                self.delivered_before(flow, before, self.delivered_at(peer));
             }
             if self.flows[peer as usize].tells_round_trip {
                 self.tell_round_trip(peer);

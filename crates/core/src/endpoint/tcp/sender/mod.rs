@@ -347,6 +347,7 @@ impl Endpoint for Sender {
         Counts {
             retransmissions: Some(self.retransmissions),
             timeouts: Some(self.timeouts),
+            sent: Some(self.max),
             ..Counts::default()
         }
     }
