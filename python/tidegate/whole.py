@@ -19,7 +19,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -209,10 +209,11 @@ def _locked(target: Path) -> Iterator[Path]:
     for _ in range(MOST_ATTEMPTS):
         fresh = _sibling(target)
         fresh.mkdir(parents=True)
-        with _opened(fresh) as folder:
+        with ExitStack() as stack:
             try:
+                folder = stack.enter_context(_opened(fresh))
                 fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            except (FileNotFoundError, BlockingIOError):
                 # Another writer has taken it for a leftover.
                 continue
             except OSError:
