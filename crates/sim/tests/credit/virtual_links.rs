@@ -2,6 +2,7 @@
 
 use crate::{cases, check_receivers, network, run};
 use std::fmt::Write;
+use tidegate_core::credit::stall::STALLED_AFTER;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 use tidegate_sim::event_queue::Calendar;
@@ -111,6 +112,21 @@ fn loss_between_is_recovered_with_checks_and_stalls_and_is_reported_without() {
     let [stall] = world.stalls()[..] else { panic!("{:?}", world.stalls()) };
     assert!(stall.until.is_none() && stall.stall.to_string().starts_with("VC 0 has had no credit for "));
     assert!(rate(&world) < 0.1 * recovered, "{} {recovered}", rate(&world));
+}
+
+#[test]
+fn a_vc_whose_cells_wait_in_a_switch_between_has_not_stalled() {
+    // A thousand packets of 10 ms each are always in front of s1->s2: the first cell of the VC is in s2 after 10 s.
+    let across = "{ kind = \"greedy\", window = 1000 }";
+    let text = row(3, "scheduler = \"fifo\"", "n2 = 4, check = \"0s\"", across).replace("\"22s\"", "\"9s\"");
+    let (network, world) =
+        ran(&text.replace("to = \"s2\"\nsize = \"125B\"", "to = \"s2\"\nsize = \"1250B\""));
+    let plan = network.links[0].credit.as_ref().unwrap().plan;
+    assert!(network.duration.ticks() > 2 * STALLED_AFTER * plan.rtt.ticks(), "{:?}", plan.rtt);
+    assert!(rate(&world) == 0.0 && world.stalls().is_empty(), "{} {:?}", rate(&world), world.stalls());
+    // Cells that a link between has lost wait nowhere.
+    let (_, world) = ran(&row(3, "loss = 0.02", "n2 = 4, check = \"0s\"", SILENT));
+    assert!(matches!(world.stalls()[..], [stall] if stall.until.is_none()), "{:?}", world.stalls());
 }
 
 /// Up to 6 links in a row, of which some begin virtual links; switches between that drop; flows with and without credit.

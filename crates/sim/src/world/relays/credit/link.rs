@@ -53,7 +53,9 @@ pub(super) struct LinkVc {
     pub(super) hops: Vec<u32>,
     /// Its flow; the first, where there are several.
     pub(super) flow: u32,
-    /// When its last packet left the receiver.
+    /// Its packets in switches between the ends of a virtual link.
+    pub(super) between: u32,
+    /// When its last packet left the receiver, or a switch between the ends.
     pub(super) empty_since: Time,
     pub(super) figures: VcFigures,
 }
@@ -134,7 +136,7 @@ impl CreditLink {
             }
         };
         let (empty_since, figures) = (Time::ORIGIN, VcFigures::default());
-        self.vcs.push(LinkVc { hops: vec![hop], flow, empty_since, figures });
+        self.vcs.push(LinkVc { hops: vec![hop], flow, between: 0, empty_since, figures });
         Ok(vc)
     }
 
@@ -162,6 +164,14 @@ impl CreditLink {
             self.vcs[vc.0 as usize].empty_since = cx.now();
         }
         self.announce(cx);
+    }
+
+    /// A switch between the ends of a virtual link has passed on a packet of a VC, or dropped it.
+    pub(super) fn passed_on(&mut self, now: Time, vc: VcIx) {
+        let vc = &mut self.vcs[vc.0 as usize];
+        debug_assert!(vc.between > 0, "a switch passed on a packet that had not come to it");
+        vc.between = vc.between.saturating_sub(1);
+        vc.empty_since = now;
     }
 
     /// A check has come to the receiver.
@@ -258,8 +268,9 @@ impl CreditLink {
 
     /// The stall of a VC that has had no credit since a time and that packets wait for.
     pub(super) fn stall(&self, vc: VcIx, no_credit_since: Time, now: Time) -> Option<Stall> {
-        let is_empty = self.receiver.queued(vc) == 0;
-        let empty_since = if is_empty { self.vcs[vc.0 as usize].empty_since } else { Time::NEVER };
+        let LinkVc { between, empty_since, .. } = self.vcs[vc.0 as usize];
+        let is_empty = self.receiver.queued(vc) == 0 && between == 0;
+        let empty_since = if is_empty { empty_since } else { Time::NEVER };
         Stall::found(vc, no_credit_since, empty_since, now, self.plan.rtt)
     }
 

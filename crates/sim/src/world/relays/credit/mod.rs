@@ -54,6 +54,8 @@ struct HopVcs {
     ends: Option<Place>,
     /// The VC over which they have come to it.
     into: Option<Place>,
+    /// The VC of a virtual link whose packets it passes on.
+    within: Option<Place>,
     /// Where they have come without credit, their VC in the memory that they share with credit.
     uncontrolled: Option<Uncontrolled>,
     /// Whether copies of a packet leave by other hops, too.
@@ -70,8 +72,9 @@ pub(in crate::world) struct Credit {
     passing: BTreeMap<u32, VecDeque<u32>>,
     /// By hop.
     hops: Vec<HopVcs>,
-    /// The VCs of virtual links, by the hops at whose ends their receivers are.
-    ahead: BTreeMap<u32, Place>,
+    /// The VCs of virtual links by the hops behind the sender's that their packets pass, and if the receiver is at the
+    /// end of that hop.
+    ahead: BTreeMap<u32, (Place, bool)>,
     /// Node memory left over by credit.
     rest: Rest,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were made on the way.
@@ -158,20 +161,22 @@ impl Credit {
             }
             None => None,
         };
+        let ahead = self.ahead.remove(&hop);
         let ends = match out {
             Some(place) if self.links[place.link as usize].is_virtual() => {
                 let further = self.links[place.link as usize].back.len() as u32 - 1;
-                self.ahead.insert(hop + further, place);
+                self.ahead.extend((1..=further).map(|nth| (hop + nth, (place, nth == further))));
                 None
             }
             Some(place) => Some(place),
-            None => self.ahead.remove(&hop),
+            None => ahead.and_then(|(place, is_last)| is_last.then_some(place)),
         };
         let uncontrolled = match into {
             Some(_) => None,
             None => self.rest.vc_of(flow, node).map_err(|why| Refused(why.to_string()))?,
         };
-        self.hops.push(HopVcs { out, ends, into, uncontrolled, forks });
+        let within = ahead.map(|(place, _)| place);
+        self.hops.push(HopVcs { out, ends, into, within, uncontrolled, forks });
         Ok(())
     }
 
@@ -207,7 +212,12 @@ impl Credit {
 
     /// A packet leaves the node of `hop`, or was dropped there: it takes no place any more, if it took one.
     fn forwarded(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
-        let HopVcs { into, uncontrolled, forks, .. } = self.hops[hop as usize];
+        let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
+        if let Some(Place { link, vc }) = within
+            && !matches!(cx.payload(packet), Payload::Check(_))
+        {
+            self.links[link as usize].passed_on(cx.now(), vc);
+        }
         if into.is_none() && uncontrolled.is_none() {
             return;
         }
@@ -235,7 +245,7 @@ impl Credit {
     /// A packet is in at a node, before it enters the next port or reaches its receiver.
     pub(in crate::world) fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
         let Some(Place { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
-            return self.enter_without_credit(at, packet);
+            return self.enter_without_credit(cx, at, packet);
         };
         let link = &mut self.links[link as usize];
         if link.is_virtual()
@@ -258,9 +268,9 @@ impl Credit {
     }
 
     /// The same for a packet that has not come over a link with credit.
-    fn enter_without_credit(&mut self, at: Crossing, packet: &Packet) -> Passage {
+    fn enter_without_credit(&mut self, cx: &RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
-        let HopVcs { into, uncontrolled, forks, .. } = self.hops[hop as usize];
+        let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
         if into.is_some() {
             self.made_here.insert(packet.body);
         }
@@ -271,6 +281,11 @@ impl Credit {
             if forks {
                 self.forked.insert(packet.body);
             }
+        }
+        if let Some(Place { link, vc }) = within
+            && !matches!(cx.payload(packet), Payload::Check(_))
+        {
+            self.links[link as usize].vcs[vc.0 as usize].between += 1;
         }
         Passage::Forward
     }
