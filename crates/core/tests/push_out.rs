@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::oracle::{Oracle, Rule, give_way, push_out};
+use common::oracle::{Oracle, Rule, give_way, push_out, shares};
 use common::{World, every_scheduler, kind, pick, rate, reserved, rounds};
 use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
@@ -14,7 +14,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
 use tidegate_core::stats::Count;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, PushOut, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PacketSizes, PortPlan, PushOut, SwitchPlan};
 use tidegate_core::units::Span;
 
 const BOTH: [PushOut; 2] = [PushOut::Shares, PushOut::LongestQueue];
@@ -42,10 +42,20 @@ impl Pool {
         }
     }
 
-    fn open(&mut self, port: usize, contract: Contract) {
-        let leg = self.world.open(port as u16, &FlowPlan { contract, ..FlowPlan::default() });
+    fn open(&mut self, port: usize, contract: Contract, sizes: Option<(u32, u32)>) {
+        let known = sizes.map(|(smallest, largest)| PacketSizes { smallest, largest });
+        let leg = self.world.open(port as u16, &FlowPlan { contract, sizes: known, ..FlowPlan::default() });
         self.legs[port].push(leg);
-        self.ports[port].open(contract);
+        self.ports[port].open_sized(contract, sizes);
+    }
+
+    /// The flow's contract is another one from now on.
+    fn set(&mut self, port: usize, flow: usize, contract: Contract) {
+        let (leg, sizes) = (self.legs[port][flow], self.ports[port].flows[flow].sizes);
+        let sizes = sizes.map(|(smallest, largest)| PacketSizes { smallest, largest });
+        let plan = FlowPlan { contract, sizes, ..FlowPlan::default() };
+        _ = self.world.cx(|switch, cx| switch.change(cx.now, leg, &plan)).unwrap();
+        self.ports[port].set(self.world.now, flow, contract);
     }
 
     fn arrive(&mut self, port: usize, flow: usize, len: u32) {
@@ -87,30 +97,59 @@ fn contract(rng: &mut Rng) -> Contract {
     Contract { reserve: reserve.map(rate), priority: rng.below(3) as u8, ..Contract::default() }
 }
 
+/// The same with a bucket: as it is stated, or as the interval says.
+fn with_bucket(rng: &mut Rng, contract: Contract) -> Contract {
+    let workahead = pick(rng, &[None, Some(1_500), Some(4_000), Some(30_000)]);
+    let interval = pick(rng, &[None, Some(Span::from_millis(1)), Some(Span::from_millis(20))]);
+    Contract { workahead, interval, ..contract }
+}
+
+/// Whether the pool covers what all ports need; with none, it does.
+fn shares_fit(ports: &[Oracle], limit: Limit) -> bool {
+    let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
+    let (shares, whole) = shares(ports, limit);
+    shares.iter().sum::<i128>() < i128::from(pool) * whole
+}
+
 #[test]
 fn the_victims_are_those_that_brute_force_finds() {
-    for (seed, push_out) in (0..rounds(40)).flat_map(|seed| BOTH.map(|push_out| (seed, push_out))) {
+    // Pools that hold all buckets, and pools that do not.
+    let mut covered = [0, 0];
+    for (seed, push_out) in (0..rounds(60)).flat_map(|seed| BOTH.map(|push_out| (seed, push_out))) {
         let mut rng = Rng::named(seed, "push-out");
         let rules: Vec<Rule> = (0..1 + rng.below(4)).map(|_| pick(&mut rng, &Rule::ALL)).collect();
         let limit = match seed % 3 {
             0 => Limit::Packets(1 + rng.below(20)),
             1 => Limit::Packets(40),
-            _ => Limit::Bytes(1000 + rng.below(20_000)),
+            _ => Limit::Bytes(1000 + rng.below(40_000)),
         };
         let mut pool = Pool::new(&rules, limit, push_out);
+        let buckets = rng.chance(0.6);
         for port in 0..rules.len() {
             for _ in 0..1 + rng.below(5) {
-                pool.open(port, contract(&mut rng));
+                let sizes = pick(&mut rng, &[None, Some((40, 1500)), Some((500, 1500)), Some((1000, 1000))]);
+                let mut contract = contract(&mut rng);
+                if buckets && rng.chance(0.7) {
+                    contract = with_bucket(&mut rng, contract);
+                }
+                pool.open(port, contract, sizes);
             }
         }
+        covered[usize::from(shares_fit(&pool.ports, limit))] += u64::from(buckets);
         for _ in 0..700 {
             let port = rng.below(rules.len() as u64) as usize;
             let flow = rng.below(pool.legs[port].len() as u64) as usize;
             match rng.below(100) {
                 0..55 => pool.arrive(port, flow, pick(&mut rng, &[40, 500, 1000, 1000, 1000, 1500])),
                 55..80 => pool.turn(port),
-                80..92 => pool.world.wait(Span::from_micros(500 * rng.below(8))),
-                92..98 => {
+                80..91 => pool.world.wait(Span::from_micros(500 * rng.below(8))),
+                91 if buckets => {
+                    // Its rate stays, so that the scheduler goes on as before.
+                    let contract = pool.ports[port].flows[flow].contract;
+                    let contract = with_bucket(&mut rng, contract);
+                    pool.set(port, flow, contract);
+                }
+                91..98 => {
                     let gate = pick(
                         &mut rng,
                         &[
@@ -127,14 +166,15 @@ fn the_victims_are_those_that_brute_force_finds() {
             }
         }
     }
+    assert!(covered.iter().all(|cases| *cases > rounds(60) / 6), "{covered:?}");
 }
 
 /// What is dropped was still sent too fast: the flow's next packet is stamped behind it.
 #[test]
 fn clocks_keep_the_advance_of_what_is_pushed_out() {
     let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4), PushOut::default());
-    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
-    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() });
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() }, None);
+    pool.open(0, Contract { reserve: Some(rate(1_000_000)), ..Contract::default() }, None);
     (0..30).for_each(|_| pool.arrive(0, 0, 1000));
     // The second flow was quiet: it takes two of the four places. The first is 30 packets ahead.
     (0..3).for_each(|_| pool.arrive(0, 1, 1000));
@@ -173,7 +213,7 @@ fn a_multicast_packet_is_inserted_everywhere_before_anything_goes() {
 #[test]
 fn the_packet_in_service_counts_and_stays() {
     let mut pool = Pool::new(&[Rule::Fifo, Rule::Fifo], Limit::Packets(3), PushOut::LongestQueue);
-    (0..2).for_each(|port| pool.open(port, Contract::default()));
+    (0..2).for_each(|port| pool.open(port, Contract::default(), None));
     pool.arrive(0, 0, 100);
     pool.turn(0);
     pool.arrive(0, 0, 100);

@@ -2,7 +2,8 @@
 //! debug builds.
 
 use super::Switch;
-use super::flows::{Flow, State};
+use super::flows::State;
+use super::pool::Claim;
 use super::port::Port;
 use super::tree::Member;
 use crate::packet::FlowIx;
@@ -94,18 +95,18 @@ impl Port {
         Ok(())
     }
 
-    /// What push-out counts as not to be sent now is what the queues say, and what a port's flows reserve is what
-    /// is counted for its share.
+    /// What push-out counts as not to be sent now is what the queues say, and what a port's flows claim of the pool is
+    /// what is counted for its share.
     fn audit_blocked(&self) -> Result<(), String> {
         if let Some((kept, found)) = self.tree.blocked_kept_and_found()
             && kept != found
         {
             return Err(format!("{found:?} may not be sent now, {kept:?} counted"));
         }
-        let open = self.table.flows.iter().filter(|entry| entry.state != State::Closed);
-        let reserved: u64 = open.map(Flow::counted_reserve).sum();
-        if reserved != self.table.reserved {
-            return Err(format!("{reserved} bytes a second reserved, {} counted", self.table.reserved));
+        let flows = (0..self.table.flows.len() as u32).map(FlowIx);
+        let claim = flows.fold(Claim::default(), |sum, flow| sum.plus(self.table.claim_of(flow)));
+        if claim != self.table.claim {
+            return Err(format!("flows claim {claim:?} of the pool, {:?} counted", self.table.claim));
         }
         Ok(())
     }

@@ -1,7 +1,8 @@
 //! The flow table of a port. A flow's index is dense and stable; it is given to another flow only when
 //! nothing distinguishes that flow from a newcomer.
 
-use super::plan::FlowPlan;
+use super::plan::{FlowPlan, PacketSizes};
+use super::pool::Claim;
 use crate::contract::Contract;
 use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
@@ -36,7 +37,7 @@ pub(super) struct Flow {
     pub(super) held: bool,
     /// Whether it has a shaper.
     pub(super) shaped: bool,
-    /// Whether what it reserves makes no share of the pool.
+    /// Whether its contract makes no share of the pool.
     pub(super) transient: bool,
     /// What it reserves. The rest of its contract is in the table, where it states one.
     pub(super) reserve: Option<Rate>,
@@ -45,12 +46,6 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// What it reserves that makes a share of the pool, in bytes a second; nothing once it is closed.
-    pub(super) fn counted_reserve(&self) -> u64 {
-        let reserve = self.reserve.filter(|_| self.state != State::Closed && !self.transient);
-        reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)))
-    }
-
     /// The terms that its scheduler receives.
     pub(super) fn effective_participation(&self) -> Participation {
         match (self.participation, self.held) {
@@ -67,14 +62,16 @@ pub(super) struct FlowTable {
     shapers: BTreeMap<FlowIx, ShaperPlan>,
     /// What contracts state besides the reservation: most flows, nothing.
     terms: LazyTable<Contract>,
+    /// The sizes of packets, where they are known.
+    sizes: LazyTable<Option<PacketSizes>>,
     /// What most flows never get.
     ceilings: LazyTable<Option<Ceiling>>,
     /// What push-out leaves each flow, where that is planned.
     spared: LazyTable<Option<Limit>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
-    /// What all flows reserve that are neither closed nor transient, in bytes a second.
-    pub(super) reserved: u64,
+    /// What all flows claim of the pool.
+    pub(super) claim: Claim,
     /// How many flows have a ceiling.
     pub(super) with_ceiling: u32,
     /// The closed flows of every node, by when they may be forgotten.
@@ -119,7 +116,7 @@ impl FlowTable {
 
     /// The flow is closed, its queue empty; it may be forgotten at `at`.
     pub(super) fn retire(&mut self, flow: FlowIx, at: Time) {
-        self.change(flow, |entry| entry.state = State::Closed);
+        self.change(flow, |table| table.flows[flow.ix()].state = State::Closed);
         let entry = &self.flows[flow.ix()];
         let node = usize::from(entry.node);
         if self.forgettable.len() <= node {
@@ -171,26 +168,44 @@ impl FlowTable {
     }
 
     pub(super) fn set_contract(&mut self, flow: FlowIx, contract: &Contract) {
-        self.change(flow, |entry| entry.reserve = contract.reserve);
-        self.terms.set(flow, Contract { reserve: None, ..*contract });
+        self.change(flow, |table| {
+            table.flows[flow.ix()].reserve = contract.reserve;
+            table.terms.set(flow, Contract { reserve: None, ..*contract });
+        });
     }
 
-    /// Whether what the flow reserves makes no share of the pool.
-    pub(super) fn set_transient(&mut self, flow: FlowIx, transient: bool) {
-        self.change(flow, |entry| entry.transient = transient);
+    /// What of a plan beside the contract decides what the flow claims of the pool.
+    pub(super) fn set_claim(&mut self, flow: FlowIx, plan: &FlowPlan) {
+        self.change(flow, |table| {
+            table.flows[flow.ix()].transient = plan.transient;
+            table.sizes.set(flow, plan.sizes);
+        });
     }
 
     /// The closed flow's index is another flow's.
     pub(super) fn reopen(&mut self, flow: FlowIx) {
-        self.change(flow, |entry| entry.state = State::Open);
+        self.change(flow, |table| table.flows[flow.ix()].state = State::Open);
     }
 
-    /// Changes what the flow reserves, or whether it is closed.
-    fn change(&mut self, flow: FlowIx, change: impl FnOnce(&mut Flow)) {
-        let entry = &mut self.flows[flow.ix()];
-        let before = entry.counted_reserve();
-        change(entry);
-        self.reserved = self.reserved + entry.counted_reserve() - before;
+    /// Changes what decides what the flow claims of the pool.
+    fn change(&mut self, flow: FlowIx, change: impl FnOnce(&mut FlowTable)) {
+        let before = self.claim_of(flow);
+        change(self);
+        self.claim = self.claim.plus(self.claim_of(flow)).less(before);
+    }
+
+    /// What the flow claims of the pool: nothing once it is closed.
+    pub(super) fn claim_of(&self, flow: FlowIx) -> Claim {
+        let entry = &self.flows[flow.ix()];
+        let Some(reserve) = entry.reserve.filter(|_| entry.state != State::Closed && !entry.transient) else {
+            return Claim::default();
+        };
+        let plan =
+            FlowPlan { contract: self.contract(flow), sizes: self.sizes.get(flow), ..FlowPlan::default() };
+        match plan.set_aside() {
+            Some(aside) => Claim { aside, rate: 0 },
+            None => Claim { aside: Count::default(), rate: reserve.bytes_in_about(Span::from_secs(1)) },
+        }
     }
 
     /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.
@@ -230,6 +245,7 @@ impl FlowTable {
         FlowPlan {
             class: self.flows[flow.ix()].node.checked_sub(1),
             contract: self.contract(flow),
+            sizes: self.sizes.get(flow),
             ceiling: self.ceiling(flow).map(|ceiling| ceiling.rate()),
             shaper: self.shapers.get(&flow).copied(),
             transient: self.flows[flow.ix()].transient,
@@ -273,6 +289,7 @@ impl FlowTable {
     pub(super) fn memory(&self) -> usize {
         self.flows.capacity() * size_of::<Flow>()
             + self.terms.memory()
+            + self.sizes.memory()
             + self.ceilings.memory()
             + self.spared.memory()
             + self.dropped.memory()

@@ -7,6 +7,7 @@ use crate::meter::MeterKind;
 use crate::params::{Limit, words};
 use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
+use crate::stats::Count;
 use crate::units::Rate;
 
 pub use crate::params::Scope;
@@ -146,6 +147,27 @@ pub struct SwitchPlan {
     pub push_out: PushOut,
 }
 
+/// Sizes of a flow's packets, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSizes {
+    /// The smallest, at least 1.
+    pub smallest: u32,
+    /// The largest.
+    pub largest: u32,
+}
+
+impl PacketSizes {
+    /// The range of these sizes; `None` for no size, and where one is 0.
+    pub fn of(sizes: impl IntoIterator<Item = u32>) -> Option<PacketSizes> {
+        let one = |size| PacketSizes { smallest: size, largest: size };
+        let both = |range: PacketSizes, other: PacketSizes| PacketSizes {
+            smallest: range.smallest.min(other.smallest),
+            largest: range.largest.max(other.largest),
+        };
+        sizes.into_iter().map(one).reduce(both).filter(|sizes| sizes.smallest > 0)
+    }
+}
+
 /// A flow at one port.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct FlowPlan {
@@ -153,6 +175,8 @@ pub struct FlowPlan {
     pub class: Option<u16>,
     /// Its contract.
     pub contract: Contract,
+    /// The sizes of its packets; `None` where they are not known.
+    pub sizes: Option<PacketSizes>,
     /// It never leaves the port faster than this.
     pub ceiling: Option<Rate>,
     /// The shaper that delays its packets before they reach the meters.
@@ -160,12 +184,25 @@ pub struct FlowPlan {
     /// The shared profile that it belongs to at each meter that its packets pass, in their order;
     /// `None` for a profile of its own.
     pub profiles: [Option<u16>; MOST_METERS],
-    /// Whether a packet opens it and it is closed once it is idle: its reservation then gives no share of the
+    /// Whether a packet opens it and it is closed once it is idle: its contract then gives no share of the
     /// pool, which would depend on when it is found idle.
     pub transient: bool,
     /// Push-out takes none of its packets while it has no more than this queued and another can give one; `None` for a flow
     /// whose packets go in the scheduler's order.
     pub spared: Option<Limit>,
+}
+
+impl FlowPlan {
+    /// Memory of a shared pool that is set aside for the flow: for its bucket, filled with its smallest packets where packets
+    /// are counted, and for two of its largest. One of these stands for its packet in service, the other for
+    /// what comes while a packet of another flow is sent. `None` for a flow that reserves nothing, states no bucket, or has
+    /// packets of unknown sizes.
+    pub fn set_aside(&self) -> Option<Count> {
+        let sizes = self.sizes?;
+        let bucket = u64::from(self.contract.reserve.and_then(|_| self.contract.committed_burst())?);
+        let packets = bucket / u64::from(sizes.smallest.max(1)) + 2;
+        Some(Count { packets, bytes: bucket + 2 * u64::from(sizes.largest) })
+    }
 }
 
 /// A change by a reconfiguration.

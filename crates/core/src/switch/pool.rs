@@ -7,6 +7,32 @@ use crate::stats::Count;
 use crate::switch::plan::{PushOut, Sharing, SwitchPlan};
 use std::collections::BTreeMap;
 
+/// What flows claim of the pool for their port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(super) struct Claim {
+    /// What is set aside for flows with a bucket ([`FlowPlan::set_aside`](super::plan::FlowPlan::set_aside)).
+    pub(super) aside: Count,
+    /// What the others reserve, in bytes a second.
+    pub(super) rate: u64,
+}
+
+impl Claim {
+    pub(super) fn plus(mut self, other: Claim) -> Claim {
+        self.aside.merge(other.aside);
+        self.rate += other.rate;
+        self
+    }
+
+    /// This claim without one that is part of it.
+    pub(super) fn less(self, part: Claim) -> Claim {
+        let aside = Count {
+            packets: self.aside.packets - part.aside.packets,
+            bytes: self.aside.bytes - part.aside.bytes,
+        };
+        Claim { aside, rate: self.rate - part.rate }
+    }
+}
+
 /// What is stored, counted once however many ports hold it.
 #[derive(Debug, Default)]
 pub(super) struct Pool {

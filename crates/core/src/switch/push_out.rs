@@ -4,9 +4,11 @@
 //! Stiliadis, Choudhury, "Design considerations for supporting TCP with per-flow queueing", INFOCOM 1998),
 //! for ports:
 //!
-//! - Half of the pool is set aside for the ports, in proportion to what their flows reserve. The port that
-//!   holds most beyond its share, in the unit of the pool's limit, loses a packet; of equal ones that with
-//!   the latest arrival. Packets that wait in its shapers count.
+//! - A port's share of the pool is what is set aside for its flows with a bucket
+//!   ([`FlowPlan::set_aside`](super::plan::FlowPlan::set_aside)), in proportion to fit when that is more than the pool, and
+//!   its part of half of the rest, in proportion to what its other flows reserve. The port that holds most beyond
+//!   its share, in the unit of the pool's limit, loses a packet; of equal ones that with the latest arrival.
+//!   Packets that wait in its shapers count.
 //! - Where that port holds more that may not be sent now than a third of the rest, one of those packets goes: what
 //!   waits in shapers, of flows and classes that are held or absent, and behind the first packet of a flow or a
 //!   class with a ceiling (dynamic thresholds, Choudhury and Hahne, IEEE/ACM ToN 6(2), 1998, with α = 1/3 of what the
@@ -15,11 +17,10 @@
 //!
 //! Therefore packets that may be sent lose nothing to packets that wait, as long as they are at most 3/4 of
 //! what their port holds. And a port loses nothing for the sake of others while it holds no more than its
-//! share and an equal part of the other half: with a limit of B, P ports, packets of at most L, Rᵢ reserved
-//! at port i and R in all, that is B/2 · Rᵢ/R + (B/2 − (P − 1) L)/P. For the ports together hold more than B,
-//! so more than B/2 beyond their shares; at most (P − 1) L of it is in service at ports that have nothing
-//! else; and the greatest excess is at least the mean. Without reservations there are no shares, and the
-//! equal part is of the whole pool.
+//! share and an equal part of what is in nobody's: with a limit of B, P ports, packets of at most L, and shares that
+//! sum to S, (B − S − (P − 1) L)/P. For the ports together hold more than B, so more than B − S beyond their
+//! shares; at most (P − 1) L of it is in service at ports that have nothing else; and the greatest excess is at
+//! least the mean. Without reservations there are no shares, and the equal part is of the whole pool.
 //!
 //! [`PushOut::LongestQueue`] is Zhang's (1991, section 3.1: "the last packet, the one with the largest stamp
 //! value, from the longest queue"): the longest by packets, ties to the latest arrival. Whether a packet may
@@ -30,7 +31,7 @@
 
 use super::Switch;
 use super::plan::{PushOut, Sharing};
-use super::pool::Pool;
+use super::pool::{Claim, Pool};
 use super::port::Port;
 use crate::context::Ctx;
 use crate::packet::Leg;
@@ -62,11 +63,11 @@ fn push_out(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Le
 }
 
 fn push_out_beyond_share(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>) -> bool {
-    let reserved = ports.iter().map(|port| i128::from(port.table.reserved)).sum();
+    let all = ports.iter().fold(Claim::default(), |all, port| all.plus(port.table.claim));
     let most = ports
         .iter_mut()
         .filter(|port| port.evictable() > 0 || !port.shaping.queues.is_empty())
-        .max_by_key(|port| (excess(pool, port, reserved), port.latest));
+        .max_by_key(|port| (excess(pool, port, all), port.latest));
     most.is_some_and(|port| port.give_way(cx, pool))
 }
 
@@ -91,12 +92,18 @@ fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, ar
     most.is_some_and(|port| port.push_out_longest_shaped(cx, pool))
 }
 
-/// What a port holds beyond its share of the pool: in the unit of the limit, times twice what the flows of all ports
-/// have `reserved`, so that no division rounds.
-fn excess(pool: &Pool, port: &Port, reserved: i128) -> i128 {
-    let held = i128::from(pool.measure(port.stored()));
-    let (Some(Limit::Packets(limit) | Limit::Bytes(limit)), 1..) = (pool.limit, reserved) else {
-        return held;
-    };
-    2 * held * reserved - i128::from(limit) * i128::from(port.table.reserved)
+/// What a port holds beyond its share of the pool: in the unit of the limit, times what is the same for all ports, so
+/// that no division rounds. All ports together claim `all`.
+fn excess(pool: &Pool, port: &Port, all: Claim) -> i128 {
+    let [held, aside, all_aside] =
+        [port.stored(), port.table.claim.aside, all.aside].map(|count| i128::from(pool.measure(count)));
+    let Some(Limit::Packets(limit) | Limit::Bytes(limit)) = pool.limit else { return held };
+    let rest = i128::from(limit) - all_aside;
+    if rest < 0 {
+        return held * all_aside - i128::from(limit) * aside;
+    }
+    match i128::from(all.rate) {
+        0 => held - aside,
+        rate => 2 * (held - aside) * rate - rest * i128::from(port.table.claim.rate),
+    }
 }

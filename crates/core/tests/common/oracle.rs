@@ -28,6 +28,8 @@ impl Rule {
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub contract: Contract,
+    /// Its smallest and its largest packet, where they are known.
+    pub sizes: Option<(u32, u32)>,
     pub participation: Participation,
     /// auxVC.
     pub aux_vc: Time,
@@ -63,7 +65,12 @@ impl Oracle {
     }
 
     pub fn open(&mut self, contract: Contract) {
-        self.flows.push(Flow { contract, participation: Participation::Active, aux_vc: Time::from_ticks(0) });
+        self.open_sized(contract, None);
+    }
+
+    pub fn open_sized(&mut self, contract: Contract, sizes: Option<(u32, u32)>) {
+        let (participation, aux_vc) = (Participation::Active, Time::from_ticks(0));
+        self.flows.push(Flow { contract, sizes, participation, aux_vc });
     }
 
     /// A change stamps later packets; a datagram flow that gains a reservation sends what it has
@@ -192,12 +199,50 @@ impl Oracle {
         }
     }
 
-    /// What its flows reserve, in bytes a second.
+    /// What its flows reserve that have no bucket, or packets of unknown sizes, in bytes a second.
     fn reserved(&self) -> u64 {
-        let reserve =
-            |flow: &Flow| flow.contract.reserve.map_or(0, |rate| rate.bytes_in_about(Span::from_secs(1)));
-        self.flows.iter().map(reserve).sum()
+        let without = self.flows.iter().filter(|flow| flow.needs().is_none());
+        let reserve = |flow: &Flow| flow.contract.reserve.map(|rate| rate.bytes_in_about(Span::from_secs(1)));
+        without.filter_map(reserve).sum()
     }
+
+    /// What the other flows that reserve need.
+    fn needed(&self, limit: Limit) -> u64 {
+        let needs = self.flows.iter().filter_map(Flow::needs);
+        match limit {
+            Limit::Packets(_) => needs.map(|(packets, _)| packets).sum(),
+            Limit::Bytes(_) => needs.map(|(_, bytes)| bytes).sum(),
+        }
+    }
+}
+
+impl Flow {
+    /// Packets and bytes of a bucket full of its packets, however small, and of two that are as large as they come.
+    fn needs(&self) -> Option<(u64, u64)> {
+        let (reserve, (smallest, largest)) = (self.contract.reserve?, self.sizes?);
+        let bucket = match (self.contract.workahead, self.contract.interval) {
+            (Some(bytes), _) => u64::from(bytes),
+            (None, interval) => reserve.bytes_in(interval?),
+        };
+        Some((bucket / u64::from(smallest) + 2, bucket + 2 * u64::from(largest)))
+    }
+}
+
+/// The share of each port, as a numerator, and their denominator. What flows with buckets need is the port's, or a part of it
+/// where the pool has less; half of what is left is divided by what the others reserve.
+pub fn shares(ports: &[Oracle], limit: Limit) -> (Vec<i128>, i128) {
+    let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
+    let pool = i128::from(pool);
+    let needs: Vec<i128> = ports.iter().map(|port| port.needed(limit).into()).collect();
+    let rates: Vec<i128> = ports.iter().map(|port| port.reserved().into()).collect();
+    let (needed, reserved) = (needs.iter().sum::<i128>(), rates.iter().sum::<i128>());
+    if needed > pool {
+        return (needs.iter().map(|need| need * pool).collect(), needed);
+    }
+    // With nothing reserved by rate, that half is in nobody's share.
+    let whole = 2 * reserved.max(1);
+    let share = |(need, rate): (&i128, &i128)| need * whole + (pool - needed) * rate;
+    (needs.iter().zip(&rates).map(share).collect(), whole)
 }
 
 /// The longest queue by packets that has one to give; of equally long ones the one with the
@@ -210,18 +255,10 @@ pub fn push_out(ports: &mut [Oracle]) -> Waiting {
 /// The port that holds most beyond its share gives way: of what may not be sent, if that is more than a third of
 /// the rest.
 pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
-    let all: u64 = ports.iter().map(Oracle::reserved).sum();
-    let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
-    // Twice what all reserve times what exceeds: whole numbers.
-    let beyond = |port: &Oracle| match all {
-        0 => i128::from(port.holds(limit)),
-        _ => {
-            2 * i128::from(port.holds(limit)) * i128::from(all)
-                - i128::from(pool) * i128::from(port.reserved())
-        }
-    };
-    let gives = ports.iter_mut().filter(|port| !port.waiting.is_empty());
-    let port = gives.max_by_key(|port| (beyond(port), port.latest)).unwrap();
+    let (shares, whole) = shares(ports, limit);
+    let beyond = |port: &Oracle, share: i128| i128::from(port.holds(limit)) * whole - share;
+    let gives = ports.iter_mut().zip(shares).filter(|(port, _)| !port.waiting.is_empty());
+    let (port, _) = gives.max_by_key(|(port, share)| (beyond(port, *share), port.latest)).unwrap();
     match 4 * port.blocked(limit) > port.holds(limit) {
         true => port.push_out_among(|flow| flow.participation != Participation::Active),
         false => port.push_out(),

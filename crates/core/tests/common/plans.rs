@@ -13,7 +13,7 @@ use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{
-    ClassPlan, DropperPlan, FlowPlan, MOST_METERS, PortPlan, Scope, SwitchPlan,
+    ClassPlan, DropperPlan, FlowPlan, MOST_METERS, PacketSizes, PortPlan, Scope, SwitchPlan,
 };
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -146,6 +146,11 @@ pub fn switch(rng: &mut Rng, ports: usize, of: &[SchedulerKind]) -> SwitchPlan {
     }
 }
 
+fn sizes(rng: &mut Rng) -> PacketSizes {
+    let smallest = 40 + rng.below(1_000) as u32;
+    PacketSizes { smallest, largest: smallest + rng.below(500) as u32 }
+}
+
 /// A flow in one of the port's classes, or at its root.
 pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     let class = rng.below(port.classes.len() as u64 + 1).checked_sub(1).map(|class| class as u16);
@@ -164,6 +169,7 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     FlowPlan {
         class,
         contract: contract(rng),
+        sizes: rng.chance(0.7).then(|| sizes(rng)),
         ceiling: ceiling(rng),
         shaper,
         profiles,

@@ -38,7 +38,9 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         .map(|group| matches!(group.source, Source::Trace { .. } | Source::Capture { .. }))
         .collect();
     let known = scenario.groups.iter().enumerate().filter(|(group, _)| !is_recorded[*group]);
+    let sizes = |flow: &FlowSetup| flow.plans.first()?.sizes;
     let known = known.map(|(index, group)| Load {
+        sizes: first[index].and_then(sizes),
         played: first[index].and_then(|flow| flow.traffic.played()),
         ..Load::of_group(index, group)
     });
@@ -47,6 +49,7 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         name: Some(flow.name.clone()),
         count: 1,
         largest: flow.largest,
+        sizes: sizes(flow),
         played: flow.traffic.played(),
     });
     let mut loads: Vec<Load> = known.chain(flows).collect();

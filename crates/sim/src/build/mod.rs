@@ -13,7 +13,7 @@ use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::shaper::ShaperPlan;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MOST_METERS, PortPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MOST_METERS, PacketSizes, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_spec::{
     ChangeSpec, Class, ContractSpec, FlowGroup, GateFile, Link, NodeKind, Place, PortSpec, Scenario, Source,
@@ -172,12 +172,16 @@ fn set_up(
 ) -> Result<FlowSetup, Box<SpecError>> {
     let contract = group.contract.contract();
     let ceiling = rate_of(group.ceiling, scenario, group.place)?;
+    let cells = PacketSizes { smallest: aal5::CELL, largest: aal5::CELL };
+    let sizes = if group.aal5 { Some(cells) } else { traffic.sizes() };
+    let reserves = contract.reserve.is_some() || !group.changes.is_empty();
     let plan = |link: &usize| {
         let link = &scenario.links[*link];
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         FlowPlan {
             class: group.class.map(|class| class as u16).filter(|_| forwards),
             contract,
+            sizes: sizes.filter(|_| reserves),
             ceiling: ceiling.filter(|_| forwards),
             profiles: [link.profile.or(group.profile).map(|profile| profile as u16); MOST_METERS],
             ..FlowPlan::default()
@@ -219,7 +223,7 @@ fn set_up(
         depths: group.depths.clone(),
         peer: None,
         envelope,
-        largest: if group.aal5 { aal5::CELL } else { traffic.largest() },
+        largest: sizes.map_or(0, |sizes| sizes.largest),
         traffic,
         aal5: group.aal5,
         preparation: group.preparation,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use tidegate_core::abr::SourceTerms;
 use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
+use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Rate, Span};
 use tidegate_spec::Played;
 use video::Player;
@@ -82,16 +83,16 @@ pub enum Traffic {
 }
 
 impl Traffic {
-    /// The largest packet, in bytes.
-    pub fn largest(&self) -> u32 {
+    /// The sizes of its packets; `None` where its transport decides, or where it has none.
+    pub fn sizes(&self) -> Option<PacketSizes> {
         match self {
             Traffic::Cbr { sizes, .. }
             | Traffic::Poisson { sizes, .. }
             | Traffic::Trains { sizes, .. }
-            | Traffic::Greedy { sizes, .. } => sizes.iter().copied().max().unwrap_or(0),
-            Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).max().unwrap_or(0),
-            Traffic::Video(playing) => playing.largest(),
-            Traffic::Endpoint(_) => 0,
+            | Traffic::Greedy { sizes, .. } => PacketSizes::of(sizes.iter().copied()),
+            Traffic::Recorded { flow, .. } => PacketSizes::of(flow.packets.iter().map(|(_, len)| *len)),
+            Traffic::Video(playing) => playing.sizes(),
+            Traffic::Endpoint(_) => None,
         }
     }
 

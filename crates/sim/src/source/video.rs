@@ -7,6 +7,7 @@
 use crate::input::Video;
 use std::sync::Arc;
 use tidegate_core::rng::Rng;
+use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND};
 
 /// Playback parameters of a video.
@@ -41,9 +42,10 @@ impl Playing {
         bytes as f64 * 8.0 * self.fps / self.video.frames.len().max(1) as f64
     }
 
-    /// The largest packet, in bytes.
-    pub(super) fn largest(&self) -> u32 {
-        self.video.frames.iter().copied().max().unwrap_or(0).min(self.size)
+    /// The sizes of its packets: the last one of each frame, and the size of those before it.
+    pub(super) fn sizes(&self) -> Option<PacketSizes> {
+        let frames = self.video.frames.iter().copied().filter(|bytes| *bytes > 0);
+        PacketSizes::of(frames.flat_map(|bytes| [bytes.min(self.size), (bytes - 1) % self.size + 1]))
     }
 
     /// Ticks of a frame interval.

@@ -55,15 +55,16 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
 /// Adds a flow over the links `route`.
 pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option<u64>, traffic: Traffic) {
     let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
+    let sizes = traffic.sizes();
     network.flows.push(FlowSetup {
         name: format!("f{}", network.flows.len()),
         group: 0,
-        plans: vec![FlowPlan { contract, ..FlowPlan::default() }; route.len()],
+        plans: vec![FlowPlan { contract, sizes, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
         depths: Vec::new(),
         peer: None,
         envelope: None,
-        largest: traffic.largest(),
+        largest: sizes.map_or(0, |sizes| sizes.largest),
         traffic,
         aal5: false,
         preparation: Span::ZERO,

@@ -2,6 +2,7 @@
 
 use crate::scenario::flows::FlowGroup;
 use std::borrow::Cow;
+use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::Span;
 
 /// Flows of one group that are alike. Before its file is read, a recording counts as one flow whose packets
@@ -16,6 +17,8 @@ pub struct Load {
     pub count: u64,
     /// Their largest packet, in bytes; 0 when unknown.
     pub largest: u32,
+    /// All sizes of their packets; `None` where their source or their transport decides.
+    pub sizes: Option<PacketSizes>,
     /// What each of them plays of a recording; `None` without one, and before its file is read.
     pub played: Option<Played>,
 }
@@ -33,7 +36,9 @@ impl Load {
     /// All flows of a group, as far as its file knows.
     pub fn of_group(index: usize, group: &FlowGroup) -> Load {
         let largest = group.link_sizes().iter().copied().max().unwrap_or(0);
-        Load { group: index, name: None, count: u64::from(group.count), largest, played: None }
+        let sizes =
+            group.states_sizes().then(|| PacketSizes::of(group.link_sizes().iter().copied())).flatten();
+        Load { group: index, name: None, count: u64::from(group.count), largest, sizes, played: None }
     }
 
     /// The name of the flow with this number, from 0.

@@ -9,6 +9,7 @@ mod colours;
 mod idle;
 mod late;
 mod load;
+mod pool;
 mod rate_control;
 mod reserved;
 mod unread;
@@ -43,6 +44,7 @@ impl Scenario {
             buffers::too_small(self, loads),
             ceilings::open_pool(self),
             ceilings::open_queue(self),
+            pool::short(self, loads),
             oversubscribed,
             reserved::classes(self),
             colours::uncoloured(self),

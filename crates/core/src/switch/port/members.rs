@@ -135,7 +135,7 @@ impl Port {
         self.guards.set_flow(now, node, flow, &plan.contract)?;
         let entry = &self.table.flows[flow.ix()];
         let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
-        self.table.set_transient(flow, plan.transient);
+        self.table.set_claim(flow, plan);
         self.table.set_ceiling(flow, plan.ceiling);
         self.table.set_spared(flow, plan.spared);
         self.tree.set_spared(node, slot, plan.spared);

@@ -158,6 +158,13 @@ impl FlowGroup {
         if self.aal5 { &[aal5::CELL] } else { &self.sizes }
     }
 
+    /// Whether its packets on links have no sizes but those that are stated.
+    pub(super) fn states_sizes(&self) -> bool {
+        let decides =
+            matches!(self.source, Source::Sender { .. } | Source::Receiver { .. } | Source::Video { .. });
+        self.aal5 || !decides
+    }
+
     pub(super) fn members(&self, group_index: usize) -> impl Iterator<Item = Flow<'_>> {
         (0..self.count).map(move |member| Flow {
             name: self.member_name(member),
