@@ -154,6 +154,27 @@ fn a_ceiling_takes_no_memory_from_others() {
     }
 }
 
+/// A flow that keeps its rate and its bucket loses nothing, though another port's flood fills the pool.
+#[test]
+fn a_flow_inside_its_bucket_loses_nothing_to_a_flood_on_another_port() {
+    for (buffer, scheduler) in [("100p", "virtual-clock"), ("50kB", "virtual-clock"), ("100p", "fifo")] {
+        let sets = [("switch.buffer", buffer), ("port.scheduler", scheduler)];
+        let sets = sets.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let mut network = network_with("bucket.toml", &sets);
+        let lost = |network: &Network| {
+            let world = run(network, &Probes::default());
+            let [call, flood] = [0, 1].map(|flow| &world.records()[flow]);
+            assert_eq!(call.sent.0, 60);
+            assert!(flood.dropped > 5_000, "{}", flood.dropped);
+            call.dropped
+        };
+        assert_eq!(lost(&network), 0, "{buffer}, {scheduler}");
+        // By rates the port keeps 2/3 of half of the pool, and half of the other half: 58 packets.
+        network.flows.iter_mut().flat_map(|flow| &mut flow.plans).for_each(|plan| plan.sizes = None);
+        assert_eq!(lost(&network), 2, "{buffer}, {scheduler}");
+    }
+}
+
 /// A scenario that cannot run is refused by the check, with its line.
 #[test]
 fn what_cannot_run_is_refused_with_its_line() {

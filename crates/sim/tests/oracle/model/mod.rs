@@ -21,6 +21,7 @@ use tidegate_core::shaper::Excess;
 use tidegate_core::units::Time;
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
 use tidegate_sim::packet_log::{Entry, PacketId, What};
+use tidegate_sim::source::Traffic;
 
 /// Instants and lengths of time, in ticks.
 pub type Ticks = u64;
@@ -102,6 +103,22 @@ pub fn check(network: &Network, log: &[Entry]) -> Result<Checked, String> {
         model.overdue(ix, until + 1).map_err(|what| format!("at the end: {what}"))?;
     }
     Ok(model.checked)
+}
+
+/// The smallest and the largest packet of a flow on links, where its source states them.
+fn sizes(flow: &FlowSetup) -> Option<(u32, u32)> {
+    /// A cell of ATM, with its header.
+    const CELL: u32 = 53;
+    let lengths: Vec<u32> = match &flow.traffic {
+        _ if flow.aal5 => vec![CELL],
+        Traffic::Cbr { sizes, .. }
+        | Traffic::Poisson { sizes, .. }
+        | Traffic::Trains { sizes, .. }
+        | Traffic::Greedy { sizes, .. } => sizes.to_vec(),
+        Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).collect(),
+        Traffic::Video(_) | Traffic::Endpoint(_) => Vec::new(),
+    };
+    Some((*lengths.iter().min()?, *lengths.iter().max()?))
 }
 
 /// The link before each link of a flow's way.
@@ -188,7 +205,7 @@ impl<'n> Model<'n> {
         let setup = &self.network.flows[flow as usize];
         let place = setup.route.iter().position(|other| *other == link).expect("a link of its route");
         let envelope = setup.envelope.filter(|_| place == 0);
-        self.ports[link].open(now, flow, &setup.plans[place], envelope);
+        self.ports[link].open(now, flow, &setup.plans[place], sizes(setup), envelope);
     }
 
     /// Time passes at a switch until an entry: nothing was due before.

@@ -73,19 +73,34 @@ pub fn push_out(
     }
 }
 
-/// Half of the pool is set aside in proportion to what the flows of each port reserve: the port that holds most beyond its
-/// share gives way, of equal ones that with the latest arrival. There, what waits in envelopes goes when it is more than
-/// a third of the rest, the latest of the longest queue; else what would be sent last.
+/// The port that holds most beyond its share gives way, of equal ones that with the latest arrival. Its share is what its
+/// flows with buckets need, or a part of it when all need more than there is, and of half of what they leave a part in
+/// proportion to what its other flows reserve. At that port, what waits in envelopes goes when it is more than a third of
+/// the rest, the latest of the longest queue; else what would be sent last.
 fn push_out_beyond_share(now: Ticks, ports: &mut [Port], links: &[usize], pool: &Pool) -> Option<Victim> {
-    let reserved = |link: usize| i128::from(ports[link].reserved());
-    let all: i128 = links.iter().map(|link| reserved(*link)).sum();
+    let in_bytes = pool.counts_bytes();
+    let sum =
+        |of: &dyn Fn(&Port) -> u64| links.iter().map(|link| i128::from(of(&ports[*link]))).sum::<i128>();
+    let needed = sum(&|port| port.needed(in_bytes));
+    let reserved = sum(&|port| port.reserved(in_bytes));
+    let size = i128::from(pool.size());
     let held = |link: usize| {
         let [queued, waiting] = [ports[link].backlog, ports[link].waiting()];
         [queued, waiting].map(|(packets, bytes)| if pool.counts_bytes() { bytes } else { packets })
     };
     let excess = |link: usize| {
         let held = i128::from(held(link).iter().sum::<u64>());
-        if all == 0 { held } else { 2 * held * all - i128::from(pool.size()) * reserved(link) }
+        let need = i128::from(ports[link].needed(in_bytes));
+        // A share is a fraction: its numerator and its denominator, which is the same for all.
+        let (share, parts) = if needed > size {
+            (size * need, needed)
+        } else if reserved > 0 {
+            let rate = i128::from(ports[link].reserved(in_bytes));
+            (2 * reserved * need + (size - needed) * rate, 2 * reserved)
+        } else {
+            (need, 1)
+        };
+        parts * held - share
     };
     let gives = |link: &usize| ports[*link].evictable() > 0 || ports[*link].waiting().0 > 0;
     let link = links.iter().copied().filter(gives).max_by_key(|link| (excess(*link), ports[*link].latest))?;

@@ -7,6 +7,7 @@ use super::line::Line;
 use super::tree::{Queued, Tree, Who};
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
+use tidegate_core::contract::Contract;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
@@ -38,11 +39,26 @@ struct AtPort {
     open: bool,
     /// Whether it is closed and nothing of it is left.
     gone: bool,
-    reserve: Option<Rate>,
+    contract: Contract,
+    /// Its smallest and its largest packet, where its source states them.
+    sizes: Option<(u32, u32)>,
     leaf: usize,
     place: usize,
     profile: Option<u16>,
     envelope: Option<Envelope<Coming>>,
+}
+
+impl AtPort {
+    /// What a full bucket takes, and two packets.
+    fn need(&self, in_bytes: bool) -> Option<u64> {
+        let Contract { reserve, workahead, interval, .. } = self.contract;
+        let (smallest, largest) = self.sizes?;
+        let bucket = match workahead {
+            Some(stated) => u64::from(stated),
+            None => reserve?.bytes_in(interval?),
+        };
+        Some(if in_bytes { bucket + 2 * u64::from(largest) } else { bucket / u64::from(smallest) + 2 })
+    }
 }
 
 pub struct Port {
@@ -70,7 +86,14 @@ impl Port {
         }
     }
 
-    pub fn open(&mut self, now: Ticks, flow: u32, plan: &FlowPlan, envelope: Option<ShaperPlan>) {
+    pub fn open(
+        &mut self,
+        now: Ticks,
+        flow: u32,
+        plan: &FlowPlan,
+        sizes: Option<(u32, u32)>,
+        envelope: Option<ShaperPlan>,
+    ) {
         let leaf = plan.class.map_or(0, |class| usize::from(class) + 1);
         let place = self.tree.open(now, leaf, Who::Flow(flow), plan.contract, plan.ceiling);
         self.guards.set_flow(leaf, flow, plan.contract);
@@ -81,7 +104,8 @@ impl Port {
             AtPort {
                 open: true,
                 gone: false,
-                reserve: plan.contract.reserve,
+                contract: plan.contract,
+                sizes,
                 leaf,
                 place,
                 profile,
@@ -94,7 +118,7 @@ impl Port {
         let at = self.flows.get_mut(&flow).filter(|at| at.open).ok_or("a closed flow changes")?;
         let node = &mut self.tree.nodes[at.leaf];
         node.members[at.place].contract = change.contract;
-        at.reserve = change.contract.reserve;
+        at.contract = change.contract;
         node.rule.opened(now, at.place, change.contract.reserve);
         if let (Some(envelope), Some(plan)) = (&mut at.envelope, change.envelope) {
             envelope.change(now, plan);
@@ -189,10 +213,21 @@ impl Port {
         Ok(())
     }
 
-    /// Rate that its flows reserve, in bytes per second.
-    pub fn reserved(&self) -> u64 {
-        let flows = self.flows.values().filter(|at| !at.gone).filter_map(|at| at.reserve);
-        flows.map(|rate| rate.bytes_in_about(Span::from_secs(1))).sum()
+    /// Its flows that reserve, with what they reserve and what they need of the pool, in its unit.
+    fn reserving(&self, in_bytes: bool) -> impl Iterator<Item = (Rate, Option<u64>)> {
+        let flows = self.flows.values().filter(|at| !at.gone);
+        flows.filter_map(move |at| Some((at.contract.reserve?, at.need(in_bytes))))
+    }
+
+    /// Rate that those of its flows reserve of which no need is known, in bytes per second.
+    pub fn reserved(&self, in_bytes: bool) -> u64 {
+        let without = self.reserving(in_bytes).filter(|(_, need)| need.is_none());
+        without.map(|(rate, _)| rate.bytes_in_about(Span::from_secs(1))).sum()
+    }
+
+    /// What its other flows need of the pool.
+    pub fn needed(&self, in_bytes: bool) -> u64 {
+        self.reserving(in_bytes).filter_map(|(_, need)| need).sum()
     }
 
     /// Packets that wait in envelopes, and their bytes.
