@@ -13,6 +13,7 @@ mod history;
 mod known;
 mod model;
 mod mutations;
+mod pools;
 mod results;
 
 use case::Checked;

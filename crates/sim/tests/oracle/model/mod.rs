@@ -116,7 +116,18 @@ fn sizes(flow: &FlowSetup) -> Option<(u32, u32)> {
         | Traffic::Trains { sizes, .. }
         | Traffic::Greedy { sizes, .. } => sizes.to_vec(),
         Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).collect(),
-        Traffic::Video(_) | Traffic::Endpoint(_) => Vec::new(),
+        Traffic::Video(playing) => {
+            // A frame is cut from its beginning; its last packet is what is left.
+            let left = |frame: u32| (0..frame).step_by(playing.size as usize).map(move |sent| frame - sent);
+            playing
+                .video
+                .frames
+                .iter()
+                .flat_map(|frame| left(*frame))
+                .map(|left| left.min(playing.size))
+                .collect()
+        }
+        Traffic::Endpoint(_) => Vec::new(),
     };
     Some((*lengths.iter().min()?, *lengths.iter().max()?))
 }
