@@ -69,7 +69,7 @@ fn a_key_is_read_where_a_class_a_meter_an_envelope_or_admission_reads_it() {
         flow("a", reserve)
     ));
     silent(&format!("{CHAIN}admission = {{}}\n{}", flow("a", reserve)));
-    let envelope = "reserve = \"6mbit\"\ninterval = \"1s\"\nenvelope = \"token-bucket\"";
+    let envelope = "reserve = \"6mbit\"\ninterval = \"50ms\"\nenvelope = \"token-bucket\"";
     silent(&format!("{CHAIN}{}", flow("a", envelope)));
     // In a class, the class's scheduler orders the flow, and the port's the class.
     let class = |inner: &str, keys: &str| {
@@ -341,4 +341,53 @@ fn classes_that_reserve_more_than_there_is_above_them_are_warned_of() {
         nested.replace("name = \"x\", scheduler = \"fifo\"", "name = \"x\", scheduler = \"wf2q-plus\"");
     let nested = nested.replace("class = \"x\"", "class = \"y\"");
     said(&nested, "classes reserve 9mbit on link s1->s2, and class `x` reserves 8mbit");
+}
+
+/// Two ports of 10 Mbit/s over one pool: 60 packets of 500 B and two need a place, and at each port a packet in service.
+#[test]
+fn a_pool_that_does_not_cover_buckets_is_warned_of() {
+    let to =
+        |name: &str| format!("[[link]]\nfrom = \"s\"\nto = \"{name}\"\nrate = \"10mbit\"\nduplex = false\n");
+    let text = |switch: &str, call: &str, other: &str| {
+        let flow = |name: &str, to: &str, keys: &str| {
+            let text = flow(name, keys).replace("s1", "s").replace("s3", to);
+            text.replace("5mbit", "1mbit")
+        };
+        format!(
+            "topology = {{ kind = \"nodes\" }}\nport = {{ scheduler = \"virtual-clock\" }}\nswitch = {{ {switch} }}\n\
+             node = [{{ name = \"s\" }}, {{ name = \"a\" }}, {{ name = \"b\" }}]\n{}{}{}{}",
+            to("a"),
+            to("b"),
+            flow("call", "a", call),
+            flow("other", "b", other)
+        )
+    };
+    let bucket = "reserve = \"1mbit\"\nworkahead = \"30kB\"";
+    let pool = |size: &str| format!("buffer = \"{size}\"");
+    silent(&text(&pool("64p"), bucket, ""));
+    said(
+        &text(&pool("63p"), bucket, ""),
+        "the pool of `s` holds 63p, and needs 64p for flows within their buckets, 62p of it on link s->a",
+    );
+    // The same in bytes, and as an interval: 1 Mbit/s for 240 ms.
+    let interval = "reserve = \"1mbit\"\ninterval = \"240ms\"";
+    silent(&text(&pool("32kB"), interval, ""));
+    said(&text(&pool("31900B"), interval, ""), "holds 31900B, and needs 32kB");
+    // Reservations by rate get half of what is in no bucket; members count one by one.
+    silent(&text(&pool("66p"), bucket, "reserve = \"1mbit\""));
+    said(&text(&pool("65p"), bucket, "reserve = \"1mbit\""), "needs 66p");
+    said(&text(&pool("187p"), &format!("{bucket}\ncount = 3"), ""), "needs 188p");
+    said(&text(&pool("125p"), bucket, bucket), "needs 126p");
+    // 10 packets of 40 B, and as many as 9 Mbit/s brings beyond one while 500 B of another flow are sent: 450 B.
+    let small = text(&pool("23p"), "reserve = \"9mbit\"\nworkahead = \"400B\"", "");
+    let small = small
+        .replacen("size = \"500B\"", "size = \"40B\"", 1)
+        .replace("to = \"b\"\nsize", "to = \"a\"\nsize");
+    let small = small.replace(&to("b"), "");
+    said(&small, "needs 24p");
+    silent(&small.replace("23p", "24p"));
+    // What sets nothing aside has nothing to cover.
+    silent(&text("buffer = \"10p\", push_out = \"longest-queue\"", bucket, ""));
+    silent(&text("", bucket, ""));
+    silent(&text(&pool("10p"), "reserve = \"1mbit\"", "reserve = \"1mbit\""));
 }
