@@ -4,6 +4,8 @@
 use super::World;
 use tidegate_core::context::{Body, Effect, Reason};
 use tidegate_core::packet::{Leg, Packet, PortIx};
+use tidegate_core::params::Limit;
+use tidegate_core::stats::Count;
 use tidegate_core::units::{Rate, Time};
 
 /// A packet whose first bit left.
@@ -118,5 +120,22 @@ impl Lines {
     pub fn bytes(&self, from: Time, to: Time, counts: impl Fn(&Sent) -> bool) -> u64 {
         let within = |sent: &&Sent| sent.at >= from && sent.at < to && counts(sent);
         self.sent.iter().filter(within).map(|sent| u64::from(sent.packet.len)).sum()
+    }
+}
+
+/// A count in the unit of a limit.
+pub fn measure(limit: Limit, count: Count) -> u64 {
+    match limit {
+        Limit::Packets(_) => count.packets,
+        Limit::Bytes(_) => count.bytes,
+    }
+}
+
+/// What of a flow is at its port.
+pub fn held(lines: &Lines, leg: Leg) -> Count {
+    let counters = lines.world.switch.counters(leg);
+    Count {
+        packets: counters.arrived.packets - counters.sent.packets - counters.dropped.packets,
+        bytes: counters.arrived.bytes - counters.sent.bytes - counters.dropped.bytes,
     }
 }
