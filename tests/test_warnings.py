@@ -77,7 +77,7 @@ DEFECT = {
     "g5-parallel": "no flow's route uses link s1->s2#2",
     "diff-without-meter": "WRED on link core->out tells packets apart by colour",
     "abr-without-rate-control": "more connection controls its rate: an ABR source then sends at its peak",
-    "pool-below-buckets": "the pool of `s` holds 60p, and needs 64p for flows within their buckets, 62p of it on",
+    "pool-below-buckets": "the pool of `s` holds 60p, and needs 64p for flows within their buckets, 62p",
     # 1,048,576 B of data in packets of 1,500 B for 1,460 B, in each round trip of 100.06 ms: 86 Mbit/s.
     "g10-long-fat": "gets about 86mbit of the 1gbit of link left->right",
 }
