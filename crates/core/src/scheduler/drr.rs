@@ -11,33 +11,34 @@
 //! `quantum`, and the others have less, in proportion. The largest weight is that of all flows that the node has had:
 //! when a flow goes, nothing changes for others. Quanta and deficits are held in units of 2⁻²⁴ bytes.
 //!
-//! With `quantum` as long as the largest packet, no flow sends more than two packets in a row, however much larger its
-//! weight is than the others'. Therefore shares are those of the weights as long as flows have a packet or two queued: a
-//! turn never lasts longer than a queue. (The paper gives the flow with the smallest weight a quantum of the largest
-//! packet, to let each turn send one. A turn of a flow with a thousand times the weight is then 1.5 MB, which no queue
-//! holds, and all others wait for it.)
+//! With `quantum` as long as the largest packet, no flow sends more than two full packets in a row, however much larger its
+//! weight is than the others'. (The paper gives the flow with the smallest weight a quantum of the largest packet, to let
+//! each turn send one. A turn of a flow with a thousand times the weight is then 1.5 MB, and all others wait for it.)
 //!
 //! A flow that has to wait for several quanta until it may send its first packet is not visited in between: it *rests*
 //! until the round in which it may, and then joins behind all others. So a packet takes a few steps where quanta are no
 //! shorter than packets, and O(log flows) otherwise, for any number of rounds.
 //!
 //! Choices where the paper is silent:
-//! - A flow has no packet left once the service of its last one begins: with a later packet, it joins behind
-//!   all others.
+//! - A flow has no packet left when the next packet is selected and none of it is queued. While its last packet is in service,
+//!   and if the node then idles until another flow sends, it keeps its turn: with the next packet it goes on.
 //! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the
 //!   turn when it rejoins; other flows rejoin behind all present ones. A flow that was **absent** rejoins
 //!   there without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the latest packet of the flow that has most queued, in the unit of the pool's limit: the paper's
-//!   longest queue. So a flow that floods loses its own packets, and no flow loses its only one while others have more.
+//!   longest queue. No flow loses its only packet while another has two.
 //! - A change of the weights applies to the quanta of later turns; deficits stay.
 
+mod flow;
 mod params;
 
 pub use params::DrrParams;
 
+use flow::{FRACTION, Flow, STALE, Turn};
+
 use super::turns::Turns;
-use super::{Participation, Removal, Scheduler, Select};
+use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::flow_heap::FlowHeap;
@@ -45,77 +46,14 @@ use crate::packet::{FlowIx, Packet};
 use crate::queues::Queues;
 use crate::units::Time;
 
-/// Fractional bits of a byte.
-const FRACTION: u32 = 24;
-
-/// The progress of a flow's turn.
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Turn {
-    /// It has not begun.
-    #[default]
-    Ahead,
-    /// It has begun, with the quantum added to this deficit, and nothing has been sent yet.
-    Begun(u64),
-    /// A packet has been sent.
-    Sending,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Flow {
-    weight: u64,
-    /// Quantum of a turn, in 2⁻²⁴ bytes, as is the deficit.
-    quantum: u64,
-    /// The scale that the quantum is of.
-    scale: u64,
-    deficit: u64,
-    turn: Turn,
-    /// The round of the first turn for which it rests; only while it does.
-    rests_from: Option<u64>,
-    /// The length of the packet that it rests for.
-    awaits: u32,
-    /// Its rank among flows that rest until the same round.
-    nth_rest: u64,
-}
-
-impl Flow {
-    /// Number of further quanta after which it may send this number of bytes.
-    fn turns_for(&self, bytes: u64) -> u64 {
-        bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)
-    }
-
-    /// Whether its deficit covers a packet of this length.
-    fn may_send(&self, len: u32) -> bool {
-        self.deficit >= u64::from(len) << FRACTION
-    }
-
-    fn give(&mut self, quanta: u64) {
-        self.deficit = self.deficit.saturating_add(self.quantum.saturating_mul(quanta));
-    }
-
-    /// Begins its turn, with a quantum.
-    fn begin_turn(&mut self) {
-        self.turn = Turn::Begun(self.deficit);
-        self.give(1);
-    }
-
-    /// Takes back a turn in which nothing has been sent, when the flow is held.
-    fn interrupt_turn(&mut self) {
-        if let Turn::Begun(before) = self.turn {
-            (self.deficit, self.turn) = (before, Turn::Ahead);
-        }
-    }
-
-    /// Clears its deficit and its turn, when no packet of it is left or it is absent.
-    fn forget_turn(&mut self) {
-        (self.deficit, self.turn) = (0, Turn::Ahead);
-    }
-}
-
 /// Deficit round robin.
 pub struct Drr {
     params: DrrParams,
-    /// Flows that may send in their next turn. The first has begun its turn, and may send its first packet.
+    /// Flows that may send in their next turn. The first has begun its turn, and may send its first packet or has none; all
+    /// others have one.
     turns: Turns,
+    /// The flow that has sent last, if the next packet has not been selected since.
+    served: Option<FlowIx>,
     flows: Vec<Flow>,
     /// Flows that rest, by the round in which they may send, then in the order in which they began to.
     resting: FlowHeap,
@@ -127,9 +65,6 @@ pub struct Drr {
     scale: u64,
 }
 
-/// The scale of a quantum that is not up to date.
-const STALE: u64 = u64::MAX;
-
 /// The length of the flow's first packet.
 fn head(flow: FlowIx, queues: &Queues) -> u32 {
     queues.first(flow).map_or(0, |first| first.packet.len)
@@ -140,6 +75,7 @@ impl Drr {
         Drr {
             params,
             turns: Turns::default(),
+            served: None,
             flows: Vec::new(),
             resting: FlowHeap::default(),
             rests: 0,
@@ -160,8 +96,32 @@ impl Drr {
         state
     }
 
-    /// Lets turns pass until the first flow may send its first packet.
+    /// The packet of this length, the first of its flow, has been selected: turns pass until that flow's.
+    fn choose(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
+        if let Some(served) = self.served.take()
+            && served != flow
+            && queues.len(served) == 0
+        {
+            self.leave(served);
+            self.flows[served.ix()].forget_turn();
+        }
+        self.settle_with(flow, len, queues);
+        debug_assert_eq!(self.turns.first(), Some(flow));
+    }
+
+    /// Lets turns pass until the first flow may send its first packet, or has none and keeps its turn.
     fn settle(&mut self, queues: &Queues) {
+        self.settle_by(|flow| head(flow, queues));
+    }
+
+    /// The same while a flow's first packet, of this length, is not in its queue.
+    fn settle_with(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
+        self.settle_by(|other| if other == flow { len } else { head(other, queues) });
+    }
+
+    /// The same with the lengths of first packets; 0 without one.
+    #[inline]
+    fn settle_by(&mut self, head: impl Fn(FlowIx) -> u32) {
         loop {
             let Some(flow) = self.turns.first() else {
                 let Some(((round, _), _)) = self.resting.top() else { return };
@@ -174,17 +134,31 @@ impl Drr {
                 self.renewed(flow).begin_turn();
             }
             let state = &mut self.flows[flow.ix()];
-            if state.may_send(head(flow, queues)) {
+            let len = head(flow);
+            if state.may_send(len) {
                 return;
             }
             state.turn = Turn::Ahead;
             self.turns.end_turn();
-            let from = self.turns.round(flow);
-            if self.renewed(flow).turns_for(u64::from(head(flow, queues))) > 1 {
-                self.turns.leave(flow);
-                self.rest(flow, from, head(flow, queues));
-            }
+            self.rest_if_it_must(flow, len);
         }
+    }
+
+    /// Lets a flow that takes turns rest if it may not send a packet of this length in its next turn.
+    fn rest_if_it_must(&mut self, flow: FlowIx, len: u32) {
+        let from = self.turns.round(flow);
+        if self.renewed(flow).turns_for(u64::from(len)) > 1 {
+            self.turns.leave(flow);
+            self.rest(flow, from, len);
+        }
+    }
+
+    /// A flow that was held in its turn goes on with it, after the flow whose turn it is while that has no packet.
+    fn go_on(&mut self, flow: FlowIx, queues: &Queues) {
+        let emptied = self.turns.first().filter(|first| queues.len(*first) == 0);
+        emptied.into_iter().for_each(|first| self.turns.leave(first));
+        self.turns.join_first(flow);
+        emptied.into_iter().for_each(|first| self.turns.join_first(first));
     }
 
     /// A flow whose first packet is so long takes turns: at once, or after those for which it has to wait.
@@ -247,18 +221,28 @@ impl Drr {
     }
 
     /// Sets the weight of a flow.
-    fn weigh(&mut self, flow: FlowIx, weight: u64) {
+    fn weigh(&mut self, flow: FlowIx, weight: u64, queues: &Queues) {
         let state = &mut self.flows[flow.ix()];
         if core::mem::replace(&mut state.weight, weight) == weight {
             return;
         }
         state.scale = STALE;
         if weight <= self.largest {
-            return self.rest_anew(flow);
+            self.rest_anew(flow);
+            return self.fit_turn(flow, queues);
         }
         (self.largest, self.scale) = (weight, self.scale + 1);
+        let takes_turns: Vec<FlowIx> = self.turns.iter().collect();
         if self.resting.top().is_some() {
             (0..self.flows.len() as u32).for_each(|flow| self.rest_anew(FlowIx(flow)));
+        }
+        takes_turns.into_iter().for_each(|flow| self.fit_turn(flow, queues));
+    }
+
+    /// The quantum of a flow has changed: if it takes turns, it rests if its next one has become too short.
+    fn fit_turn(&mut self, flow: FlowIx, queues: &Queues) {
+        if self.turns.contains(flow) && self.flows[flow.ix()].turn == Turn::Ahead {
+            self.rest_if_it_must(flow, head(flow, queues));
         }
     }
 
@@ -273,35 +257,53 @@ impl Drr {
 }
 
 impl Scheduler for Drr {
-    fn set_flow(&mut self, _: Time, flow: FlowIx, contract: &Contract, _: &Queues) -> Result<(), Refused> {
+    fn set_flow(
+        &mut self,
+        _: Time,
+        flow: FlowIx,
+        contract: &Contract,
+        queues: &Queues,
+    ) -> Result<(), Refused> {
         self.turns.reach(flow.0 + 1);
         self.resting.reach(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Flow { scale: STALE, ..Flow::default() });
         }
         let weight = contract.reserve.unwrap_or(self.params.unreserved).weight();
-        self.weigh(flow, weight);
+        self.weigh(flow, weight, queues);
         Ok(())
     }
 
-    fn forgettable_at(&self, _: Time, _: FlowIx, _: &Queues) -> Time {
-        Time::from_ticks(0)
+    /// Without a packet it still has its turn until the next packet is selected.
+    fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
+        if self.flows[flow.ix()].turn == Turn::Sending { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }
 
     #[inline]
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        let flow = packet.flow;
+        let (flow, len) = (packet.flow, packet.len);
         if queues.is_empty() {
             self.turns.restart();
         }
-        if queues.len(flow) == 0 && queues.takes_part(flow) {
-            if self.turns.len() > 0 {
-                return self.join(flow, packet.len);
+        if queues.len(flow) > 0 {
+            return;
+        }
+        let (takes_part, state) = (queues.takes_part(flow), &mut self.flows[flow.ix()]);
+        if state.turn == Turn::Sending {
+            match takes_part {
+                true if !self.turns.contains(flow) => self.turns.join_first(flow),
+                false if !state.may_send(len) => state.turn = Turn::Ahead,
+                _ => {}
             }
+            return self.settle_with(flow, len, queues);
+        }
+        if takes_part && (self.turns.len() > 0 || self.resting.top().is_some()) {
+            self.join(flow, len);
+        } else if takes_part {
             // Alone: turns pass until it may send.
             self.turns.join(flow);
             let state = self.renewed(flow);
-            let passed = state.turns_for(u64::from(packet.len)).max(1) - 1;
+            let passed = state.turns_for(u64::from(len)).max(1) - 1;
             state.give(passed);
             state.begin_turn();
             self.turns.skip_rounds(passed);
@@ -309,25 +311,27 @@ impl Scheduler for Drr {
     }
 
     #[inline]
-    fn select(&self, _: Time, _: &Queues) -> Select {
-        self.turns.first().map_or(Select::Idle, Select::Flow)
+    fn select(&self, _: Time, queues: &Queues) -> Select {
+        let next = self.turns.iter().find(|flow| queues.len(*flow) > 0);
+        next.or_else(|| Some(self.resting.top()?.1)).map_or(Select::Idle, Select::Flow)
     }
 
     #[inline]
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         let flow = packet.flow;
+        self.choose(flow, packet.len, queues);
         let state = &mut self.flows[flow.ix()];
         state.deficit = state.deficit.saturating_sub(u64::from(packet.len) << FRACTION);
         state.turn = Turn::Sending;
-        if queues.len(flow) == 0 {
-            state.forget_turn();
-            self.turns.leave(flow);
-        }
+        self.served = Some(flow);
         self.settle(queues);
     }
 
-    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         let flow = packet.flow;
+        if why == Removal::DroppedAtHead {
+            self.choose(flow, packet.len, queues);
+        }
         if queues.len(flow) == 0 {
             self.leave(flow);
             self.flows[flow.ix()].forget_turn();
@@ -344,7 +348,7 @@ impl Scheduler for Drr {
         let takes_turns = self.turns.contains(flow) || state.rests_from.is_some();
         match queues.participation(flow) {
             Participation::Active if queues.len(flow) == 0 || takes_turns => return,
-            Participation::Active if state.turn == Turn::Sending => self.turns.join_first(flow),
+            Participation::Active if state.turn == Turn::Sending => self.go_on(flow, queues),
             Participation::Active => self.join(flow, head(flow, queues)),
             Participation::Held => {
                 state.interrupt_turn();
@@ -356,6 +360,11 @@ impl Scheduler for Drr {
             }
         }
         self.settle(queues);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.leave(flow);
+        self.flows[flow.ix()].forget_turn();
     }
 
     fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {

@@ -165,7 +165,8 @@ pub trait Scheduler {
     }
 
     /// Whether push-out takes the latest packet of the member that has most queued, in the unit of the pool's limit,
-    /// instead of the one with the greatest [`rank_to_lose`](Self::rank_to_lose).
+    /// instead of the one with the greatest [`rank_to_lose`](Self::rank_to_lose). A member's only packet goes when no
+    /// other has two.
     fn loses_by_length(&self) -> bool {
         false
     }

@@ -155,10 +155,14 @@ impl Turns {
         self.round = self.round.max(round);
     }
 
-    /// Counts rounds from zero again, when nothing is queued and so no flow's round matters.
+    /// Counts rounds from zero again, when nothing is queued and so no flow's round matters. At most one flow takes turns.
     #[inline]
     pub(super) fn restart(&mut self) {
+        debug_assert!(self.len <= 1);
         self.round = 0;
+        if let Some(first) = self.first() {
+            self.places[first.ix()].round = 0;
+        }
     }
 
     /// Bytes of memory held.

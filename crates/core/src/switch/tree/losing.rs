@@ -12,6 +12,9 @@ use crate::stats::Count;
 /// The rank of members that lose only when all do.
 const SPARED: u64 = u64::MAX;
 
+/// No packet has more bytes.
+const ONE_PACKET: u64 = u32::MAX as u64;
+
 /// What has to be known of a class.
 pub(super) struct Beneath {
     /// What of it may not be sent now.
@@ -120,14 +123,23 @@ impl Losing {
         let behind = self.behind.get(slot);
         let to_lose = match scheduler.loses_by_length() {
             false => scheduler.rank_to_lose(slot, last, behind),
-            true if self.in_bytes => queues.bytes_of(slot).saturating_add(behind.bytes),
-            true => u64::from(queues.len(slot)).saturating_add(behind.packets),
+            true => self.length(queues, slot, behind),
         };
         let rank = if self.spared.get(slot) { SPARED } else { (!to_lose).min(SPARED - 1) };
         let rank = (rank, !last.order);
         self.all.set(slot, rank);
         if self.of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
+        }
+    }
+
+    /// A member's rank by length: the only packet of one ranks behind all others.
+    fn length(&self, queues: &Queues, slot: FlowIx, behind: Count) -> u64 {
+        let packets = u64::from(queues.len(slot)).saturating_add(behind.packets);
+        match (self.in_bytes, packets) {
+            (false, _) => packets,
+            (true, ..2) => queues.bytes_of(slot).min(ONE_PACKET),
+            (true, _) => queues.bytes_of(slot).saturating_add(behind.bytes).saturating_add(ONE_PACKET),
         }
     }
 

@@ -139,6 +139,13 @@ impl Rule {
         }
     }
 
+    /// The next packet is to be sent.
+    pub fn choose(&mut self, members: &[Member]) {
+        if let Rule::Turns(turns) = self {
+            turns.choose(members);
+        }
+    }
+
     /// The first packet of a member is sent, and out of its queue.
     pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
         if let Rule::Turns(turns) = self {
@@ -146,10 +153,10 @@ impl Rule {
         }
     }
 
-    /// Packets are gone that will not be sent.
-    pub fn removed(&mut self, members: &[Member]) {
+    /// The latest packet of a member is gone and will not be sent.
+    pub fn removed(&mut self, place: usize, members: &[Member]) {
         if let Rule::Turns(turns) = self {
-            turns.emptied(members);
+            turns.removed(place, members);
         }
     }
 
@@ -309,7 +316,7 @@ impl Rule {
                     datagrams.min_by_key(by_rank)
                 }
             },
-            Rule::Turns(turns) => turns.first().filter(|place| able.contains(place)),
+            Rule::Turns(turns) => turns.first(members).filter(|place| able.contains(place)),
             _ => {
                 let eligible =
                     |place: &usize| self.eligible_at(&members[*place], &members[*place].queue[0]) <= now;

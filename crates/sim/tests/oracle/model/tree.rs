@@ -252,6 +252,7 @@ impl Tree {
 
     fn remove_first(&mut self, now: Ticks, at: usize, place: usize) -> Queued {
         let node = &mut self.nodes[at];
+        node.rule.choose(&node.members);
         let first = node.members[place].queue.remove(0);
         node.rule.served(now, place, &first, &node.members[place].queue);
         node.rule.sent(&first, &node.members);
@@ -295,7 +296,7 @@ impl Tree {
                     let node = &mut self.nodes[at];
                     let gone = node.members[place].queue.pop()?;
                     node.rule.pushed_out(now, place, &node.members[place].queue);
-                    node.rule.removed(&node.members);
+                    node.rule.removed(place, &node.members);
                     self.withdraw(now, at);
                     return Some((at, flow, gone));
                 }
@@ -330,7 +331,7 @@ impl Tree {
             if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
                 let node = &mut self.nodes[above];
                 node.rule.pushed_out(now, place, &[]);
-                node.rule.removed(&node.members);
+                node.rule.removed(place, &node.members);
                 self.nodes[at].uncharged = 0;
             }
             at = above;

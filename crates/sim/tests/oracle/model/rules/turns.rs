@@ -23,11 +23,18 @@ struct Turn {
     begun: bool,
 }
 
-/// The turns of a node. The first member may always send.
+/// The turns of a node. The first member may always send, or its last packet is in service.
+///
+/// Deficit round robin looks whether a member has another packet when one of it has been sent (Shreedhar and Varghese 1996,
+/// figure 4): a member whose last packet is in service has its turn until the next packet is to be sent. After packet round
+/// robin's packet, the turn is over.
+#[derive(Clone)]
 pub struct Turns {
     /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a packet a turn.
     quantum: Option<(u64, Rate)>,
     list: Vec<Turn>,
+    /// The member that was sent of, until the next packet is.
+    served: Option<usize>,
     /// Members that may not send in their next turn, in the order in which they began to rest.
     resting: Vec<Turn>,
     next_round: u64,
@@ -39,7 +46,8 @@ pub struct Turns {
 
 impl Turns {
     pub fn new(quantum: Option<(u64, Rate)>) -> Turns {
-        Turns { quantum, list: Vec::new(), resting: Vec::new(), next_round: 0, round: 0, largest: 0 }
+        let (list, resting) = (Vec::new(), Vec::new());
+        Turns { quantum, list, served: None, resting, next_round: 0, round: 0, largest: 0 }
     }
 
     /// What a member may send in a turn.
@@ -61,30 +69,62 @@ impl Turns {
         if self.quantum.is_some() { u64::from(packet.len) * BYTE } else { 1 }
     }
 
-    /// A packet has joined the queue of a member.
-    pub fn joined(&mut self, place: usize, members: &[Member]) {
-        if self.list.iter().chain(&self.resting).all(|turn| turn.place != place) {
-            self.take_turns(Turn { place, round: self.next_round, deficit: 0, begun: false }, members);
-            self.settle(members);
+    /// Members whose next turns have become too short for their packets rest.
+    fn see_to_changes(&mut self, members: &[Member]) {
+        for turn in std::mem::take(&mut self.list) {
+            match turn.begun || members[turn.place].queue.is_empty() {
+                true => self.list.push(turn),
+                false => self.take_turns(turn, members),
+            }
         }
     }
 
-    /// The first packet of the first member is sent.
-    pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
-        let cost = self.cost(packet);
-        self.list[0].deficit -= cost;
-        self.emptied(members);
-    }
-
-    /// Who has no packet left takes no turns.
-    pub fn emptied(&mut self, members: &[Member]) {
-        self.list.retain(|turn| !members[turn.place].queue.is_empty());
-        self.resting.retain(|turn| !members[turn.place].queue.is_empty());
+    /// A packet has joined the queue of a member.
+    pub fn joined(&mut self, place: usize, members: &[Member]) {
+        self.see_to_changes(members);
+        if self.list.iter().chain(&self.resting).all(|turn| turn.place != place) {
+            self.take_turns(Turn { place, round: self.next_round, deficit: 0, begun: false }, members);
+        }
         self.settle(members);
     }
 
+    /// The next packet is to be sent: a member without one by now takes no turns.
+    pub fn choose(&mut self, members: &[Member]) {
+        self.see_to_changes(members);
+        if let Some(served) = self.served.take().filter(|served| members[*served].queue.is_empty()) {
+            self.forget(served);
+        }
+        self.settle(members);
+    }
+
+    /// The first packet of the first member is sent, and out of its queue.
+    pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
+        let cost = self.cost(packet);
+        self.list[0].deficit -= cost;
+        let place = self.list[0].place;
+        match self.quantum {
+            None if members[place].queue.is_empty() => self.forget(place),
+            _ => self.served = Some(place),
+        }
+        self.settle(members);
+    }
+
+    /// The latest packet of a member is gone and will not be sent.
+    pub fn removed(&mut self, place: usize, members: &[Member]) {
+        self.see_to_changes(members);
+        if members[place].queue.is_empty() {
+            self.forget(place);
+        }
+        self.settle(members);
+    }
+
+    fn forget(&mut self, place: usize) {
+        self.list.retain(|turn| turn.place != place);
+        self.resting.retain(|turn| turn.place != place);
+    }
+
     fn may_send(&self, turn: &Turn, members: &[Member]) -> bool {
-        turn.deficit >= self.cost(&members[turn.place].queue[0])
+        members[turn.place].queue.first().is_none_or(|first| turn.deficit >= self.cost(first))
     }
 
     /// Whether a member may send in its next turn.
@@ -101,7 +141,7 @@ impl Turns {
         }
     }
 
-    /// Turns pass until the first member may send.
+    /// Turns pass until the first member may send, or has no packet yet.
     fn settle(&mut self, members: &[Member]) {
         while !(self.list.is_empty() && self.resting.is_empty()) {
             let Some(mut turn) = self.list.first().copied() else {
@@ -140,17 +180,21 @@ impl Turns {
         }
     }
 
-    pub fn first(&self) -> Option<usize> {
-        self.list.first().map(|turn| turn.place)
+    /// Whose packet would be sent now.
+    pub fn first(&self, members: &[Member]) -> Option<usize> {
+        let mut then = self.clone();
+        then.choose(members);
+        then.list.first().map(|turn| turn.place)
     }
 
     /// Push-out's rank of a member that has so many packets and bytes behind its token: under deficit round robin what it
-    /// has queued, and with a packet a turn the round in which the latest is sent.
+    /// has queued, an only packet behind all others, and with a packet a turn the round in which the latest is sent.
     pub fn rank_of_last(&self, member: &Member, place: usize, behind: (u64, u64), in_bytes: bool) -> u64 {
         let packets = member.queue.len() as u64 + behind.0;
         match self.quantum {
             Some(_) if in_bytes => {
-                member.queue.iter().map(|packet| u64::from(packet.len)).sum::<u64>() + behind.1
+                let bytes = member.queue.iter().map(|packet| u64::from(packet.len)).sum::<u64>() + behind.1;
+                if packets > 1 { (1 << 62) + bytes } else { bytes }
             }
             Some(_) => packets,
             None => {

@@ -1,0 +1,70 @@
+//! A flow under deficit round robin: how many bytes may it send, and after how many quanta?
+
+/// Fractional bits of a byte.
+pub(super) const FRACTION: u32 = 24;
+
+/// The scale of a quantum that is not up to date.
+pub(super) const STALE: u64 = u64::MAX;
+
+/// The progress of a flow's turn.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) enum Turn {
+    /// It has not begun.
+    #[default]
+    Ahead,
+    /// It has begun, with the quantum added to this deficit, and nothing has been sent yet.
+    Begun(u64),
+    /// A packet has been sent. Without a packet, the flow keeps the turn until the next packet is selected.
+    Sending,
+}
+
+#[derive(Clone, Copy, Default)]
+pub(super) struct Flow {
+    pub(super) weight: u64,
+    /// Quantum of a turn, in 2⁻²⁴ bytes, as is the deficit.
+    pub(super) quantum: u64,
+    /// The scale that the quantum is of.
+    pub(super) scale: u64,
+    pub(super) deficit: u64,
+    pub(super) turn: Turn,
+    /// The round of the first turn for which it rests; only while it does.
+    pub(super) rests_from: Option<u64>,
+    /// The length of the packet that it rests for.
+    pub(super) awaits: u32,
+    /// Its rank among flows that rest until the same round.
+    pub(super) nth_rest: u64,
+}
+
+impl Flow {
+    /// Number of further quanta after which it may send this number of bytes.
+    pub(super) fn turns_for(&self, bytes: u64) -> u64 {
+        bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)
+    }
+
+    /// Whether its deficit covers a packet of this length.
+    pub(super) fn may_send(&self, len: u32) -> bool {
+        self.deficit >= u64::from(len) << FRACTION
+    }
+
+    pub(super) fn give(&mut self, quanta: u64) {
+        self.deficit = self.deficit.saturating_add(self.quantum.saturating_mul(quanta));
+    }
+
+    /// Begins its turn, with a quantum.
+    pub(super) fn begin_turn(&mut self) {
+        self.turn = Turn::Begun(self.deficit);
+        self.give(1);
+    }
+
+    /// Takes back a turn in which nothing has been sent, when the flow is held.
+    pub(super) fn interrupt_turn(&mut self) {
+        if let Turn::Begun(before) = self.turn {
+            (self.deficit, self.turn) = (before, Turn::Ahead);
+        }
+    }
+
+    /// Clears its deficit and its turn, when no packet of it is left or it is absent.
+    pub(super) fn forget_turn(&mut self) {
+        (self.deficit, self.turn) = (0, Turn::Ahead);
+    }
+}
