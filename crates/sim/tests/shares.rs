@@ -1,5 +1,8 @@
 //! What the names of schedulers promise, in scenario files: rates and delays by closed forms.
 
+#[path = "shares/drr.rs"]
+mod drr;
+
 use std::fmt::Write as _;
 use std::path::Path;
 use tidegate_core::rng::Rng;
@@ -120,59 +123,6 @@ fn fair_queues_in_a_class_keep_their_bounds_of_what_is_left_to_it() {
         nearest[which] = nearest[which].max(most / bound);
     }
     assert!(nearest.iter().all(|part| *part > 0.4), "{nearest:?}");
-}
-
-/// Bytes that each flow has received, in its share of all that was.
-fn shares_of(records: &[FlowRecord]) -> Vec<f64> {
-    let all: u64 = records.iter().map(|record| record.received.1).sum();
-    records.iter().map(|record| record.received.1 as f64 / all as f64).collect()
-}
-
-/// The files in which weights of 20 to 80 gave 36 to 64, or 67 to 33.
-#[test]
-fn drr_shares_a_link_by_weight_whatever_the_buffer_holds() {
-    for file in ["drr-shares.toml", "drr-shares-poisson.toml"] {
-        for buffer in ["20p", "200p", "1000p"] {
-            let records = records(file, &[("duration", "12s"), ("warmup", "2s"), ("switch.buffer", buffer)]);
-            let shares = shares_of(&records);
-            // The two backlogs at the end are not received yet.
-            let waiting: f64 = buffer.trim_end_matches('p').parse::<f64>().unwrap() * 1_500.0;
-            // Poisson arrivals leave a short queue empty now and then: the flow then loses its deficit.
-            let emptied = if file.contains("poisson") && waiting < 50_000.0 { 0.01 } else { 0.002 };
-            let slack = emptied + waiting / (100e6 / 8.0 * 10.0);
-            assert!((shares[0] - 0.2).abs() < slack, "{file}, {buffer}: {shares:?}");
-        }
-    }
-}
-
-/// A flow that offers less than its weight loses nothing, and the others share the rest by their weights.
-#[test]
-fn drr_gives_a_flow_below_its_weight_what_it_offers() {
-    let records = records("drrflat.toml", &[]);
-    let conforming = &records[3];
-    let lost = (conforming.sent.0 - conforming.received.0) as f64;
-    // A burst of its own may be the longest queue of the pool for a moment.
-    assert!(lost < 0.005 * conforming.sent.0 as f64, "{lost} of {} have not arrived", conforming.sent.0);
-    let shares = shares_of(&records[..3]);
-    for (share, weight) in shares.iter().zip([450.0, 600.0, 150.0]) {
-        assert!((share - weight / 1_200.0).abs() < 0.005, "{shares:?}");
-    }
-}
-
-/// A call below its reservation waits for its share of a turn, not for turns of megabytes: the latency of a DRR server with
-/// quanta of any length (Lenzini, Mingozzi and Stea 2004; `docs/schedulers/drr.md`), and a packet at its share.
-#[test]
-fn a_call_under_drr_waits_no_longer_than_its_latency() {
-    let records = records("drr-call.toml", &[]);
-    let voice = &records[0];
-    // The last packet may be on its way.
-    assert!(voice.sent.0 - voice.received.0 <= 1);
-    let (largest, second, own) = (1_514.0, 1_514.0 * 4.0 / 5.0, 1_514.0 / 50.0);
-    let all = largest + second + own;
-    let latency = (all - own) * (1.0 + 200.0 / own) + (200.0 + 1_500.0 + 1_500.0) + 1_500.0;
-    let bound = seconds(latency, 10e6) + seconds(200.0, 10e6 * own / all);
-    let most = voice.queueing.max().unwrap().as_secs_f64();
-    assert!(most <= bound && bound < 0.04, "{most} s of {bound}");
 }
 
 /// At 10 Tbit/s a packet of 64 bytes takes 5.12 units of time, and with whole units the link ran 2.4 % too fast. Such a rate

@@ -393,7 +393,7 @@ fn circuits_without_a_reservation_take_nothing_from_one_that_reserves() {
 /// On a line of which everything is reserved, beside members with ceilings: nothing is lost, although no bound is told.
 #[test]
 fn ceilings_of_others_cost_a_named_flow_no_packet() {
-    for (scheduler, seed) in [("wf2q-plus", 1), ("virtual-clock", 2), ("sfq", 4), ("scfq", 5)] {
+    for (scheduler, seed) in [("wf2q-plus", 1), ("virtual-clock", 2), ("drr", 3), ("sfq", 4), ("scfq", 5)] {
         let gate = file(&format!(
             "version = 1\nport = {{ scheduler = \"{scheduler}\" }}\n\
              gate = {{ inside = \"a\", outside = \"b\", up = \"10mbit\", down = \"10mbit\" }}\n\
