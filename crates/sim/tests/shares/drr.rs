@@ -30,6 +30,12 @@ fn drr_shares_a_link_by_weight_whatever_the_buffer_holds() {
             let emptied = if file.contains("poisson") && waiting < 50_000.0 { 0.01 } else { 0.002 };
             let slack = emptied + waiting / (100e6 / 8.0 * 10.0);
             assert!((shares[0] - 0.2).abs() < slack, "{file}, {buffer}: {shares:?}");
+            if waiting < 10_000.0 {
+                // Theorem 2, with quanta of 1514 bytes and a quarter, and the packets that have not arrived.
+                let apart = 4.0 * records[0].received.1 as f64 - records[1].received.1 as f64;
+                let bound = 2.0 * 1_514.0 + 4.0 * 1_500.0 + 1_500.0;
+                assert!(apart.abs() <= bound + 4.0 * waiting, "{file}, {buffer}: {apart} bytes");
+            }
         }
     }
 }
