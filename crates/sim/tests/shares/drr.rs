@@ -1,6 +1,7 @@
 //! Deficit round robin shares a link by weight, whatever its memory holds.
 
 use super::{build, parse, pick, records, seconds};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tidegate_core::rng::Rng;
 use tidegate_sim::event_queue::Calendar;
@@ -139,13 +140,60 @@ fn network(rng: &mut Rng) -> (String, Vec<Flow>, u64) {
     (text, drawn, quantum)
 }
 
-/// How far two flows have been apart since both have had packets, in bytes times the weights of both: bytes of either
-/// times the other's weight.
+/// How far two flows have been apart since both have had packets: bytes of either times the weight of the other.
 #[derive(Clone, Copy, Default)]
 struct Apart {
     now: i64,
     least: i64,
     most: i64,
+}
+
+/// What a link with its queue has done so far, packet by packet.
+struct Link<'f> {
+    flows: &'f [Flow],
+    quantum: u64,
+    queued: Vec<u32>,
+    /// Flows that had packets at the latest selection.
+    backlogged: Vec<bool>,
+    /// Of flows i < j at (i, j).
+    apart: BTreeMap<(usize, usize), Apart>,
+}
+
+impl Link<'_> {
+    /// A packet is selected: a flow without one begins anew with its next. False if its source always has one.
+    fn select(&mut self) -> bool {
+        for flow in 0..self.flows.len() {
+            let before = std::mem::replace(&mut self.backlogged[flow], self.queued[flow] > 0);
+            if before && !self.backlogged[flow] && self.flows[flow].always {
+                return false;
+            }
+            if !before {
+                self.apart.retain(|(i, j), _| *i != flow && *j != flow);
+            }
+        }
+        true
+    }
+
+    /// A packet of the flow is sent: for each other flow with packets, how far the two have been apart, as a part of the bound,
+    /// and whether packets of either are longer than its quantum.
+    fn send(&mut self, flow: usize, len: u32) -> Vec<(f64, bool)> {
+        self.queued[flow] -= 1;
+        let others = (0..self.flows.len()).filter(|other| *other != flow && self.backlogged[*other]);
+        let heaviest = self.flows.iter().map(|flow| flow.weight).max().unwrap();
+        let mut parts = Vec::new();
+        for other in others {
+            let pair = self.apart.entry((flow.min(other), flow.max(other))).or_default();
+            let bytes = i64::from(len) * self.flows[other].weight as i64;
+            pair.now += if flow < other { bytes } else { -bytes };
+            (pair.least, pair.most) = (pair.least.min(pair.now), pair.most.max(pair.now));
+            let [i, j] = [&self.flows[flow], &self.flows[other]];
+            let rest = [i, j].iter().any(|flow| flow.largest * heaviest > self.quantum * flow.weight);
+            let turns = self.quantum * i.weight * j.weight * if rest { 2 } else { 1 };
+            let bound = turns + (i.largest * j.weight + j.largest * i.weight) * heaviest;
+            parts.push(((pair.most - pair.least) as f64 * heaviest as f64 / bound as f64, rest));
+        }
+        parts
+    }
 }
 
 /// Shreedhar and Varghese 1996, theorem 2, from their lemma 1, by which a deficit is less than the flow's longest packet: over
@@ -168,49 +216,20 @@ fn drr_shares_by_weight_in_a_memory_of_a_packet_a_flow_and_one() {
         let mut world: World<Calendar> =
             World::new(&network, seed, &Probes { log: true, ..Probes::default() }).unwrap();
         while !world.advance(1_000_000) {}
-        let heaviest = flows.iter().map(|flow| flow.weight).max().unwrap();
-        let mut queued = vec![0u32; flows.len()];
-        let mut begun = vec![false; flows.len()];
-        let mut apart = vec![vec![Apart::default(); flows.len()]; flows.len()];
-        let mut lengths = std::collections::BTreeMap::new();
-        let mut sent = 0;
+        let (queued, backlogged) = (vec![0; flows.len()], vec![false; flows.len()]);
+        let mut port = Link { flows: &flows, quantum, queued, backlogged, apart: BTreeMap::new() };
+        let mut lengths = BTreeMap::new();
         for entry in world.log().iter().filter(|entry| entry.link as usize == link) {
             match entry.what {
                 What::Arrived { packet, len } => {
-                    queued[packet.flow as usize] += 1;
-                    lengths.insert(packet, i64::from(len));
+                    port.queued[packet.flow as usize] += 1;
+                    lengths.insert(packet, len);
                 }
-                What::Dropped(packet, _) => queued[packet.flow as usize] -= 1,
+                What::Dropped(packet, _) => port.queued[packet.flow as usize] -= 1,
                 What::Started { packet, .. } => {
-                    let flow = packet.flow as usize;
-                    // A flow without a packet when one is selected begins anew with its next.
-                    for other in 0..flows.len() {
-                        let has = queued[other] > 0;
-                        assert!(has || !begun[other] || !flows[other].always, "{other} is empty\n{text}");
-                        if has && !begun[other] {
-                            for third in 0..flows.len() {
-                                apart[other][third] = Apart::default();
-                                apart[third][other] = Apart::default();
-                            }
-                        }
-                        begun[other] = has;
-                    }
-                    queued[flow] -= 1;
-                    sent += 1;
-                    for other in (0..flows.len()).filter(|other| *other != flow && begun[*other]) {
-                        let (one, two, sign) =
-                            if flow < other { (flow, other, 1) } else { (other, flow, -1) };
-                        let pair = &mut apart[one][two];
-                        pair.now += sign * lengths[&packet] * flows[other].weight as i64;
-                        (pair.least, pair.most) = (pair.least.min(pair.now), pair.most.max(pair.now));
-                        let [i, j] = [&flows[one], &flows[two]];
-                        let rests = |flow: &Flow| flow.largest * heaviest > quantum * flow.weight;
-                        let rests = rests(i) || rests(j);
-                        let turns = quantum * i.weight * j.weight * if rests { 2 } else { 1 };
-                        let packets = (i.largest * j.weight + j.largest * i.weight) * heaviest;
-                        let part =
-                            (pair.most - pair.least) as f64 * heaviest as f64 / (turns + packets) as f64;
-                        assert!(part <= 1.0, "seed {seed}: {part} after {sent} packets\n{text}");
+                    assert!(port.select(), "seed {seed}: a flow is empty at {:?}\n{text}", entry.at);
+                    for (part, rests) in port.send(packet.flow as usize, lengths[&packet]) {
+                        assert!(part <= 1.0, "seed {seed}: {part} at {:?}\n{text}", entry.at);
                         nearest[usize::from(rests)] = nearest[usize::from(rests)].max(part);
                         judged += 1;
                         rested += u32::from(rests);
