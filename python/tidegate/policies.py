@@ -1511,9 +1511,9 @@ class Tcp(Record):
     Attributes:
         congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
             (reno or cubic). Default: cubic.
-        recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), RFC 6582 (newreno), or the fast
-            recovery of 1990 that the first new acknowledgement ends, RFC 2581 (reno-1990) (sack or newreno or
-            reno-1990). Default: sack.
+        recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
+            RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
+            acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
@@ -1530,13 +1530,13 @@ class Tcp(Record):
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
             such as "250B"). Default: 40B.
 
-    Source: RFC 5681, 9438, 6298, 2018, 6675, 6582, 2581, 3168.
+    Source: RFC 5681, 9438, 6298, 2018, 6675, 8985, 2883, 6582, 2581, 3168.
     """
 
     _kind: ClassVar[str | None] = "tcp"
 
     congestion: Literal["reno", "cubic"] | None = None
-    recovery: Literal["sack", "newreno", "reno-1990"] | None = None
+    recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
     ecn: Literal["on", "off"] | None = None
     granularity: str | None = None
     minimum_rto: str | None = None

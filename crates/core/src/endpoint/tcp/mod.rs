@@ -5,6 +5,7 @@
 
 mod congestion;
 mod cubic;
+mod rack;
 mod ranges;
 mod receiver;
 mod recovery;
@@ -42,6 +43,8 @@ words! {
     pub enum LossRecovery {
         /// The SACK scoreboard (RFC 2018, RFC 6675)
         Sack = "sack",
+        /// Losses by time, with probes of the tail (RACK-TLP, RFC 8985)
+        Rack = "rack",
         /// Fast recovery that goes on at partial acknowledgements (RFC 6582)
         NewReno = "newreno",
         /// Fast recovery that the first new acknowledgement ends (RFC 2581)
@@ -52,7 +55,12 @@ words! {
 impl LossRecovery {
     /// Whether the receiver reports what has arrived out of order.
     fn uses_sack(self) -> bool {
-        self == LossRecovery::Sack
+        matches!(self, LossRecovery::Sack | LossRecovery::Rack)
+    }
+
+    /// Whether the receiver reports what has arrived twice (D-SACK, RFC 2883).
+    fn uses_dsack(self) -> bool {
+        self == LossRecovery::Rack
     }
 }
 
@@ -72,8 +80,8 @@ parameters! {
     pub struct TcpParams {
         /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
         congestion: CongestionControl = CongestionControl::Cubic,
-        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
-        /// new acknowledgement ends, RFC 2581 (reno-1990)
+        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes, RFC 8985 (rack), RFC 6582
+        /// (newreno), or the fast recovery of 1990 that the first new acknowledgement ends, RFC 2581 (reno-1990)
         recovery: LossRecovery = LossRecovery::Sack,
         /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds to marks
         ecn: Ecn = Ecn::Off,
@@ -117,7 +125,7 @@ impl PolicyParams for TcpParams {
         help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC or Reno, with one \
                of several loss recoveries, with or without ECN. The congestion window grows until packets \
                are lost or marked, then shrinks.",
-        source: "RFC 5681, 9438, 6298, 2018, 6675, 6582, 2581, 3168",
+        source: "RFC 5681, 9438, 6298, 2018, 6675, 8985, 2883, 6582, 2581, 3168",
         params: TcpParams::PARAMS,
         reads: &[],
         stamps: Stamps::Unordered,

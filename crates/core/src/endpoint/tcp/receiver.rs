@@ -1,5 +1,5 @@
-//! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4) and the echo of congestion
-//! (RFC 3168, section 6.1.3).
+//! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK blocks (RFC 2883) and
+//! the echo of congestion (RFC 3168, section 6.1.3).
 
 use super::TcpParams;
 use super::ranges::Ranges;
@@ -18,6 +18,7 @@ pub(super) struct Receiver {
     header: u32,
     window: u32,
     sack: bool,
+    dsack: bool,
     ecn: bool,
     /// The longest time for which an acknowledgement may be delayed; `None` for no delay.
     delay: Option<Span>,
@@ -27,6 +28,8 @@ pub(super) struct Receiver {
     beyond: Ranges,
     /// Starts of the ranges beyond `next`, the one with the latest data first.
     latest: Vec<u64>,
+    /// What has arrived a second time, and is to be reported once.
+    twice: Option<Block>,
     /// In-order segments not acknowledged yet.
     waiting: u32,
     /// The latest time at which they are acknowledged.
@@ -41,11 +44,13 @@ impl Receiver {
             header: params.header,
             window: params.receiver_window,
             sack: params.recovery.uses_sack(),
+            dsack: params.recovery.uses_dsack(),
             ecn: params.negotiates_ecn(),
             delay: params.delayed_acks,
             next: 0,
             beyond: Ranges::default(),
             latest: Vec::new(),
+            twice: None,
             waiting: 0,
             due: Time::NEVER,
             echo: false,
@@ -55,12 +60,16 @@ impl Receiver {
     /// Takes the data of a segment. Returns whether its acknowledgement may wait: it must not when data are out of
     /// order, fill a gap or have come before (RFC 5681, section 4.2).
     fn take(&mut self, segment: &Segment) -> bool {
+        let came = Block { start: segment.sequence, end: segment.end() };
         if segment.sequence > self.next {
-            self.beyond.insert(segment.sequence, segment.end());
+            if self.beyond.insert(came.start, came.end) == 0 {
+                self.twice = Some(came);
+            }
             self.note_latest(segment.sequence);
             return false;
         }
         if segment.end() <= self.next {
+            self.twice = Some(came);
             return false;
         }
         let in_order = self.beyond.is_empty();
@@ -86,9 +95,11 @@ impl Receiver {
     fn acknowledge(&mut self, cx: &mut HostCx<'_>) {
         let mut sack = [Block::default(); MOST_BLOCKS];
         if self.sack {
-            let reported = self.latest.iter().filter_map(|start| self.beyond.around(*start));
-            for (block, (start, end)) in sack.iter_mut().zip(reported) {
-                *block = Block { start, end };
+            let ranges = self.latest.iter().filter_map(|start| self.beyond.around(*start));
+            let reported = ranges.map(|(start, end)| Block { start, end });
+            let twice = self.twice.take().filter(|_| self.dsack);
+            for (block, reported) in sack.iter_mut().zip(twice.into_iter().chain(reported)) {
+                *block = reported;
             }
         }
         let segment = Segment {

@@ -20,7 +20,8 @@ pub struct Segment {
     pub echo: bool,
     /// Congestion window reduced (CWR).
     pub reduced: bool,
-    /// SACK blocks, the one with the latest data first; those that are not used are empty.
+    /// SACK blocks, the one with the latest data first; those that are not used are empty. Before them may be one of data
+    /// that have arrived twice (D-SACK, RFC 2883).
     pub sack: [Block; MOST_BLOCKS],
 }
 
@@ -42,5 +43,13 @@ impl Segment {
     /// The SACK blocks that are used.
     pub fn blocks(&self) -> impl Iterator<Item = Block> {
         self.sack.into_iter().filter(|block| block.start < block.end)
+    }
+
+    /// The data that have arrived a second time: the first block, if its data are acknowledged or within the second block
+    /// (RFC 2883, section 4).
+    pub fn duplicate(&self) -> Option<Block> {
+        let [first, second, ..] = self.sack;
+        let is_within = second.start <= first.start && first.end <= second.end;
+        (first.start < first.end && (first.end <= self.acknowledgement || is_within)).then_some(first)
     }
 }

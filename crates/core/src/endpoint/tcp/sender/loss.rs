@@ -14,7 +14,7 @@ impl Sender {
         let mut restarts = true;
         if self.recovery.active {
             let is_full = self.una >= self.recovery.recover;
-            match self.how {
+            match self.loss_recovery {
                 LossRecovery::Reno1990 => self.leave(self.recovery.left),
                 LossRecovery::NewReno if is_full => {
                     let left = self.flight().max(self.mss) + self.mss;
@@ -25,8 +25,8 @@ impl Sender {
                     self.recovery.had_partial = true;
                     self.partial(cx, new);
                 }
-                LossRecovery::Sack if is_full => self.leave(self.congestion.cwnd()),
-                LossRecovery::Sack => {}
+                LossRecovery::Sack | LossRecovery::Rack if is_full => self.leave(self.congestion.cwnd()),
+                LossRecovery::Sack | LossRecovery::Rack => {}
             }
         }
         if self.flight() == 0 && !self.held {
@@ -54,18 +54,18 @@ impl Sender {
     /// A duplicate acknowledgement has come.
     pub(super) fn duplicate(&mut self, cx: &mut HostCx<'_>) {
         if self.recovery.active {
-            if !self.how.uses_sack() {
+            if !self.loss_recovery.uses_sack() {
                 // A segment has left the network.
                 self.congestion.set(self.congestion.cwnd() + self.mss);
             }
             return;
         }
         self.recovery.duplicates += 1;
-        let is_lost = match self.how.uses_sack() {
+        let is_lost = match self.loss_recovery.uses_sack() {
             true => self.recovery.duplicates >= DUP_THRESH || self.scoreboard.first_is_lost(self.una),
             false => self.recovery.duplicates == DUP_THRESH,
         };
-        if is_lost && self.recovery.may_begin(self.una, self.how.uses_sack()) {
+        if is_lost && self.recovery.may_begin(self.una, self.loss_recovery.uses_sack()) {
             self.enter(cx);
         }
     }
@@ -83,7 +83,7 @@ impl Sender {
         }
         self.recovery.active = true;
         self.recovery.had_partial = false;
-        if self.how != LossRecovery::Reno1990 {
+        if self.loss_recovery != LossRecovery::Reno1990 {
             self.recovery.recover = self.max;
         }
         // A window of one segment, which a mark may leave, is below ssthresh.
@@ -91,7 +91,7 @@ impl Sender {
         self.recovery.left = left;
         let gap = self.scoreboard.next_gap(self.una, self.max);
         let end = gap.map_or(self.max, |(_, end)| end).min(self.una + self.mss);
-        if self.how.uses_sack() {
+        if self.loss_recovery.uses_sack() {
             self.congestion.set(left);
             self.scoreboard.begin_recovery(end);
         } else {

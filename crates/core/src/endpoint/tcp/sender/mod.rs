@@ -4,9 +4,11 @@
 //! the highest byte is held as that of the byte after it.
 
 mod loss;
+mod rack;
 
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::congestion::Congestion;
+use crate::endpoint::tcp::rack::Rack;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
@@ -25,7 +27,7 @@ const ECT_0: u8 = 0b10;
 #[derive(Debug)]
 pub struct Sender {
     /// How losses are recovered from.
-    how: LossRecovery,
+    loss_recovery: LossRecovery,
     mss: u64,
     header: u32,
     ecn: bool,
@@ -45,6 +47,8 @@ pub struct Sender {
     initial: u64,
     congestion: Congestion,
     scoreboard: Scoreboard,
+    /// What finds losses by time, in place of the scoreboard.
+    rack: Option<Box<Rack>>,
     first_sent: FirstSent,
     recovery: Recovery,
     timer: Timer,
@@ -71,7 +75,7 @@ impl Sender {
         let window = u64::from(params.receiver_window);
         let is_cubic = params.congestion == CongestionControl::Cubic;
         Sender {
-            how: params.recovery,
+            loss_recovery: params.recovery,
             mss,
             header: params.header,
             ecn: params.negotiates_ecn(),
@@ -85,6 +89,8 @@ impl Sender {
             initial,
             congestion: Congestion::new(mss, initial, window.max(2 * mss), is_cubic),
             scoreboard: Scoreboard::default(),
+            rack: (params.recovery == LossRecovery::Rack)
+                .then(|| Box::new(Rack::new(params.delayed_acks.unwrap_or(Span::ZERO)))),
             first_sent: FirstSent::default(),
             recovery: Recovery::default(),
             timer: Timer::new(params),
@@ -144,7 +150,13 @@ impl Sender {
         self.window = u64::from(segment.window);
         self.una = acknowledgement;
         self.nxt = self.nxt.max(self.una);
-        let has_news = self.scoreboard.update(self.extent(), segment.blocks());
+        let has_news = match &mut self.rack {
+            Some(rack) => {
+                rack.acknowledged(self.una, segment.blocks(), cx.now());
+                false
+            }
+            None => self.scoreboard.update(self.extent(), segment.blocks()),
+        };
         if new > 0 {
             self.timer.acknowledged(self.una, cx.now());
             self.first_sent.acknowledged(self.una);
@@ -160,9 +172,10 @@ impl Sender {
             }
         }
         let repeats = new == 0 && before > 0 && same_window;
-        if if self.how.uses_sack() { has_news } else { repeats } {
+        if if self.loss_recovery.uses_sack() { has_news } else { repeats } {
             self.duplicate(cx);
         }
+        self.judge(cx, segment, new, before);
     }
 
     /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of data. Returns whether
@@ -185,11 +198,17 @@ impl Sender {
     /// The window was reduced, for whatever reason: what is under way gives no further reason.
     fn reduced(&mut self) {
         (self.answered_to, self.says_reduced) = (self.max, self.ecn);
+        if let Some(rack) = &mut self.rack {
+            rack.reduced();
+        }
     }
 
     /// Bytes that count against the congestion window outside of recovery: sent since the last timeout, and neither
     /// acknowledged nor SACKed.
     fn outstanding(&self) -> u64 {
+        if let Some(rack) = &self.rack {
+            return rack.pipe();
+        }
         self.nxt - self.una - self.scoreboard.sacked_below(self.nxt)
     }
 
@@ -199,7 +218,10 @@ impl Sender {
             return self.timer.stop();
         }
         self.restart_after_idle(cx.now());
-        if self.recovery.active && self.how.uses_sack() {
+        if self.rack.is_some() {
+            return self.fill_by_pipe(cx);
+        }
+        if self.recovery.active && self.loss_recovery.uses_sack() {
             return self.fill_recovering(cx);
         }
         while let Some((start, end)) = self.next_in_order() {
@@ -250,7 +272,7 @@ impl Sender {
     /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for the first two
     /// duplicate acknowledgements. With SACK, what was SACKed makes room (RFC 6675, step 3).
     fn limited_transmit(&self) -> u64 {
-        let is_new = self.nxt == self.max && !self.how.uses_sack();
+        let is_new = self.nxt == self.max && !self.loss_recovery.uses_sack();
         if is_new { u64::from(self.recovery.limited_segments(self.una)) * self.mss } else { 0 }
     }
 
@@ -288,6 +310,9 @@ impl Sender {
             Some(first_sent) => cx.send_again(len, mark, payload, first_sent),
             None => cx.send(len, mark, payload),
         }
+        if let Some(rack) = &mut self.rack {
+            rack.sent(start, end, cx.now());
+        }
         self.last_sent = Some(cx.now());
         self.timer.run(cx.now());
     }
@@ -295,7 +320,7 @@ impl Sender {
     /// When the endpoint is to be woken.
     fn next(&self) -> Time {
         let handed_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
-        let at = self.timer.due().min(handed_at);
+        let at = self.timer_due().min(handed_at);
         if at < self.stop { at } else { Time::NEVER }
     }
 }
@@ -305,8 +330,8 @@ impl Endpoint for Sender {
         if self.last_sent.is_none() {
             self.timer.begin(cx.now());
         }
-        if self.timer.due() <= cx.now() && cx.now() < self.stop {
-            self.timed_out();
+        if self.timer_due() <= cx.now() && cx.now() < self.stop {
+            self.timer_expired(cx);
         }
         self.ask_application(cx.now());
         self.fill(cx);

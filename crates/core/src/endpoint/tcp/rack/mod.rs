@@ -1,0 +1,275 @@
+//! RACK (RFC 8985, sections 5 and 6): which segments are in the network, have arrived or are lost,
+//! by the time at which each was sent last.
+//!
+//! Names are those of the RFC. A segment keeps its bounds when it is sent again. Transmissions are
+//! numbered in the order in which they leave, which is the order of RACK_sent_after(): by time, and
+//! by number of a byte in an instant.
+
+mod min_rtt;
+mod probe;
+mod reordering;
+mod undo;
+
+use super::ranges::Ranges;
+use super::segment::Block;
+use crate::units::{Span, Time};
+use min_rtt::MinRtt;
+use probe::Probe;
+use reordering::Reordering;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+pub(super) use undo::Undo;
+
+/// State of a connection with RACK-TLP.
+#[derive(Debug)]
+pub(super) struct Rack {
+    /// Segments that are not acknowledged, in the order of bytes.
+    segments: VecDeque<Sent>,
+    /// The last transmission of each segment in the network, and the segment's first byte.
+    in_network: BTreeMap<u64, u64>,
+    /// Bytes of these segments.
+    pipe: u64,
+    /// First bytes of segments that are lost and were not sent again since.
+    lost: BTreeSet<u64>,
+    sacked: Ranges,
+    /// Segments that were SACKed (RACK.segs_sacked).
+    segs_sacked: u32,
+    /// Transmissions so far, and how many there were when the window was reduced last.
+    transmissions: u64,
+    reduced_after: u64,
+    min_rtt: MinRtt,
+    /// The last transmission that has arrived (RACK.segment), and its round trip (RACK.rtt).
+    latest: u64,
+    rtt: Span,
+    /// Where the highest segment ends that has arrived (RACK.fack).
+    fack: u64,
+    pub(super) reordering: Reordering,
+    /// When the reordering timer expires; [`Time::NEVER`] while it is off.
+    reorder_at: Time,
+    pub(super) probe: Probe,
+    pub(super) undo: Option<Undo>,
+}
+
+/// A segment that was sent.
+#[derive(Debug)]
+struct Sent {
+    start: u64,
+    end: u64,
+    /// When it was sent last (Segment.xmit_ts), and as which transmission.
+    at: Time,
+    number: u64,
+    /// Whether it was sent more than once (Segment.retransmitted).
+    again: bool,
+    /// Whether it was SACKed.
+    sacked: bool,
+}
+
+impl Sent {
+    fn len(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// What RACK_detect_loss() has found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Losses {
+    /// Whether anything was lost.
+    pub(super) any: bool,
+    /// Whether something was lost that left after the last reduction of the window.
+    pub(super) later: bool,
+}
+
+impl Rack {
+    pub(super) fn new(longest_ack_delay: Span) -> Rack {
+        Rack {
+            segments: VecDeque::new(),
+            in_network: BTreeMap::new(),
+            pipe: 0,
+            lost: BTreeSet::new(),
+            sacked: Ranges::default(),
+            segs_sacked: 0,
+            transmissions: 0,
+            reduced_after: 0,
+            min_rtt: MinRtt::default(),
+            latest: 0,
+            rtt: Span::ZERO,
+            fack: 0,
+            reordering: Reordering::default(),
+            reorder_at: Time::NEVER,
+            probe: Probe::new(longest_ack_delay),
+            undo: None,
+        }
+    }
+
+    /// Bytes in the network: neither acknowledged nor SACKed nor lost.
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// Segments that were SACKed (RACK.segs_sacked).
+    pub(super) fn segs_sacked(&self) -> u32 {
+        self.segs_sacked
+    }
+
+    /// When the reordering timer expires; [`Time::NEVER`] while it is off.
+    pub(super) fn reorder_at(&self) -> Time {
+        self.reorder_at
+    }
+
+    /// The first segment that is lost and was not sent again.
+    pub(super) fn next_lost(&self) -> Option<(u64, u64)> {
+        let start = *self.lost.first()?;
+        Some((start, self.segments[self.find(start)?].end))
+    }
+
+    /// The highest segment, if it is in the network.
+    pub(super) fn highest(&self) -> Option<(u64, u64)> {
+        let highest = self.segments.back().filter(|sent| self.in_network.contains_key(&sent.number))?;
+        Some((highest.start, highest.end))
+    }
+
+    /// The window is reduced: losses of what has left give no further reason.
+    pub(super) fn reduced(&mut self) {
+        self.reduced_after = self.transmissions;
+        self.probe.ends();
+    }
+
+    /// A segment leaves, for the first time or again (section 6.1).
+    pub(super) fn sent(&mut self, start: u64, end: u64, now: Time) {
+        self.transmissions += 1;
+        let number = self.transmissions;
+        match self.find(start) {
+            Some(at) => {
+                self.leave_network(at);
+                let sent = &mut self.segments[at];
+                (sent.at, sent.number, sent.again) = (now, number, true);
+            }
+            None => {
+                self.segments.push_back(Sent { start, end, at: now, number, again: false, sacked: false });
+            }
+        }
+        self.in_network.insert(number, start);
+        self.pipe += end - start;
+    }
+
+    /// An acknowledgement has come of the bytes before `una` and of the blocks: RACK_update()
+    /// (section 6.2, steps 1 to 3). The bytes before `una` have arrived first: of an order among
+    /// what one acknowledgement reports nothing is known.
+    pub(super) fn acknowledged(&mut self, una: u64, blocks: impl Iterator<Item = Block>, now: Time) {
+        let mut newest = None;
+        while self.segments.front().is_some_and(|sent| sent.end <= una) {
+            self.arrived(0, now, &mut newest);
+            let sent = self.segments.pop_front();
+            self.segs_sacked -= u32::from(sent.is_some_and(|sent| sent.sacked));
+        }
+        self.sacked.remove_below(una);
+        let mut fresh = Vec::new();
+        for Block { start, end } in blocks {
+            let (start, end) = (start.max(una), end.min(self.end()));
+            fresh.extend(self.sacked.gaps(start, end));
+            self.sacked.insert(start, end);
+        }
+        fresh.sort_unstable();
+        for (start, end) in fresh {
+            let mut at = self.segments.partition_point(|sent| sent.start < start);
+            while self.segments.get(at).is_some_and(|sent| sent.end <= end) {
+                self.arrived(at, now, &mut newest);
+                self.segments[at].sacked = true;
+                self.segs_sacked += 1;
+                at += 1;
+            }
+        }
+        if let Some((number, rtt)) = newest {
+            self.rtt = rtt;
+            self.latest = self.latest.max(number);
+        }
+    }
+
+    /// A segment has arrived; `newest` is the last transmission of those that this acknowledgement
+    /// reports.
+    fn arrived(&mut self, at: usize, now: Time, newest: &mut Option<(u64, Span)>) {
+        if self.segments[at].sacked {
+            return;
+        }
+        self.leave_network(at);
+        let Sent { end, at: sent, number, again, .. } = self.segments[at];
+        let rtt = now.since(sent);
+        if end < self.fack && !again {
+            self.reordering.seen();
+        }
+        self.fack = self.fack.max(end);
+        if !again {
+            self.min_rtt.measured(rtt, now);
+            self.probe.measured();
+        } else if self.min_rtt.get().is_some_and(|least| rtt < least) {
+            // The acknowledgement is of an earlier transmission.
+            return;
+        }
+        if newest.is_none_or(|(last, _)| last < number) {
+            *newest = Some((number, rtt));
+        }
+    }
+
+    /// RACK_detect_loss(), and the reordering timer (section 6.2, step 5).
+    pub(super) fn detect_losses(&mut self, now: Time, srtt: Option<Span>, is_recovering: bool) -> Losses {
+        let allowed = self.rtt + self.reordering_window(srtt, is_recovering);
+        let mut found = Losses::default();
+        while let Some((&number, &start)) = self.in_network.range(..self.latest).next()
+            && let Some(at) = self.find(start)
+            && self.segments[at].at + allowed <= now
+        {
+            found = Losses { any: true, later: found.later | (number > self.reduced_after) };
+            self.lose(at);
+        }
+        let last = self.in_network.range(..self.latest).next_back();
+        let last = last.and_then(|(_, start)| self.find(*start));
+        self.reorder_at = last.map_or(Time::NEVER, |at| self.segments[at].at + allowed);
+        found
+    }
+
+    /// The retransmission timer has expired: RACK_mark_losses_on_RTO() (section 6.3).
+    pub(super) fn timed_out(&mut self, now: Time, srtt: Option<Span>) {
+        let allowed = self.rtt + self.reordering_window(srtt, true);
+        let is_late = |sent: &Sent| sent.at + allowed <= now;
+        for at in 0..self.segments.len() {
+            let sent = &self.segments[at];
+            if self.in_network.contains_key(&sent.number) && (at == 0 || is_late(sent)) {
+                self.lose(at);
+            }
+        }
+        (self.reorder_at, self.undo) = (Time::NEVER, None);
+    }
+
+    /// RACK.reo_wnd (section 6.2, step 4).
+    fn reordering_window(&self, srtt: Option<Span>, is_recovering: bool) -> Span {
+        let min_rtt = self.min_rtt.get().unwrap_or(Span::ZERO);
+        self.reordering.window(min_rtt, srtt.unwrap_or(self.rtt), self.segs_sacked, is_recovering)
+    }
+
+    /// A segment is lost.
+    fn lose(&mut self, at: usize) {
+        self.leave_network(at);
+        self.lost.insert(self.segments[at].start);
+    }
+
+    /// A segment is no longer in the network, or its last transmission does not count any more.
+    fn leave_network(&mut self, at: usize) {
+        let sent = &self.segments[at];
+        if self.in_network.remove(&sent.number).is_some() {
+            self.pipe -= sent.len();
+        }
+        self.lost.remove(&sent.start);
+    }
+
+    /// Where the data end that were sent.
+    fn end(&self) -> u64 {
+        self.segments.back().map_or(0, |sent| sent.end)
+    }
+
+    fn find(&self, start: u64) -> Option<usize> {
+        self.segments.binary_search_by_key(&start, |sent| sent.start).ok()
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

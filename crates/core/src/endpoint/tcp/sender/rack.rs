@@ -1,0 +1,190 @@
+//! RACK-TLP of a sender (RFC 8985): what an acknowledgement shows, the three timers, and what is
+//! sent when.
+
+use super::Sender;
+use crate::endpoint::HostCx;
+use crate::endpoint::tcp::rack::{Losses, Undo};
+use crate::endpoint::tcp::segment::Segment;
+use crate::units::Time;
+
+impl Sender {
+    /// When a timer expires. One runs at a time (section 8): the reordering timer before the probe
+    /// timer, and that before the retransmission timer.
+    pub(super) fn timer_due(&self) -> Time {
+        let Some(rack) = &self.rack else { return self.timer.due() };
+        let timers = [rack.reorder_at(), rack.probe.due(), self.timer.due()];
+        timers.into_iter().find(|due| *due != Time::NEVER).unwrap_or(Time::NEVER)
+    }
+
+    /// A timer has expired.
+    pub(super) fn timer_expired(&mut self, cx: &mut HostCx<'_>) {
+        let Some(rack) = &self.rack else { return self.timed_out() };
+        if rack.reorder_at() != Time::NEVER {
+            self.timer.restart(cx.now());
+            self.detect_losses(cx);
+        } else if rack.probe.due() != Time::NEVER {
+            self.send_probe(cx);
+        } else {
+            self.timed_out_with_rack(cx);
+        }
+    }
+
+    /// Whether losses before RecoveryPoint are repaired, after a fast retransmit or a timeout.
+    fn is_repairing(&self) -> bool {
+        self.una < self.recovery.recover
+    }
+
+    /// An acknowledgement has come of `new` bytes, with `flight` bytes in flight before it:
+    /// TLP_process_ack() (section 7.4.2), and section 6.2 from step 4 on.
+    pub(super) fn judge(&mut self, cx: &mut HostCx<'_>, segment: &Segment, new: u64, flight: u64) {
+        let has_recovered = !self.is_repairing() && self.una - new < self.recovery.recover;
+        let (una, max, dsack) = (self.una, self.max, segment.duplicate());
+        let Some(rack) = &mut self.rack else { return };
+        rack.reordering.adapt(una, max, dsack.is_some(), has_recovered);
+        let has_repaired = rack.probe.acknowledged(una, dsack);
+        if let Some(undo) = &mut rack.undo {
+            // A mark in the same window of data asks for the reduction, too.
+            if self.ecn && segment.echo {
+                rack.undo = None;
+            } else if dsack.is_some_and(|block| undo.came_twice(block)) {
+                // It was overtaken by what showed its loss.
+                rack.reordering.seen();
+                self.undo();
+            }
+        }
+        if has_repaired {
+            self.reduce(flight);
+        }
+        self.detect_losses(cx);
+        if new > 0 {
+            self.start_probe_timer(cx.now());
+        } else {
+            self.stop_probe_timer();
+        }
+    }
+
+    /// RACK_detect_loss(). Losses of what has left after the last reduction of the window reduce it
+    /// (RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion),
+    /// and the first one is sent again at once.
+    fn detect_losses(&mut self, cx: &mut HostCx<'_>) {
+        let (is_repairing, srtt) = (self.is_repairing(), self.timer.srtt());
+        let Some(rack) = &mut self.rack else { return };
+        let Losses { any, later } = rack.detect_losses(cx.now(), srtt, is_repairing);
+        if !any || is_repairing && !later {
+            return;
+        }
+        rack.undo = (later && !is_repairing).then(|| Undo::new(self.congestion.clone()));
+        if later {
+            self.reduce(self.flight());
+        }
+        (self.recovery.active, self.recovery.recover) = (true, self.max);
+        self.send_lost(cx);
+        self.timer.restart(cx.now());
+    }
+
+    /// The window is reduced for a loss.
+    fn reduce(&mut self, flight: u64) {
+        self.congestion.reduce(flight);
+        self.congestion.set(self.congestion.ssthresh().min(self.congestion.cwnd()));
+        self.reduced();
+    }
+
+    /// The first lost segment is sent again.
+    fn send_lost(&mut self, cx: &mut HostCx<'_>) {
+        let Some(rack) = &mut self.rack else { return };
+        let Some((start, end)) = rack.next_lost() else { return };
+        if let Some(undo) = &mut rack.undo {
+            undo.sent_again(start);
+        }
+        self.send(cx, start, end);
+    }
+
+    /// Undoes the last reduction if all that was sent again had arrived (RFC 3708), as RFC 9438,
+    /// section 4.9.2, does.
+    fn undo(&mut self) {
+        let Some(rack) = &mut self.rack else { return };
+        if rack.next_lost().is_some() {
+            return;
+        }
+        if let Some(before) = rack.undo.as_ref().and_then(Undo::restored) {
+            if self.congestion.cwnd() < before.cwnd() {
+                self.congestion = before.clone();
+            }
+            rack.undo = None;
+            (self.recovery.active, self.recovery.recover) = (false, self.una);
+        }
+    }
+
+    /// Sends lost segments, then new data, while `pipe` leaves room.
+    pub(super) fn fill_by_pipe(&mut self, cx: &mut HostCx<'_>) {
+        let mut sends_new = false;
+        while let Some(rack) = &self.rack {
+            let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
+            let lost = rack.next_lost();
+            let Some((start, end)) = lost.or(new) else { break };
+            if rack.pipe() + (end - start) > self.congestion.cwnd() {
+                break;
+            }
+            if lost.is_some() {
+                self.send_lost(cx);
+            } else {
+                self.send(cx, start, end);
+                sends_new = true;
+            }
+        }
+        if sends_new {
+            self.start_probe_timer(cx.now());
+        }
+    }
+
+    /// The probe timer starts anew (section 7.2), unless losses are repaired or segments were
+    /// SACKed.
+    fn start_probe_timer(&mut self, now: Time) {
+        let (flight, is_repairing, held) = (self.flight(), self.is_repairing(), self.held);
+        let Some(rack) = &mut self.rack else { return };
+        rack.probe.stop();
+        if flight > 0 && rack.segs_sacked() == 0 && !is_repairing && !held {
+            rack.probe.start(now, self.timer.srtt(), flight <= self.mss, self.timer.due());
+        }
+    }
+
+    /// The probe timer does not run while losses are repaired or segments were SACKed.
+    fn stop_probe_timer(&mut self) {
+        let is_repairing = self.is_repairing();
+        if let Some(rack) = &mut self.rack
+            && (is_repairing || rack.segs_sacked() > 0)
+        {
+            rack.probe.stop();
+        }
+    }
+
+    /// TLP_send_probe() (section 7.3): new data, beyond the congestion window if need be, or the
+    /// highest segment again.
+    fn send_probe(&mut self, cx: &mut HostCx<'_>) {
+        let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
+        let highest = self.rack.as_ref().and_then(|rack| rack.highest());
+        if let Some((start, end)) = new.or(highest) {
+            self.send(cx, start, end);
+        }
+        let max = self.max;
+        if let Some(rack) = &mut self.rack {
+            rack.probe.sent(max, new.is_none());
+        }
+        self.timer.restart(cx.now());
+    }
+
+    /// The retransmission timer has expired: the first segment is sent again, and with it counts as
+    /// lost what is late (section 6.3).
+    fn timed_out_with_rack(&mut self, cx: &mut HostCx<'_>) {
+        self.timed_out();
+        if self.flight() == 0 {
+            return;
+        }
+        let srtt = self.timer.srtt();
+        if let Some(rack) = &mut self.rack {
+            rack.probe.stop();
+            rack.timed_out(cx.now(), srtt);
+        }
+        self.send_lost(cx);
+    }
+}
