@@ -3,10 +3,11 @@
 
 use crate::common::{pick, rounds};
 use crate::path::{Call, Path, World};
+use crate::properties::RECOVERY;
 use crate::wire::{DATA, params};
-use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, TcpParams};
+use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, Segment, TcpParams};
 use tidegate_core::rng::Rng;
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, Time};
 
 /// A byte of a segment of 1000: windows are held in whole bytes.
 const ROUNDED: f64 = 2e-3;
@@ -18,22 +19,52 @@ struct Seen {
     point: u64,
     /// The window before the recovery under way.
     entered: Option<f64>,
+    /// The windows before the last reduction: cwnd and ssthresh.
+    reduced: Option<(f64, f64)>,
+    reduced_at: Option<Time>,
     losses: u64,
     marks: u64,
     timeouts: u64,
     /// Events at which half as much again as the window was in flight.
     wide: u64,
+    /// Reductions in a recovery, and those undone.
+    again: u64,
+    undone: u64,
 }
 
 impl Seen {
-    fn check(&mut self, params: &TcpParams, call: &Call<'_>) {
+    fn check(&mut self, params: &TcpParams, path: &Path, call: &Call<'_>) {
+        let before = (call.before.cwnd, call.before.ssthresh);
+        let raised = call.after.cwnd - before.0;
+        let is_undone = raised > grown(call) + ROUNDED || raised > 0.0 && call.after.ssthresh != before.1;
+        if params.recovery == LossRecovery::Rack && is_undone && call.came.is_some_and(is_dsack) {
+            return self.check_undone(call);
+        }
+        self.check_event(params, path, call);
+        if call.after.ssthresh != before.1 || call.after.cwnd < before.0 {
+            (self.reduced, self.reduced_at) = (Some(before), Some(call.now));
+        }
+        if call.after.timeouts > call.before.timeouts {
+            self.reduced = None;
+        }
+    }
+
+    /// A reduction that D-SACKs show to have been needless: the windows before it come back, and no more than these.
+    fn check_undone(&mut self, call: &Call<'_>) {
+        let (cwnd, ssthresh) = self.reduced.take().expect("a reduction that can be undone");
+        // The acknowledgement that showed the loss had let the window grow by a segment at most.
+        assert!(call.after.cwnd <= cwnd + 1.0 + ROUNDED, "{cwnd} {:?}", call.after);
+        assert_eq!(call.after.ssthresh, ssthresh);
+        self.entered = None;
+        self.undone += 1;
+    }
+
+    fn check_event(&mut self, params: &TcpParams, path: &Path, call: &Call<'_>) {
         let (before, after) = (call.before, call.after);
         let left = if params.congestion == CongestionControl::Cubic { 0.7 } else { 0.5 };
         let una = call.came.map_or(call.una, |came| call.una.max(came.acknowledgement));
-        // The acknowledgement that shows a loss may have let the window grow: by a segment, or with W_est by as many as it
-        // acknowledges, over cwnd (RFC 9438, section 4.3).
-        let acked = (una - call.una) as f64 / DATA as f64;
-        let grown = if acked > 0.0 { (acked / before.cwnd).max(1.0) } else { 0.0 };
+        // The acknowledgement that shows a loss may have let the window grow.
+        let grown = grown(call);
         let of_the_window = (left * (before.cwnd + grown).min(before.flight)).max(2.0) + ROUNDED;
         let inflates = matches!(params.recovery, LossRecovery::NewReno | LossRecovery::Reno1990);
         assert!(after.cwnd >= 1.0 && after.ssthresh >= 2.0, "{after:?}");
@@ -57,7 +88,13 @@ impl Seen {
             let most =
                 if again { before.ssthresh.min(before.cwnd).max(of_the_window) } else { of_the_window };
             assert!(after.ssthresh <= most, "{before:?} {after:?}");
-            assert!(again || una >= self.point, "{before:?} {after:?}: {una} of {}", self.point);
+            // With RACK, the loss of what left after a reduction is another event, a round trip later or more: RFC 5681, section
+            // 4.3, for retransmissions.
+            let round_trip = Span::from_millis(2 * path.delay);
+            let later = params.recovery == LossRecovery::Rack
+                && self.reduced_at.is_none_or(|at| call.now.since(at) >= round_trip);
+            self.again += u64::from(later && una < self.point);
+            assert!(again || later || una >= self.point, "{before:?} {after:?}: {una} of {}", self.point);
             let is_mark = call.came.is_some_and(|came| came.echo)
                 && !call.sent.iter().any(|segment| segment.sequence < call.max);
             self.marks += u64::from(is_mark);
@@ -83,9 +120,24 @@ impl Seen {
     }
 }
 
+/// The most by which an acknowledgement lets the window grow, in segments: by one, or with W_est by as many as it
+/// acknowledges, over cwnd (RFC 9438, section 4.3).
+fn grown(call: &Call<'_>) -> f64 {
+    let una = call.came.map_or(call.una, |came| call.una.max(came.acknowledgement));
+    let acked = (una - call.una) as f64 / DATA as f64;
+    if acked > 0.0 { (acked / call.before.cwnd).max(1.0) } else { 0.0 }
+}
+
+/// Whether the first block is of data that are acknowledged, or within the second block (RFC 2883, section 4).
+fn is_dsack(segment: &Segment) -> bool {
+    let [first, second, ..] = segment.sack;
+    first.end > first.start
+        && (first.end <= segment.acknowledgement || first.start >= second.start && first.end <= second.end)
+}
+
 fn case(rng: &mut Rng) -> (TcpParams, Path) {
     let congestion = pick(rng, &[CongestionControl::Reno, CongestionControl::Cubic]);
-    let recovery = pick(rng, &[LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno1990]);
+    let recovery = pick(rng, &RECOVERY);
     let params = TcpParams {
         ecn: pick(rng, &[Ecn::On, Ecn::Off, Ecn::Off]),
         granularity: Span::from_millis(pick(rng, &[1, 100])),
@@ -112,12 +164,12 @@ fn case(rng: &mut Rng) -> (TcpParams, Path) {
 #[test]
 fn no_congestion_event_raises_the_window() {
     let mut all = Seen::default();
-    for seed in 0..rounds(300) {
+    for seed in 0..rounds(400) {
         let (params, path) = case(&mut Rng::named(seed, "events"));
         let mut world = World::new(&params, path, 3000, seed);
         let mut seen = Seen::default();
         world.run(20_000, |call| {
-            let checked = std::panic::AssertUnwindSafe(|| seen.check(&params, call));
+            let checked = std::panic::AssertUnwindSafe(|| seen.check(&params, &path, call));
             if let Err(panic) = std::panic::catch_unwind(checked) {
                 eprintln!("seed {seed}: {params:?} {path:?}");
                 std::panic::resume_unwind(panic);
@@ -127,6 +179,9 @@ fn no_congestion_event_raises_the_window() {
         all.marks += seen.marks;
         all.timeouts += seen.timeouts;
         all.wide += seen.wide;
+        all.again += seen.again;
+        all.undone += seen.undone;
     }
     assert!(all.losses > 3000 && all.marks > 300 && all.timeouts > 1000 && all.wide > 100, "{all:?}");
+    assert!(all.again > 100 && all.undone > 30, "{all:?}");
 }

@@ -8,6 +8,8 @@ mod events;
 mod newreno;
 mod path;
 mod properties;
+mod rack;
+mod rack_paths;
 mod reno;
 mod rfc9438;
 mod sack;

@@ -16,7 +16,8 @@ const SIZE: u32 = 48;
 
 /// Every congestion control with every loss recovery.
 const CONGESTION: [CongestionControl; 2] = [CongestionControl::Reno, CongestionControl::Cubic];
-const RECOVERY: [LossRecovery; 3] = [LossRecovery::Sack, LossRecovery::NewReno, LossRecovery::Reno1990];
+pub const RECOVERY: [LossRecovery; 4] =
+    [LossRecovery::Sack, LossRecovery::Rack, LossRecovery::NewReno, LossRecovery::Reno1990];
 
 /// How a network treats packets, in either direction.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +53,7 @@ struct Chaos {
     again: u64,
     marks: u64,
     reported: u64,
+    twice: u64,
 }
 
 impl Chaos {
@@ -78,6 +80,7 @@ impl Chaos {
             again: 0,
             marks: 0,
             reported: 0,
+            twice: 0,
         }
     }
 
@@ -98,14 +101,23 @@ impl Chaos {
             let ((_, _), (end, segment, mark)) = self.flying.pop_first().unwrap();
             let mut packet = Packet::new(BodyId(0), 1);
             packet.mark = mark;
-            match end {
-                0 => self.una = self.una.max(segment.acknowledgement),
-                _ => self.arrived.extend(segment.sequence..segment.end()),
-            }
+            let is_new = match end {
+                0 => {
+                    self.una = self.una.max(segment.acknowledgement);
+                    false
+                }
+                _ => {
+                    let before = self.arrived.len();
+                    self.arrived.extend(segment.sequence..segment.end());
+                    self.arrived.len() > before
+                }
+            };
             if end == 0 && segment.acknowledgement >= self.una {
                 self.sacked.extend(segment.blocks().flat_map(|block| block.start..block.end));
             }
-            self.call(end, Some(&segment), |one, cx| one.receive(cx, &packet, &Payload::Tcp(segment)));
+            self.call(end, Some((&segment, is_new)), |one, cx| {
+                one.receive(cx, &packet, &Payload::Tcp(segment))
+            });
         }
         panic!("no end: {:?} {:?}", self.params, self.faults);
     }
@@ -113,7 +125,7 @@ impl Chaos {
     fn call(
         &mut self,
         end: usize,
-        came: Option<&Segment>,
+        came: Option<(&Segment, bool)>,
         call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time,
     ) {
         let mut out = Vec::new();
@@ -167,11 +179,18 @@ impl Chaos {
 
     /// An acknowledgement is of the first byte that is missing, and its blocks are of bytes that have come, the last
     /// one first (RFC 2018, section 4).
-    fn check_report(&mut self, segment: &Segment, mark: Mark, came: Option<&Segment>) {
+    fn check_report(&mut self, segment: &Segment, mark: Mark, came: Option<(&Segment, bool)>) {
         assert!(!mark.is_ecn_capable());
         let missing = (0..).find(|byte| !self.arrived.contains(byte)).unwrap();
         assert_eq!(segment.acknowledgement, missing);
-        let blocks: Vec<_> = segment.blocks().collect();
+        let mut blocks: Vec<_> = segment.blocks().collect();
+        // A segment that has come a second time is the first block, once (RFC 2883, section 4).
+        let uses_dsack = self.params.recovery == LossRecovery::Rack;
+        if let Some((came, _)) = came.filter(|(_, is_new)| uses_dsack && !is_new) {
+            let twice = blocks.remove(0);
+            assert_eq!((twice.start, twice.end), (came.sequence, came.end()));
+            self.twice += 1;
+        }
         for block in &blocks {
             assert!(
                 block.start > missing && (block.start..block.end).all(|byte| self.arrived.contains(&byte))
@@ -180,8 +199,8 @@ impl Chaos {
         }
         let all: BTreeSet<u64> = blocks.iter().flat_map(|block| block.start..block.end).collect();
         assert_eq!(all.len() as u64, blocks.iter().map(|block| block.end - block.start).sum::<u64>());
-        let uses_sack = self.params.recovery == LossRecovery::Sack;
-        if let Some(came) = came.filter(|came| uses_sack && came.sequence > missing) {
+        let uses_sack = matches!(self.params.recovery, LossRecovery::Sack | LossRecovery::Rack);
+        if let Some((came, _)) = came.filter(|(came, _)| uses_sack && came.sequence > missing) {
             assert!((blocks[0].start..blocks[0].end).contains(&came.sequence));
             self.reported += 1;
         }
@@ -232,7 +251,7 @@ fn case(rng: &mut Rng) -> (TcpParams, u64, Faults) {
 
 #[test]
 fn every_byte_arrives_in_order_exactly_once() {
-    let (mut again, mut marks, mut reported) = (0, 0, 0);
+    let (mut again, mut marks, mut reported, mut twice) = (0, 0, 0, 0);
     for seed in 0..rounds(600) {
         let (params, bytes, faults) = case(&mut Rng::named(seed, "case"));
         let mut chaos = Chaos::new(params, bytes, faults, seed, Time::ORIGIN);
@@ -245,8 +264,12 @@ fn every_byte_arrives_in_order_exactly_once() {
         again += chaos.again;
         marks += chaos.marks;
         reported += chaos.reported;
+        twice += chaos.twice;
     }
-    assert!(again > 2000 && marks > 500 && reported > 1000, "{again} {marks} {reported}");
+    assert!(
+        again > 2000 && marks > 500 && reported > 1000 && twice > 300,
+        "{again} {marks} {reported} {twice}"
+    );
 }
 
 /// The beginning of time changes nothing, whatever the tick of the clock.

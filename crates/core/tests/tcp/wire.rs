@@ -18,6 +18,7 @@ pub type Setting = (CongestionControl, LossRecovery);
 pub const RENO_1990: Setting = (CongestionControl::Reno, LossRecovery::Reno1990);
 pub const NEW_RENO: Setting = (CongestionControl::Reno, LossRecovery::NewReno);
 pub const SACK: Setting = (CongestionControl::Reno, LossRecovery::Sack);
+pub const RACK: Setting = (CongestionControl::Reno, LossRecovery::Rack);
 pub const CUBIC: Setting = (CongestionControl::Cubic, LossRecovery::Sack);
 
 /// Tables begin with a window of 8 segments, every segment is acknowledged at once, and the receiver has room for 64.
