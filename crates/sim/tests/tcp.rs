@@ -212,10 +212,13 @@ fn retransmissions_and_goodput_account_for_every_packet() {
                 "{settings}, {loss}: {counts:?}"
             );
             assert!(delivered <= record.received.0 * 960, "{settings}, {loss}: {counts:?}");
-            assert_eq!(
-                (again > 0, counts.timeouts.unwrap() > 0),
-                (loss > 0.0, loss > 0.0),
-                "{settings}, {loss}"
+            let timeouts = counts.timeouts.unwrap();
+            assert_eq!(again > 0, loss > 0.0, "{settings}, {loss}");
+            // RACK finds nearly all losses without the timer.
+            let few = if settings.contains("rack") { again / 50 } else { again };
+            assert!(
+                timeouts <= few && (timeouts > 0 || loss == 0.0 || few < again),
+                "{settings}, {loss}: {counts:?}"
             );
             if loss == 0.0 {
                 assert_eq!(delivered, record.received.0 * 960, "{settings}");
@@ -284,7 +287,8 @@ fn the_delay_of_a_retransmission_counts_from_the_first() {
         let (record, again) = (world.records()[0], world.counts(0).retransmissions.unwrap());
         let (mean, greatest) = (seconds(record.delay.mean()), seconds(record.delay.max()));
         // The least timeout is 200 ms.
-        assert!(greatest > 0.2 + one_way, "{settings}: {greatest}");
+        let repair = if world.counts(0).timeouts > Some(0) { 0.2 } else { round_trip };
+        assert!(greatest > repair + one_way, "{settings}: {greatest}");
         let share = again as f64 / record.sent.0 as f64;
         assert!(mean > one_way + 0.9 * share * round_trip, "{settings}: {mean}, {share}");
         // Queueing is that of the packet itself.
