@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 NARRATE := $(PYTHON) tests/narrate.py
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name py.typed) pyproject.toml README.md
+# The distributions beside it, which are pure Python.
+BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
 RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spec/examples/spec_docs.rs
 
@@ -13,8 +15,8 @@ RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spe
 
 help:
 	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
-	@echo "make test       build the wheel, install it in $(VENV), run the tests"
-	@echo "make wheel      build the wheel, fully optimized, in target/wheels"
+	@echo "make test       build and install tidegate, tidegate-papers and tidegate-lab in $(VENV), run the tests"
+	@echo "make wheel      build the wheels of all three, fully optimized, in target/wheels"
 	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
@@ -38,7 +40,7 @@ $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
 
 # Tests that need root and network namespaces are run where both are there. What was skipped, and why, is printed at the
 # end: by pytest for Python, then for Rust.
-test: $(VENV)/installed
+test: $(VENV)/beside
 	@mkdir -p target
 	@crates/gate/tests/permitted.sh > target/permitted 2> target/skipped
 	@$(NARRATE) cargo test --workspace --exclude tidegate-bindings -- --quiet $$(cat target/permitted)
@@ -58,7 +60,7 @@ lint: $(VENV)/tools
 	$(BIN)/mypy
 
 # Long property runs, optimized and with debug assertions: up to an hour.
-verify: $(VENV)/installed
+verify: $(VENV)/beside
 	TIDEGATE_VERIFY=1 PROPTEST_CASES=5000 cargo test --profile verify --workspace --exclude tidegate-bindings --quiet \
 	  -- $$(crates/gate/tests/permitted.sh)
 	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
@@ -78,6 +80,8 @@ bench-readme: $(VENV)/installed
 	$(BIN)/python benches/report.py --readme
 
 wheel: $(VENV)/wheel
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir target/wheels \
+	  ./papers ./lab
 
 # The reference pages and the Python types, from the records of policies, scenarios and gate files. They are committed,
 # so that reading them needs no build.
@@ -95,10 +99,10 @@ $(VENV)/python: constraints.txt
 	$(BIN)/pip install --disable-pip-version-check --no-compile -c constraints.txt maturin typer rich pyarrow matplotlib
 	touch $@
 
-# What its tests and its linters need besides.
+# What its tests, its linters and the build of the other distributions need besides.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
-	  pytest hypothesis jsonschema pandas polars mypy ruff
+	  flit_core pytest hypothesis jsonschema pandas polars mypy ruff
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)
@@ -108,6 +112,13 @@ $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)
 $(VENV)/installed: $(VENV)/wheel
 	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
 	  $$(ls -t target/wheels/tidegate-*.whl | head -n 1)
+	touch $@
+
+# pip itself would look for the tidegate that they need in an index; the check says if its version is another.
+$(VENV)/beside: $(VENV)/installed $(VENV)/tools $(BESIDE)
+	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps --no-build-isolation \
+	  ./papers ./lab
+	$(BIN)/pip check --disable-pip-version-check
 	touch $@
 
 clean:

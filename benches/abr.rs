@@ -12,7 +12,7 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
-const LOT: &str = include_str!("../python/tidegate/papers/vsvd/parking-lot.toml");
+const LOT: &str = include_str!("../papers/tidegate_papers/vsvd/parking-lot.toml");
 
 /// Ten switches between the host of a thousand sources and that of their destinations.
 fn path() -> String {

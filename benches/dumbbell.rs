@@ -11,7 +11,7 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 use tidegate_spec::Scenario;
 
-const TEN: &str = include_str!("../python/tidegate/papers/allocated_capacity/ten.toml");
+const TEN: &str = include_str!("../papers/tidegate_papers/allocated_capacity/ten.toml");
 const RIO: &str = r#"{ kind = "rio", min_in = "40p", max_in = "70p", max_p_in = 0.02, min_out = "10p", max_out = "30p", max_p_out = 0.2, weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1500B" }"#;
 const TAGGER: &str = r#"{ kind = "tsw-tagger", window = "200ms" }"#;
 

@@ -13,6 +13,8 @@ WHERE = (
     "CHANGELOG.md",
     "docs/**/*.md",
     "python/**/*.py",
+    "papers/**/*.py",
+    "lab/**/*.py",
     "crates/*/src/**/*.rs",
     "examples/**/*.toml",
 )

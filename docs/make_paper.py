@@ -4,12 +4,14 @@ Run it from the repository's root, in `.venv`, after a change of the paper's dat
 
     python docs/make_paper.py virtualclock
     python docs/make_paper.py virtualclock diverse      # this experiment alone
+    python docs/make_paper.py --data DIR axel           # with the recordings in this folder
 
 After a change of claims alone nothing has to run: the figures that the page shows are judged again.
 
     python docs/make_paper.py --judge virtualclock
 """
 
+import argparse
 import re
 import sys
 import tempfile
@@ -18,13 +20,13 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from tidegate import papers
-from tidegate.papers import directory
-from tidegate.papers.claims import Claim
-from tidegate.papers.paper import Experiment
-from tidegate.papers.words import allowed, derived, expected, figure, label, measured, published
+import tidegate_papers as papers
 from tidegate.show import NOTHING, plural
 from tidegate.summary import Estimate
+from tidegate_papers import directory
+from tidegate_papers.claims import Claim
+from tidegate_papers.paper import Experiment
+from tidegate_papers.words import allowed, derived, expected, figure, label, measured, published
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "papers"
@@ -80,7 +82,7 @@ def claims(outcome: papers.Outcome) -> str:
         f"**{experiment.title}: {experiment.about}.** "
         f"{experiment.where[0].upper()}{experiment.where[1:]}; {plural(len(outcome.seeds), 'run')}, "
         f"{outcome.duration:g} s measured{warmup}.\n"
-        f"Scenario: [`{scenario}`](../../python/tidegate/papers/{folder}/{scenario}).\n"
+        f"Scenario: [`{scenario}`](../../papers/tidegate_papers/{folder}/{scenario}).\n"
     ]
     if outcome.listed:
         parts.append(listed(rows(outcome.listed)))
@@ -270,13 +272,18 @@ def tell(share: float) -> None:
 
 def main() -> None:
     """Run the paper that is named, or some of its experiments, or none, and fill its page."""
-    judge = sys.argv[1:2] == ["--judge"]
-    name, *only = sys.argv[1 + judge :]
+    arguments = argparse.ArgumentParser(description="Writes a paper's figures into its page.")
+    arguments.add_argument("--judge", action="store_true")
+    arguments.add_argument("--data", type=Path)
+    arguments.add_argument("name")
+    arguments.add_argument("only", nargs="*")
+    given = arguments.parse_args()
+    name, only, judge = given.name, given.only, given.judge
     paper = papers.load(name)
     page = PAGES / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     if not judge:
-        report = papers.conduct(paper, everything=True, only=only, progress=tell)
+        report = papers.conduct(paper, everything=True, only=only, recordings=given.data, progress=tell)
         parts = sections(report)
         if only:
             # Of the others, the page knows more than this report.

@@ -16,7 +16,7 @@ COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 TARGET = ROOT / "target"
 # All are built together, so that their dependencies are built once.
 CRATES = ("-p", "tidegate-core", "-p", "tidegate-spec", "-p", "tidegate-sim")
-FOLDERS = ("crates", "python", "benches", "examples", "docs")
+FOLDERS = ("crates", "python", "papers", "benches", "examples", "docs")
 STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (tidegate .*)$", re.MULTILINE)
 TEST = re.compile(r"^\$ cargo test -p (tidegate-\w+) --test (\w+)$", re.MULTILINE)

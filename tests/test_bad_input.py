@@ -176,7 +176,7 @@ def test_what_reads_no_standard_input_says_so(command):
 def test_helps_give_examples_as_examples():
     from tidegate.cli import COMMANDS
 
-    for command in COMMANDS:
+    for command in (*COMMANDS, "lab", "paper"):
         shown = subprocess.run(
             [sys.executable, "-c", "from tidegate.cli import main; main()", command, "--help"],
             capture_output=True,

@@ -14,6 +14,9 @@ import tidegate
 from conftest import call
 from tidegate.cli import COMMANDS
 
+ALL = (*COMMANDS, "lab", "paper")
+"""With those of the distributions beside this one."""
+
 
 def no_constant(name):
     raise AssertionError(f"{name} is no JSON")
@@ -135,7 +138,7 @@ def test_check_json_is_one_document(chain):
 
 
 @pytest.mark.parametrize("columns", [80, 100])
-@pytest.mark.parametrize("command", ["", *COMMANDS, "credit size", "gate up", "gate observe", "gate status"])
+@pytest.mark.parametrize("command", ["", *ALL, "credit size", "gate up", "gate observe", "gate status"])
 def test_help_has_one_style(command, columns):
     """No broken line, no summary cut short, no word broken at its hyphen, no type of Python."""
     words = [sys.executable, "-c", "from tidegate.cli import main; main()", *command.split(), "--help"]
@@ -165,13 +168,13 @@ def test_every_command_has_json(chain, tmp_path):
         "explain": [["explain", out, "--flow", "voice"]],
         "fairness": [["fairness", out, "--groups", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
-        "paper": [["paper"]],
         "gate": [],
-        "lab": [["lab"]],
         "schema": [["schema"], ["schema", "--gate"]],
         "reference": [["reference"]],
+        "lab": [["lab"]],
+        "paper": [["paper"]],
     }
-    assert list(arguments) == list(COMMANDS)
+    assert list(arguments) == list(ALL)
     for calls in arguments.values():
         for one in calls:
             done = call(*one, "--json")
@@ -270,10 +273,10 @@ def test_help_lists_every_command():
     done = call("--help")
     assert done.exit_code == 0
     listed = done.stdout.partition("Commands:")[2]
-    assert all(name in listed for name in COMMANDS)
+    assert all(name in listed for name in ALL)
     # Nothing is cut off.
     assert "..." not in listed
-    for name in COMMANDS:
+    for name in ALL:
         assert call(name, "--help").exit_code == 0
 
 

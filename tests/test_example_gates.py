@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import tidegate
-from tidegate.lab.gate import OWN as GATE
+from tidegate_lab.gate import OWN as GATE
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples" / "gates"

@@ -12,9 +12,9 @@ import pytest
 import tidegate
 from conftest import call
 from tidegate import TidegateError, max_min, measure_fairness
-from tidegate.papers import paper as data
-from tidegate.papers.credit.networks import CAPACITY, EXPECTED
-from tidegate.papers.vsvd import common
+from tidegate_papers import paper as data
+from tidegate_papers.credit.networks import CAPACITY, EXPECTED
+from tidegate_papers.vsvd import common
 
 VSVD = data.HERE / "vsvd"
 LINK = 155.52e6

@@ -13,9 +13,9 @@ import pytest
 
 from conftest import call, start
 from tidegate import TidegateError
-from tidegate.lab import capture, experiments, measures, net, probed
-from tidegate.lab.capture import SLOT, Packets
-from tidegate.lab.measures import Bar, Column, Outcome, Row
+from tidegate_lab import capture, experiments, measures, net, probed
+from tidegate_lab.capture import SLOT, Packets
+from tidegate_lab.measures import Bar, Column, Outcome, Row
 
 VERIFY = os.environ.get("TIDEGATE_VERIFY")
 
@@ -171,7 +171,7 @@ def test_without_root_or_tools_there_is_one_clear_message(monkeypatch):
 
 
 def test_the_simulator_predicts_the_call_of_the_same_file():
-    from tidegate.lab import voice
+    from tidegate_lab import voice
 
     fifo, clock = (row.figures for row in voice.predict())
     assert fifo["p99"] >= voice.FIFO_AT_LEAST
@@ -231,7 +231,7 @@ def test_an_experiment_that_is_terminated_removes_its_namespaces():
 
 @pytest.mark.usefixtures("laboratory")
 def test_packets_are_stamped_at_both_ends_of_the_kernels_bridge():
-    from tidegate.lab import kernel, traffic
+    from tidegate_lab import kernel, traffic
 
     with net.Net() as made:
         kernel.tbf(made, 1_000_000, 100)

@@ -10,16 +10,19 @@ from pathlib import Path
 
 import pytest
 
+import tidegate_papers as papers
+from captures import DATA
 from conftest import call, start
 from test_process import wait_for_threads
-from tidegate import TidegateError, papers
-from tidegate.papers import paper as data
-from tidegate.papers import planned
-from tidegate.papers.axel.common import POLICIES
-from tidegate.papers.claims import MAIN, Claim, find
-from tidegate.papers.virtualclock.burstiness import Point, at_delay
-from tidegate.papers.words import allowed, derived, figure, label, measured, published
+from tidegate import TidegateError
 from tidegate.summary import Estimate
+from tidegate.toml import loads
+from tidegate_papers import paper as data
+from tidegate_papers import planned
+from tidegate_papers.axel.common import POLICIES
+from tidegate_papers.claims import MAIN, Claim, find
+from tidegate_papers.virtualclock.burstiness import Point, at_delay
+from tidegate_papers.words import allowed, derived, figure, label, measured, published
 
 DOCS = Path(__file__).parents[1] / "docs"
 SHORT = (("duration", "4s"), ("warmup", "1s"), ("sample", "100ms"))
@@ -210,8 +213,8 @@ def test_runs_are_of_the_published_length():
     paper = papers.load("virtualclock")
     lengths = {}
     for experiment in paper.experiments:
-        for source in experiment.sources().values():
-            lengths[experiment.name] = source.scenario.duration - source.scenario.warmup
+        for scenario in experiment.scenarios().values():
+            lengths[experiment.name] = scenario.duration - scenario.warmup
     published = {"test-one": 10, "diverse": 10, "firewall": 5, "patterns": 10, "burstiness": 10}
     assert {name: lengths[name] / 60 for name in published} == published
 
@@ -388,29 +391,50 @@ def test_the_page_of_a_paper_holds_its_data(paper, make_paper):
             assert cell.startswith(f"{published(claim)} → ") or claim.paper is None
 
 
-def test_an_experiment_without_its_file_is_skipped_with_the_reason(tmp_path, monkeypatch):
+def test_an_experiment_without_its_recording_is_skipped_with_the_reason(tmp_path, monkeypatch):
     paper = papers.load("virtualclock")
     done, skipped = paper.experiments[:2]
-    film = tmp_path / "film.txt"
-    measure = dataclasses.replace(skipped.measure, needs=film)
+    measure = dataclasses.replace(skipped.measure, needs="film.txt")
     few = (dataclasses.replace(done, sets=SHORT), dataclasses.replace(skipped, measure=measure, sets=SHORT))
     paper = dataclasses.replace(paper, experiments=few)
     monkeypatch.setattr(papers, "load", lambda _: paper)
-    printed = call("paper", "virtualclock", "--replications", 1)
+    printed = call("paper", "virtualclock", "--replications", 1, "--data", tmp_path)
     assert printed.exit_code in (0, 3)
     assert f"{skipped.title}: skipped, there is no file" in printed.stdout
     document = papers.conduct(paper, replications=1).document()
-    assert document["skipped"] == {skipped.name: f"there is no file {film}"}
+    assert document["skipped"] == {skipped.name: "it plays film.txt; --data names the folder that has it"}
     assert {one["experiment"] for one in document["claims"]} == {done.name}
+    film = tmp_path / "film.txt"
+    document = papers.conduct(paper, replications=1, recordings=tmp_path).document()
+    assert document["skipped"] == {skipped.name: f"there is no file {film}"}
     film.touch()
-    assert papers.conduct(paper, replications=1).document()["skipped"] == {}
+    assert papers.conduct(paper, replications=1, recordings=tmp_path).document()["skipped"] == {}
+    refused = call("paper", "virtualclock", "--data", film)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == f"tidegate: {film}: is not a folder of recordings\n"
+
+
+@pytest.mark.parametrize(("name", "experiment"), [("axel", "video"), ("credit", "comparison-traced")])
+def test_a_recording_is_played_from_the_folder_that_is_named(name, experiment, tmp_path):
+    [played] = [one for one in papers.load(name).experiments if one.name == experiment]
+    with pytest.raises(TidegateError, match=r"it plays .*; --data names the folder that has it"):
+        played.scenarios()
+    if not (DATA / played.measure.needs).is_file():
+        pytest.skip(f"no recording {DATA / played.measure.needs}")
+    # Any name of a folder can be written in a scenario.
+    folder = tmp_path / 'of "others" \\ 1989'
+    folder.symlink_to(DATA)
+    scenarios = played.scenarios(folder)
+    assert scenarios.keys() == played.measure.settings.keys()
+    path = json.dumps(str(folder / played.measure.needs))
+    assert all(path in json.dumps(loads(scenario.toml)) for scenario in scenarios.values())
 
 
 def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
     conducted = []
-    run_all = planned.runs.run_all
+    simulate_all = planned.simulate_all
     monkeypatch.setattr(
-        planned.runs, "run_all", lambda wanted, **how: conducted.extend(wanted) or run_all(wanted, **how)
+        planned, "simulate_all", lambda wanted, **how: conducted.extend(wanted) or simulate_all(wanted, **how)
     )
     paper = papers.load("axel")
     experiments = [one for one in paper.experiments if one.name in ("table-3", "table-7", "table-9")]
@@ -419,7 +443,7 @@ def test_experiments_that_run_the_same_look_at_the_same_runs(monkeypatch):
     report = papers.conduct(
         dataclasses.replace(paper, experiments=short), replications=1, progress=shares.append
     )
-    assert len(conducted) == len({one.source.scenario.toml for one in conducted}) == len(POLICIES)
+    assert len(conducted) == len({one.scenario.toml for one in conducted}) == len(POLICIES)
     assert all(one.workahead == (1.02, 1.0) for one in conducted)
     assert len({str(outcome.fingerprints) for outcome in report.outcomes}) == 1
     assert shares == sorted(shares)
@@ -452,7 +476,7 @@ def test_a_required_claim_that_comes_out_otherwise_than_its_data_say_is_named(va
 @pytest.fixture(scope="module", params=papers.names())
 def report(request):
     """Every experiment of a paper, as `tidegate paper` carries it out: minutes."""
-    return papers.conduct(papers.load(request.param))
+    return papers.conduct(papers.load(request.param), recordings=DATA if DATA.is_dir() else None)
 
 
 @pytest.mark.skipif("TIDEGATE_VERIFY" not in os.environ, reason="minutes: make verify runs it")

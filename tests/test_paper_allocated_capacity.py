@@ -7,14 +7,14 @@ import tomllib
 import numpy as np
 import pytest
 
-from tidegate import papers
+import tidegate_papers as papers
 from tidegate import replications as runs
-from tidegate.papers import measures
-from tidegate.papers.allocated_capacity import common, figure7, left_open, non_responsive, tables
-from tidegate.papers.allocated_capacity.common import CONNECTIONS, LARGE, RED, RIO_TSW
-from tidegate.papers.claims import MAIN
-from tidegate.papers.paper import folder
 from tidegate.source import resolve
+from tidegate_papers import measures
+from tidegate_papers.allocated_capacity import common, figure7, left_open, non_responsive, tables
+from tidegate_papers.allocated_capacity.common import CONNECTIONS, LARGE, RED, RIO_TSW
+from tidegate_papers.claims import MAIN
+from tidegate_papers.paper import folder
 
 FOLDER = folder("allocated-capacity")
 BOTTLENECK = 33.0

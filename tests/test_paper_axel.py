@@ -6,15 +6,15 @@ import tomllib
 
 import pytest
 
+import tidegate_papers as papers
 from conftest import call
-from tidegate import papers
 from tidegate import replications as runs
-from tidegate.papers import measures
-from tidegate.papers import paper as data
-from tidegate.papers.axel import buffers, burstiness, reservation, road
-from tidegate.papers.axel.common import BURSTY, DELAYS, POLICIES, SMOOTH, WORST, by_flow, under, worst
-from tidegate.papers.claims import MAIN
 from tidegate.source import resolve
+from tidegate_papers import measures
+from tidegate_papers import paper as data
+from tidegate_papers.axel import buffers, burstiness, reservation, road
+from tidegate_papers.axel.common import BURSTY, DELAYS, POLICIES, SMOOTH, WORST, by_flow, under, worst
+from tidegate_papers.claims import MAIN
 
 FOLDER = data.HERE / "axel"
 

@@ -6,14 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tidegate import papers, plots
+import tidegate_papers as papers
 from tidegate import replications as runs
-from tidegate.papers import measures
-from tidegate.papers.claims import MAIN
-from tidegate.papers.curves import Curve, Level, Panel
-from tidegate.papers.virtualclock import datagrams, late_burst, noticed, offenders, random_walk, spectrum
-from tidegate.papers.virtualclock.datagrams import LINKS
+from tidegate.plots import save
 from tidegate.source import resolve
+from tidegate_papers import measures, plots
+from tidegate_papers.claims import MAIN
+from tidegate_papers.curves import Curve, Level, Panel
+from tidegate_papers.virtualclock import datagrams, late_burst, noticed, offenders, random_walk, spectrum
+from tidegate_papers.virtualclock.datagrams import LINKS
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +68,7 @@ def test_an_envelope_ends_the_random_walk(run, experiments):
         free, bound = (random_walk.warned(results, group, 2)[-1] for results in walks.values())
         assert min(free) > 5.0
         assert bound == [0.0, 0.0]
-    assert len(experiments["random-walk"].sources()) == 2 * len(random_walk.THRESHOLDS)
+    assert len(experiments["random-walk"].scenarios()) == 2 * len(random_walk.THRESHOLDS)
 
 
 def test_the_first_warning_is_counted_from_the_first_packet(monkeypatch):
@@ -109,7 +110,7 @@ def test_the_knob_is_test_one_where_its_interval_is(run, experiments):
     (one,) = run("test-one", MAIN, sets=short).values()
     rows, others = (next(measures.flows(results, measures.everything)) for results in (knob, one))
     assert [row["queueing_mean"] for row in rows] == [row["queueing_mean"] for row in others]
-    assert spectrum.INTERVALS[-1] == experiments["spectrum"].sources()["FIFO"].scenario.duration - 30
+    assert spectrum.INTERVALS[-1] == experiments["spectrum"].scenarios()["FIFO"].duration - 30
 
 
 def test_offenders_suffer_and_the_others_do_not(run):
@@ -204,4 +205,4 @@ def test_curves_are_drawn_whatever_was_measured(experiments, tmp_path, log):
         "sweep",
         "distribution",
     ]
-    assert plots.save(figure, tmp_path / "curves.png").stat().st_size > 10_000
+    assert save(figure, tmp_path / "curves.png").stat().st_size > 10_000

@@ -9,11 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from tidegate import papers
-from tidegate.papers import paper as data
-from tidegate.papers.claims import MAIN, Claim, find
-from tidegate.papers.words import allowed, derived, expected, published
+import tidegate_papers as papers
 from tidegate.summary import Estimate
+from tidegate_papers import paper as data
+from tidegate_papers.claims import MAIN, Claim, find
+from tidegate_papers.words import allowed, derived, expected, published
 
 ROOT = Path(__file__).parents[1]
 SPACE = frozenset(range(-60, 61))

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tidegate import papers
+import tidegate_papers as papers
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError, convergence_time, distances, max_min, response_time
-from tidegate.papers import paper as data
-from tidegate.papers.vsvd import common
 from tidegate.source import resolve
+from tidegate_papers import paper as data
+from tidegate_papers.vsvd import common
 
 FOLDER = data.HERE / "vsvd"
 

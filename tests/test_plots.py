@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 
 import tidegate
+import tidegate_papers as papers
 from conftest import CHAIN, call
-from tidegate import papers, plots
-from tidegate.papers.claims import Claim, Finding
-from tidegate.papers.curves import Curve, Panel
-from tidegate.plots import numbers, style, sweeps
+from tidegate import plots
+from tidegate.plots import numbers, style
 from tidegate.summary import Estimate
+from tidegate_papers import plots as paper_plots
+from tidegate_papers import sweeps
+from tidegate_papers.claims import Claim, Finding
+from tidegate_papers.curves import Curve, Panel
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -259,7 +262,7 @@ def test_figures_without_a_published_number_have_a_panel_for_each_unit(tmp_path)
     claims = [Claim("delay", "ms"), Claim("longest delay", "ms"), Claim("queue", "packets")]
     findings = tuple(Finding(claim, Estimate(3.0, 0.5), None, {}) for claim in claims)
     outcome = papers.Outcome(paper.experiments[0], findings, (1, 2), 1.0, 0.0, {}, {})
-    figure = plots.claims(outcome, papers.Report(paper, 2, (outcome,), 1.0, "0"))
+    figure = paper_plots.claims(outcome, papers.Report(paper, 2, (outcome,), 1.0, "0"))
     assert [axes.get_xlabel() for axes in figure.axes] == ["ms", "packets"]
     assert [len(axes.get_yticks()) for axes in figure.axes] == [2, 1]
     assert plots.save(figure, tmp_path / "alone.png").stat().st_size > 10_000

@@ -3,8 +3,8 @@
 import pytest
 
 from tidegate import replications as runs
-from tidegate.papers.vsvd import common, draws, everywhere
 from tidegate.source import resolve
+from tidegate_papers.vsvd import common, draws, everywhere
 
 NETWORKS = {name: measure.keep.network for name, measure in everywhere.MEASURES.items()}
 

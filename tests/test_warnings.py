@@ -58,7 +58,7 @@ def test_examples_give_no_warning_that_is_not_meant(path):
 
 
 def test_papers_give_no_warning_that_is_not_meant():
-    papers = ROOT / "python" / "tidegate" / "papers"
+    papers = ROOT / "papers" / "tidegate_papers"
     found = {
         str(path.relative_to(papers).with_suffix("")): tidegate.load(path).warnings
         for path in scenarios(papers)

@@ -27,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidegate._tidegate import TidegateError as TidegateError
     from tidegate._tidegate import __version__ as __version__
+    from tidegate._tidegate import parse_rate as parse_rate
+    from tidegate._tidegate import parse_time as parse_time
     from tidegate.comparison import Comparison as Comparison
     from tidegate.comparison import compare as compare
     from tidegate.contracts import ContractCurve as ContractCurve
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
+    from tidegate.replications import Simulation as Simulation
     from tidegate.replications import simulate as simulate
+    from tidegate.replications import simulate_all as simulate_all
     from tidegate.results import Results as Results
     from tidegate.source import load as load
 
@@ -46,6 +50,7 @@ _HOMES = {
     "Fairness": "fairness",
     "MaxMin": "maxmin",
     "Results": "results",
+    "Simulation": "replications",
     "TidegateError": "_tidegate",
     "__version__": "_tidegate",
     "compare": "comparison",
@@ -53,7 +58,10 @@ _HOMES = {
     "load": "source",
     "max_min": "maxmin",
     "measure_fairness": "fairness",
+    "parse_rate": "_tidegate",
+    "parse_time": "_tidegate",
     "simulate": "replications",
+    "simulate_all": "replications",
 }
 
 

@@ -16,13 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate import _tidegate
-from tidegate._tidegate import USUAL_NEARNESS, TidegateError
+from tidegate._tidegate import USUAL_NEARNESS, TidegateError, convergence_time, response_time
 from tidegate.maxmin import EXACT, Lives, MaxMin, Share, Span, of_scenario
 from tidegate.members import Members, compare_members, lives_of
 from tidegate.results import Results
 from tidegate.rows import Rows
 from tidegate.show import quantity
 from tidegate.summary import Estimate, Values, estimate
+
+__all__ = ["USUAL_NEARNESS", "Fairness", "convergence_time", "measure_fairness", "response_time"]
 
 Array = npt.NDArray[np.float64]
 
@@ -146,7 +148,7 @@ def measure_fairness(
         TidegateError: The results hold no series, the span has no sample, no flow counts, a group is unknown
             or has no max-min fair rate, or an argument is out of range.
     """
-    scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    scenario = results.scenario()
     runs = 1 if results.identical else results.replications
     lives = [lives_of(results, run) for run in range(runs)]
     begin = _begin(scenario, results, lives) if span[0] is None else span[0]
@@ -174,8 +176,8 @@ def measure_fairness(
         courses = [one.rates[run].tolist() for one in tracks]
         fair = [one.optima[run] for one in tracks]
         waiting = [0.0] * len(courses[0]) if longest is None else longest[run].tolist()
-        response.append(_tidegate.response_time(spacing, courses, fair, tolerance))
-        convergence.append(_tidegate.convergence_time(spacing, courses, fair, waiting, USUAL_NEARNESS))
+        response.append(response_time(spacing, courses, fair, tolerance))
+        convergence.append(convergence_time(spacing, courses, fair, waiting, USUAL_NEARNESS))
         distances.append(_tidegate.distances(courses, fair))
     distance = np.array(distances)
     return Fairness(

@@ -14,9 +14,12 @@ import numpy as np
 
 from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
+from tidegate._tidegate import max_min as allocate
 from tidegate.rows import Rows
 from tidegate.show import quantity
 from tidegate.source import Overrides, ScenarioLike, resolve
+
+__all__ = ["MaxMin", "Share", "Span", "allocate", "max_min"]
 
 Span = tuple[float, float]
 """Begin and end in seconds from the start of the run."""
@@ -129,7 +132,7 @@ def of_scenario(
         # A ceiling is a link of the flow's own.
         ways.append([*one["capacities"], *([len(capacities)] if limits else [])])
         capacities += [min(limits)] if limits else []
-    rates = _tidegate.max_min(capacities, ways)
+    rates = allocate(capacities, ways)
     limited = _bottlenecks(shared, [one["capacities"] for one in counted], rates)
     shares = Rows(
         Share(

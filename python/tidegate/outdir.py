@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from tidegate._tidegate import TidegateError, table_columns
 from tidegate.results import TABLES, TYPES, Results
 from tidegate.source import Source
-from tidegate.whole import MANIFEST, Kind, Manifest
+from tidegate.whole import MANIFEST, DirectoryFormat, Manifest
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
@@ -46,7 +46,7 @@ def _foreign(earlier: Manifest, later: Manifest) -> str | None:
     return f"results of another scenario, `{earlier.get('scenario')}` in {earlier.get('base_dir')}"
 
 
-KIND = Kind("tidegate results", 6, FILES.__contains__, _foreign)
+KIND = DirectoryFormat("tidegate results", 6, FILES.__contains__, _foreign)
 
 
 def check_writable(

@@ -15,6 +15,8 @@ from tidegate._tidegate import TidegateError
 from tidegate.results import Results, as_arrow, joined
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 
+__all__ = ["Progress", "Simulation", "simulate", "simulate_all"]
+
 SLICE = 200_000
 """Events between two looks at whether to stop; they take well under 0.2 s."""
 
@@ -81,17 +83,17 @@ def run(
     progress: Progress | None = None,
 ) -> Results:
     """Do what `simulate` does, for a scenario that is already resolved."""
-    wanted = Wanted(source, replications, seed, series, workahead)
-    (results,) = run_all([wanted], jobs=jobs, progress=progress)
+    simulation = Simulation(source, replications, seed, series, workahead)
+    (results,) = simulate_all([simulation], jobs=jobs, progress=progress)
     return results
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Runs that are wanted of a scenario: what `simulate` takes.
+class Simulation:
+    """The runs of one scenario: what `simulate` takes, for `simulate_all`.
 
     Attributes:
-        source: The scenario.
+        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
         replications: Number of runs, at least 1.
         seed: Seed of the first; None for the scenario's own.
         series: Whether to record quantities over time.
@@ -99,7 +101,7 @@ class Wanted:
         keep: Takes results and returns the part that is kept while others run; None for everything.
     """
 
-    source: Source
+    scenario: ScenarioLike | Source
     replications: int = 1
     seed: int | None = None
     series: bool = False
@@ -107,30 +109,22 @@ class Wanted:
     keep: Callable[[Results], Results] | None = None
 
 
-def run_all(
-    wanted: Sequence[Wanted], *, jobs: int | None = None, progress: Progress | None = None
+def simulate_all(
+    simulations: Sequence[Simulation], *, jobs: int | None = None, progress: Progress | None = None
 ) -> list[Results]:
     """Carry out runs of several scenarios, as many at a time as there are jobs.
 
-    The results are returned in the order of the scenarios.
+    The results are returned in the order of the scenarios. Every scenario is read before the first one runs.
 
     `progress` is called with the share of the simulated time that is done.
 
     Raises:
-        TidegateError: An argument is out of range.
+        TidegateError: A scenario cannot be read or has a mistake, or an argument is out of range.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
     """
     stop = threading.Event()
-    works = [
-        _Work(
-            stop,
-            one,
-            seeds_of(one.source, one.replications, one.seed),
-            factors_of(one.workahead),
-        )
-        for one in wanted
-    ]
-    workers = jobs_for(sum(one.replications for one in wanted), jobs)
+    works = [_Work(stop, one) for one in simulations]
+    workers = jobs_for(sum(one.replications for one in simulations), jobs)
     with ThreadPoolExecutor(workers, thread_name_prefix="tidegate") as pool:
         try:
             for work in works:
@@ -202,19 +196,19 @@ class _Work:
 
     Args:
         stop: Set when all are to stop.
-        wanted: What is wanted.
-        seeds: The seed of each replication.
-        factors: Factors at which the exact W of flows is measured.
+        simulation: What is to be run.
+
+    Raises:
+        TidegateError: The scenario cannot be read or has a mistake, or a setting is out of range.
     """
 
-    def __init__(
-        self, stop: threading.Event, wanted: Wanted, seeds: tuple[int, ...], factors: list[float]
-    ) -> None:
+    def __init__(self, stop: threading.Event, simulation: Simulation) -> None:
         self._stop = stop
-        self._wanted = wanted
-        self._seeds = seeds
-        self._factors = factors
-        self._done = [0.0] * len(seeds)
+        self._simulation = simulation
+        self._source = resolve(simulation.scenario)
+        self._seeds = seeds_of(self._source, simulation.replications, simulation.seed)
+        self._factors = factors_of(simulation.workahead)
+        self._done = [0.0] * len(self._seeds)
         self._futures: list[Future[_Finished]] = []
         self._started = time.perf_counter()
 
@@ -231,8 +225,10 @@ class _Work:
         self._go_on()
         if not index:
             self._started = time.perf_counter()
-        scenario = self._wanted.source.scenario
-        run = _tidegate.Run(scenario, self._seeds[index], index, self._wanted.series, workahead=self._factors)
+        scenario = self._source.scenario
+        run = _tidegate.Run(
+            scenario, self._seeds[index], index, self._simulation.series, workahead=self._factors
+        )
         while not run.advance(SLICE):
             self._go_on()
             self._done[index] = run.progress
@@ -246,12 +242,12 @@ class _Work:
     @property
     def whole(self) -> float:
         """Simulated seconds of all replications."""
-        return self._wanted.source.scenario.duration * len(self._seeds)
+        return self._source.scenario.duration * len(self._seeds)
 
     @property
     def done(self) -> float:
         """Simulated seconds that are done."""
-        return self._wanted.source.scenario.duration * sum(self._done)
+        return self._source.scenario.duration * sum(self._done)
 
     def pending(self) -> set[Future[_Finished]]:
         """Return the replications that are not over, and raise what one has failed with."""
@@ -264,7 +260,7 @@ class _Work:
         """Put together what all replications have measured, and forget what is not to be kept."""
         finished = [future.result() for future in self._futures]
         self._futures = []
-        source, scenario = self._wanted.source, self._wanted.source.scenario
+        source, scenario = self._source, self._source.scenario
         results = Results(
             tables=joined([one.tables for one in finished]),
             scenario_name=scenario.name,
@@ -281,7 +277,7 @@ class _Work:
             inputs=inputs.digests(scenario.toml, source.base_dir),
             warnings=tuple(scenario.warnings),
         )
-        return results if self._wanted.keep is None else self._wanted.keep(results)
+        return results if self._simulation.keep is None else self._simulation.keep(results)
 
 
 def _watch(works: Sequence[_Work], progress: Progress | None) -> list[Results]:

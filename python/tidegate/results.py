@@ -12,11 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate import summary
+from tidegate import _tidegate, summary
 from tidegate.rows import Rows
 from tidegate.summary import NO_INTERVAL, GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 from tidegate.tables import Table
 from tidegate.warned import brief
+
+__all__ = ["Results"]
 
 TABLES = (
     "flows",
@@ -213,6 +215,14 @@ class Results:
     def scenario_hash(self) -> str:
         """SHA-256 of the scenario's text, overrides applied, as 64 hexadecimal digits."""
         return hashlib.sha256(self.scenario_toml.encode()).hexdigest()
+
+    def scenario(self) -> _tidegate.Scenario:
+        """Return the scenario that was run, overrides applied, as `tidegate.load` returns one.
+
+        Raises:
+            TidegateError: It has a mistake for this version, or a file that it names has gone.
+        """
+        return _tidegate.Scenario.parse(self.scenario_toml, self.scenario_name, self.base_dir)
 
     @property
     def identical(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+__all__ = ["NOTHING", "plural", "quantity", "signed", "with_interval"]
+
 Figure = tuple[float | None, float | None]
 """A mean and half of its 95 % interval, as `tidegate.summary.Estimate`."""
 

@@ -11,6 +11,11 @@ from tidegate import _tidegate, policies
 from tidegate._tidegate import TidegateError
 from tidegate.toml import to_toml
 
+__all__ = ["LoadedScenario", "Overrides", "ScenarioLike", "load"]
+
+LoadedScenario = _tidegate.Scenario
+"""A scenario that was read without a mistake: what `load` returns."""
+
 Overrides = Sequence[tuple[str, str]]
 """What `--set` gives: a path such as `flow.voice.source.rate` and its value, in order."""
 
@@ -84,7 +89,7 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
     return _tidegate.Scenario.load(Path(path), checked(sets))
 
 
-def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
+def resolve(scenario: ScenarioLike | Source, sets: Overrides = ()) -> Source:
     """Return `scenario`, in whatever form it is given, as a loaded one.
 
     Relative paths start at the folder of the file that it was read from, otherwise at the working
@@ -95,6 +100,8 @@ def resolve(scenario: ScenarioLike, sets: Overrides = ()) -> Source:
         TypeError: It is none of the forms of `ScenarioLike`.
     """
     match scenario:
+        case Source():
+            return scenario.overridden(sets) if checked(sets) else scenario
         case _tidegate.Scenario():
             loaded = Source(scenario, scenario.base_dir.absolute())
             return loaded.overridden(sets) if checked(sets) else loaded

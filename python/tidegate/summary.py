@@ -12,6 +12,16 @@ import pyarrow as pa
 from tidegate._tidegate import half_width_95, rare_half_width_95
 from tidegate.rows import Rows
 
+__all__ = [
+    "Estimate",
+    "GateSummary",
+    "GroupSummary",
+    "LinkSummary",
+    "UsageSummary",
+    "Values",
+    "estimate",
+]
+
 NO_INTERVAL = "no interval from one run"
 """The note for figures that come from a single replication."""
 

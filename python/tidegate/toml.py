@@ -9,6 +9,8 @@ from typing import Any
 
 from tidegate._tidegate import TidegateError, toml_as_json
 
+__all__ = ["loads", "to_toml"]
+
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 

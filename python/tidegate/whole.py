@@ -27,6 +27,8 @@ from typing import Any
 
 from tidegate._tidegate import TidegateError
 
+__all__ = ["DirectoryFormat"]
+
 MANIFEST = "manifest.json"
 
 MOST_ATTEMPTS = 100
@@ -44,8 +46,8 @@ Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Kind:
-    """A kind of directory.
+class DirectoryFormat:
+    """A kind of directory: what its manifest calls it, and which files it has.
 
     Attributes:
         format: What its manifest calls it.
@@ -181,7 +183,7 @@ class Kind:
             )
 
 
-def _words(kind: Kind) -> str:
+def _words(kind: DirectoryFormat) -> str:
     """`tidegate results` are results of tidegate."""
     return f"{kind.format.removeprefix('tidegate ')} of tidegate"
 

@@ -21,7 +21,7 @@ const RUNS: &[(&str, u64, u64)] = &[
 
 #[test]
 fn the_papers_connections_send_what_they_sent() {
-    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/tidegate/papers");
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/tidegate_papers");
     for (file, seed, expected) in RUNS {
         let brief = [("duration".to_owned(), "6s".to_owned()), ("warmup".to_owned(), "1s".to_owned())];
         let network = build(&Scenario::load(&papers.join(file), &brief).unwrap()).unwrap();

@@ -28,12 +28,8 @@ const OFFERED: &[&str] = &[
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
     "python/tidegate/source.py",
-    // A colour of the terminal has the name of a dropper.
-    "python/tidegate/cli/paper.py",
-    // Experiments with certain policies, and the demonstration of two.
+    // The demonstration of two.
     "python/tidegate/demo/",
-    "python/tidegate/lab/",
-    "python/tidegate/papers/",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -1,4 +1,7 @@
-"""The `tidegate` command. Each subcommand is a module of this package and is imported when it is used."""
+"""The `tidegate` command.
+
+Each subcommand is a module of this package, or of another distribution, and is imported when it is used.
+"""
 
 from __future__ import annotations
 
@@ -23,13 +26,14 @@ COMMANDS = (
     "explain",
     "fairness",
     "plot",
-    "paper",
     "gate",
-    "lab",
     "schema",
     "reference",
 )
-"""In the order of `--help`; the module of the same name holds `command`, or an `app` of commands."""
+"""In the order of `--help`, before those that other distributions add.
+
+The module of the same name holds `command`, or an `app` of commands.
+"""
 
 BAD_INPUT = 1
 INTERRUPTED = 130
@@ -39,28 +43,24 @@ BROKEN_PIPE = 141
 class LazyGroup(TyperGroup):
     """A group of commands that imports a command when it is used, and turns errors into one message."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        # Names only: they are listed and suggested without an import.
-        names: Any = dict.fromkeys(COMMANDS)
-        self.commands = names
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands, without an import of any."""
+        del ctx
+        from tidegate.cli import added
+
+        return list(dict.fromkeys((*COMMANDS, *added.installed())))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import and return a command; None if there is none of that name."""
-        del ctx
-        if cmd_name not in COMMANDS:
-            return None
-        module = import_module(f"tidegate.cli.{cmd_name}")
-        if hasattr(module, "app"):
-            group = typer.main.get_group(module.app)
-            group.name = cmd_name
-            for one in group.commands.values():
-                _name_arguments(one)
-            return group
-        single = typer.Typer(add_completion=False, rich_markup_mode=None)
-        single.command(cmd_name, **getattr(module, "SETTINGS", {}))(module.command)
-        command = typer.main.get_command(single)
-        _name_arguments(command)
+        if cmd_name in COMMANDS:
+            return _made(cmd_name, import_module(f"tidegate.cli.{cmd_name}"))
+        from tidegate.cli import added
+
+        command = added.find(cmd_name, _made)
+        if command is None:
+            # Names only: one of them is suggested.
+            names: Any = dict.fromkeys(self.list_commands(ctx))
+            self.commands = names
         return command
 
     def invoke(self, ctx: Any) -> Any:
@@ -86,6 +86,21 @@ class LazyGroup(TyperGroup):
             _end(f"{where}{error.strerror or error}", BAD_INPUT)
         except MemoryError:
             _end("not enough memory", BAD_INPUT)
+
+
+def _made(name: str, module: Any) -> Any:
+    """Return the command of a module."""
+    if hasattr(module, "app"):
+        group = typer.main.get_group(module.app)
+        group.name = name
+        for one in group.commands.values():
+            _name_arguments(one)
+        return group
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name, **getattr(module, "SETTINGS", {}))(module.command)
+    command = typer.main.get_command(single)
+    _name_arguments(command)
+    return command
 
 
 def _name_arguments(command: Any) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from tidegate.cli.plain import plain
-from tidegate.replications import Progress
+
+if TYPE_CHECKING:
+    from tidegate.replications import Progress
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
         results = Results.load(results)
     row = _slowest_row(results, flow)
     replication, name = row["replication"], row["flow"]
-    scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    scenario = results.scenario()
     run = _tidegate.Run(scenario, row["seed"], replication, watch=(name, packets))
     while not run.advance(_SLICE):
         pass

@@ -7,7 +7,9 @@ from typing import NamedTuple
 from tidegate import _tidegate
 from tidegate.results import Results
 
-TICKS = 10**11
+__all__ = ["TICKS_PER_SECOND", "Stamped", "stamps"]
+
+TICKS_PER_SECOND = 10**11
 """Ticks of a stamp in a second."""
 
 _SLICE = 200_000
@@ -39,7 +41,7 @@ def stamps(results: Results, flow: str, link: str, replication: int = 0) -> list
     Raises:
         TidegateError: There is no such flow.
     """
-    scenario = _tidegate.Scenario.parse(results.scenario_toml, results.scenario_name, results.base_dir)
+    scenario = results.scenario()
     run = _tidegate.Run(scenario, results.seeds[replication], replication, watch=(flow, _ALL))
     while not run.advance(_SLICE):
         pass

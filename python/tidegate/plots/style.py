@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+__all__ = ["COLOURS", "MUTED", "RC", "log_time_axis", "look", "new_figure"]
+
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 """Okabe and Ito's palette, told apart with any colour vision; its yellow is left out, too pale for lines."""
 

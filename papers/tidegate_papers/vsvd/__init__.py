@@ -1,0 +1,21 @@
+"""Kalyanaraman et al. 1998: how its figures are measured.
+
+Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
+"""
+
+from tidegate_papers.vsvd import algorithms, beyond, configurations, couplings, curves, everywhere
+
+MEASURES = {
+    "two-sources": configurations.TWO_SOURCES,
+    "parking-lot": configurations.PARKING_LOT,
+    "upstream": configurations.UPSTREAM,
+    "transient": configurations.TRANSIENT,
+    "transient-140": configurations.TRANSIENT_140,
+    "figure-11": curves.FIGURE_11,
+    "figure-12": curves.FIGURE_12,
+    "response": curves.RESPONSE,
+    "algorithms": algorithms.ALGORITHMS,
+    **couplings.MEASURES,
+    **everywhere.MEASURES,
+    **beyond.MEASURES,
+}

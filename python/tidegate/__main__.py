@@ -1,0 +1,5 @@
+"""`python -m tidegate`: the `tidegate` command."""
+
+from tidegate.cli import main
+
+main()
