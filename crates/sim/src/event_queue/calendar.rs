@@ -1,6 +1,7 @@
-//! The fast event queue: a line of few, a tournament of many.
+//! The fast event queue: a line of few, lanes and a tournament of many.
 
 use super::EventQueue;
+use super::lanes::Lanes;
 use super::line::Line;
 use super::tournament::Tournament;
 use tidegate_core::units::Time;
@@ -8,8 +9,9 @@ use tidegate_core::units::Time;
 /// The fast event queue.
 ///
 /// Few pending events stand in a sorted line, however many components there are. When the line has no place left, or new
-/// times belong far from its end, the components begin a knock-out tournament, where a new time costs log₂ of their number,
-/// and stay in it.
+/// times belong far from its end, the queue becomes one of many, and stays it: what is known equally long before is in one
+/// lane, where a new time costs the same however many components there are, and all else in a knock-out tournament, where
+/// it costs log₂ of their number.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     first: (Time, u32),
@@ -21,19 +23,70 @@ pub struct Calendar {
 #[expect(clippy::large_enum_variant, reason = "a world has five, and the line is in every event's path")]
 enum Kind {
     Line(Line),
-    Tournament(Tournament),
+    Many(Many),
+}
+
+/// The events of many components.
+#[derive(Clone, Debug)]
+struct Many {
+    lanes: Box<Lanes>,
+    others: Tournament,
+    first_of_others: (Time, u32),
+}
+
+impl Many {
+    #[inline(always)]
+    fn first(&self) -> (Time, u32) {
+        self.lanes.first().min(self.first_of_others)
+    }
+
+    #[inline(always)]
+    fn set(&mut self, component: u32, at: Time) {
+        if self.lanes.has(component) {
+            if self.lanes.first().1 == component {
+                self.lanes.pop();
+            } else {
+                self.lanes.remove(component);
+            }
+        }
+        self.first_of_others = self.others.set(component, at);
+    }
+
+    /// The component has no event pending.
+    #[inline(always)]
+    fn insert_after(&mut self, component: u32, now: Time, at: Time) {
+        if !self.lanes.insert(component, now, at) {
+            self.first_of_others = self.others.set(component, at);
+        }
+    }
+
+    #[inline(always)]
+    fn renew_first(&mut self, component: u32, now: Time, at: Time) {
+        let in_lane = self.lanes.has(component);
+        if in_lane {
+            self.lanes.pop();
+        }
+        if at != Time::NEVER && self.lanes.insert(component, now, at) {
+            if !in_lane {
+                self.first_of_others = self.others.set(component, Time::NEVER);
+            }
+        } else if !in_lane || at != Time::NEVER {
+            self.first_of_others = self.others.set(component, at);
+        }
+    }
 }
 
 impl Calendar {
     #[cold]
     #[inline(never)]
-    fn begin_tournament(&mut self) {
+    fn become_many(&mut self) {
         let Kind::Line(line) = &self.kind else { return };
-        let mut tournament = Tournament::new(self.components);
+        let mut others = Tournament::new(self.components);
         for (at, component) in line.pending() {
-            self.first = tournament.set(component, at);
+            self.first = others.set(component, at);
         }
-        self.kind = Kind::Tournament(tournament);
+        let lanes = Box::new(Lanes::new(self.components));
+        self.kind = Kind::Many(Many { lanes, others, first_of_others: self.first });
     }
 }
 
@@ -49,10 +102,13 @@ impl EventQueue for Calendar {
                 let keeps = line.set(component, at);
                 self.first = line.first();
                 if !keeps {
-                    self.begin_tournament();
+                    self.become_many();
                 }
             }
-            Kind::Tournament(tournament) => self.first = tournament.set(component, at),
+            Kind::Many(many) => {
+                many.set(component, at);
+                self.first = many.first();
+            }
         }
     }
 
@@ -63,7 +119,7 @@ impl EventQueue for Calendar {
                 let keeps = line.insert(component, at);
                 self.first = line.first();
                 if !keeps {
-                    self.begin_tournament();
+                    self.become_many();
                 }
             }
             _ => self.set(component, at),
@@ -71,22 +127,31 @@ impl EventQueue for Calendar {
     }
 
     #[inline(always)]
-    fn replace_first(&mut self, to: u32, at: Time) {
+    fn insert_after(&mut self, component: u32, now: Time, at: Time) {
+        match &mut self.kind {
+            Kind::Line(_) => self.insert(component, at),
+            Kind::Many(many) => {
+                many.insert_after(component, now, at);
+                self.first = many.first();
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn renew_first(&mut self, now: Time, at: Time) {
+        let (_, component) = self.first;
         match &mut self.kind {
             Kind::Line(line) => {
                 line.pop();
-                let keeps = line.insert(to, at);
+                let keeps = at == Time::NEVER || line.insert(component, at);
                 self.first = line.first();
                 if !keeps {
-                    self.begin_tournament();
+                    self.become_many();
                 }
             }
-            Kind::Tournament(tournament) => {
-                let (_, from) = self.first;
-                if from != to {
-                    tournament.set(from, Time::NEVER);
-                }
-                self.first = tournament.set(to, at);
+            Kind::Many(many) => {
+                many.renew_first(component, now, at);
+                self.first = many.first();
             }
         }
     }

@@ -9,6 +9,7 @@
 
 mod calendar;
 mod heap;
+mod lanes;
 mod line;
 mod tournament;
 
@@ -32,15 +33,20 @@ pub trait EventQueue {
         self.set(component, at);
     }
 
-    /// The first event is carried out, and another component has one in place of it: `to`, which has none pending, or the
-    /// same.
+    /// The same for an event that becomes known `now`. It is cheap where many are known equally long before, in the order in
+    /// which they become known.
     #[inline(always)]
-    fn replace_first(&mut self, to: u32, at: Time) {
-        let (_, from) = self.first();
-        if from != to {
-            self.set(from, Time::NEVER);
-        }
-        self.set(to, at);
+    fn insert_after(&mut self, component: u32, now: Time, at: Time) {
+        let _ = now;
+        self.insert(component, at);
+    }
+
+    /// The first event is carried out `now`, and its component has another one; [`Time::NEVER`] for no event.
+    #[inline(always)]
+    fn renew_first(&mut self, now: Time, at: Time) {
+        let _ = now;
+        let (_, component) = self.first();
+        self.set(component, at);
     }
 
     /// The first event's time and component; [`Time::NEVER`] when nothing is pending. It stays

@@ -27,32 +27,48 @@ impl Trio {
     }
 
     fn set(&mut self, component: u32, at: Time) {
-        let before = std::mem::replace(&mut self.times[component as usize], at);
+        let before = self.note(component, at);
         if before == Time::NEVER {
             self.calendar.insert(component, at);
         } else {
             self.calendar.set(component, at);
         }
         self.heap.set(component, at);
+        self.check();
+    }
+
+    /// The component's event is at `at`, and was when this returns.
+    fn note(&mut self, component: u32, at: Time) -> Time {
+        let before = std::mem::replace(&mut self.times[component as usize], at);
         self.oracle.remove(&(before, component));
         if at != Time::NEVER {
             self.oracle.insert((at, component));
         }
+        before
+    }
+
+    /// The event becomes known so long before; the component may have one.
+    fn insert_after(&mut self, component: u32, ahead: Span, at: Time) {
+        if at == Time::NEVER || at < Time::from_ticks(ahead.ticks()) {
+            return self.set(component, at);
+        }
+        if self.note(component, at) != Time::NEVER {
+            self.calendar.set(component, Time::NEVER);
+        }
+        self.calendar.insert_after(component, at.before(ahead), at);
+        self.heap.insert_after(component, at.before(ahead), at);
         self.check();
     }
 
-    /// The first event is carried out, and another component that has none, or the same, is next.
-    fn replace_first(&mut self, to: u32, at: Time) {
-        let Some(&(before, from)) = self.oracle.first() else { return };
-        if from != to && self.times[to as usize] != Time::NEVER || at == Time::NEVER {
+    /// The first event is carried out, and its component's next one becomes known so long before.
+    fn renew_first(&mut self, ahead: Span, at: Time) {
+        let Some(&(_, component)) = self.oracle.first() else { return };
+        if at < Time::from_ticks(ahead.ticks()) {
             return;
         }
-        self.calendar.replace_first(to, at);
-        self.heap.replace_first(to, at);
-        self.times[from as usize] = Time::NEVER;
-        self.times[to as usize] = at;
-        self.oracle.remove(&(before, from));
-        self.oracle.insert((at, to));
+        self.note(component, at);
+        self.calendar.renew_first(at.before(ahead), at);
+        self.heap.renew_first(at.before(ahead), at);
         self.check();
     }
 
@@ -90,14 +106,15 @@ proptest! {
     #[test]
     fn any_workload_comes_out_in_order(
         components in 1u32..300,
-        steps in prop::collection::vec((any::<u32>(), time(), prop::bool::weighted(0.2)), 1..400),
+        steps in prop::collection::vec((any::<u32>(), time(), 0u64..12, 0u8..4), 1..400),
     ) {
         let mut trio = Trio::new(components);
         trio.check();
-        for (component, at, replaces) in steps {
-            match replaces {
-                true => trio.replace_first(component % components, at),
-                false => trio.set(component % components, at),
+        for (component, at, ahead, how) in steps {
+            match how {
+                0 => trio.renew_first(Span::from_ticks(ahead), at),
+                1 => trio.insert_after(component % components, Span::from_ticks(ahead), at),
+                _ => trio.set(component % components, at),
             }
         }
         // Until nothing is pending.
@@ -122,6 +139,35 @@ fn hold_model_at_every_size() {
         for _ in 0..30_000.max(3 * components) {
             let (at, component) = trio.calendar.first();
             trio.set(component, at + rng.exponential(mean));
+        }
+    }
+}
+
+#[test]
+fn links_of_few_rates_at_every_size() {
+    for (links, spans) in [(3, 1), (40, 2), (300, 3), (300, 40), (5_000, 5)] {
+        let mut trio = Trio::new(links);
+        let mut rng = Rng::named(u64::from(links), "links");
+        let mut now = Time::ORIGIN;
+        for _ in 0..20_000.max(6 * links) {
+            let ahead = Span::from_ticks(100 + 37 * rng.below(spans));
+            match trio.oracle.first().copied() {
+                Some((at, _)) if trio.oracle.len() >= links as usize / 2 || rng.below(3) == 0 => {
+                    now = at;
+                    // It goes on, is idle for a time, or somebody else changes when it ends.
+                    match rng.below(20) {
+                        0 => trio.set(rng.below(u64::from(links)) as u32, now + ahead),
+                        1..8 => trio.renew_first(ahead, Time::NEVER),
+                        _ => trio.renew_first(ahead, now + ahead),
+                    }
+                }
+                _ => {
+                    let link = rng.below(u64::from(links)) as u32;
+                    if trio.times[link as usize] == Time::NEVER {
+                        trio.insert_after(link, ahead, now + ahead);
+                    }
+                }
+            }
         }
     }
 }

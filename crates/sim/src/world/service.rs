@@ -35,7 +35,7 @@ impl<Q: EventQueue> World<Q> {
         match node.switch.arrive_and_start(&mut cx, leg, packet, || links[ix as usize].is_free()) {
             Entry::Started => {
                 let at = links[ix as usize].begin_at_once(self.now, packet.len);
-                self.events.depart(ix, at);
+                self.events.depart(ix, self.now, at);
             }
             Entry::Waits(ready) if ready.should_start() => {
                 if !self.fabric.out.is_empty() {
@@ -137,7 +137,7 @@ impl<Q: EventQueue> World<Q> {
                     self.watch_start(ix);
                 }
             } else {
-                self.events.depart(ix, at);
+                self.events.depart(ix, self.now, at);
             }
         }
         if !self.fabric.out.is_empty() {
@@ -181,7 +181,7 @@ impl<Q: EventQueue> World<Q> {
         let (held, next) = departing.leave(&mut cx);
         debug_assert_eq!(held, Body::Released, "a link that multicast packets pass goes step by step");
         let at = next.map_or(Time::NEVER, |next| link.begin(self.now, next));
-        self.events.set(Event::Departed(ix), at);
+        self.events.departed(self.now, at);
         if !self.fabric.out.is_empty() {
             self.effects(self.fabric.links[ix as usize].node);
         }
@@ -270,15 +270,15 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn send_off(&mut self, ix: u32, packet: &Packet) -> Flight {
         let link = &mut self.fabric.links[ix as usize];
-        let Some(flights) = link.flights else { return self.send_off_alone(ix, packet) };
+        let Some(number) = link.flights else { return self.send_off_alone(ix, packet) };
         if link.line.loses(&mut link.rng) {
             return Flight::Lost;
         }
-        let flights = &mut self.fabric.flights[flights as usize];
+        let flights = &mut self.fabric.flights[number as usize];
         let first = flights.is_empty();
         let at = flights.send(self.now, ix, packet);
         if first {
-            self.events.arrives(ix, at);
+            self.events.arrives(ix, number, at);
         }
         Flight::InFlight { first }
     }
@@ -299,10 +299,10 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn arrived(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
         let landed = match link.flights {
-            Some(flights) => {
-                let flights = &mut self.fabric.flights[flights as usize];
+            Some(number) => {
+                let flights = &mut self.fabric.flights[number as usize];
                 let landed = flights.land();
-                self.events.landed(ix, flights.next());
+                self.events.landed(number, flights.next());
                 landed
             }
             None => {
@@ -330,7 +330,7 @@ impl<Q: EventQueue> World<Q> {
         if entry == Entry::Started
             && let Some(packet) = node.switch.in_service(link.port)
         {
-            self.events.depart(ix, link.begin_at_once(self.now, packet.len));
+            self.events.depart(ix, self.now, link.begin_at_once(self.now, packet.len));
         }
         if !self.fabric.out.is_empty() {
             self.effects(at);
