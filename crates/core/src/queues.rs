@@ -56,15 +56,18 @@ const EMPTY: FlowQueue = FlowQueue {
 };
 
 /// First-in, first-out queues, one per flow, over one slab: no allocation per packet.
+///
+/// In the order in which a packet-hop touches them, on as few cache lines as possible.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Queues {
-    flows: Vec<FlowQueue>,
-    slab: Vec<Queued>,
-    free: u32,
+    packets: u64,
     arriving: u64,
     latest: u64,
-    packets: u64,
+    free: u32,
     held: u32,
+    flows: Vec<FlowQueue>,
+    slab: Vec<Queued>,
     absent: u32,
 }
 

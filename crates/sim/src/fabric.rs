@@ -43,7 +43,8 @@ pub(crate) struct Node {
     pub(crate) relays: Vec<u32>,
 }
 
-/// One direction of a link, with the port in front of it.
+/// One direction of a link, with the port in front of it. What every packet-hop touches is on its first cache line.
+#[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) node: u32,
     pub(crate) port: PortIx,
@@ -56,10 +57,16 @@ pub(crate) struct Link {
     pub(crate) waits_for_ties: bool,
     /// Whether it is to start one then.
     pub(crate) start_is_due: bool,
-    pub(crate) rate: Rate,
-    pub(crate) line: Line<Packet>,
     /// The index of the flights on links of its propagation delay; `None` where the line keeps what is in flight itself.
     pub(crate) flights: Option<u32>,
+    pub(crate) line: Line<Packet>,
+    /// How long the packet in service had to wait.
+    pub(crate) waiting: Span,
+    /// Credit cells and credit_check cells on it; `None` where there are none.
+    pub(crate) control: Option<Box<Control>>,
+    /// Ticks from last bit in to first bit out, since the warm-up.
+    pub(crate) waited: u128,
+    pub(crate) rate: Rate,
     /// Random stream for losses and reordering on the line.
     pub(crate) rng: Rng,
     /// The node at its end.
@@ -68,14 +75,8 @@ pub(crate) struct Link {
     pub(crate) reverse: Option<u32>,
     /// When the port asked to be woken; [`Time::NEVER`] once it was.
     pub(crate) wake_at: Time,
-    /// How long the packet in service had to wait.
-    pub(crate) waiting: Span,
-    /// Ticks from last bit in to first bit out, since the warm-up.
-    pub(crate) waited: u128,
     /// What had been done when the warm-up ended.
     pub(crate) before: Before,
-    /// Credit cells and credit_check cells on it; `None` where there are none.
-    pub(crate) control: Option<Box<Control>>,
 }
 
 /// What a link had done at some time.

@@ -67,10 +67,13 @@ pub struct Line<T> {
 
 /// The properties and state of a line besides its rate.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Extras<T> {
+    // What every packet touches comes first.
+    loss: Loss,
+    lost: u64,
     traced: Option<TracedLink>,
     delay: Span,
-    loss: Loss,
     reordering: Reordering,
     /// Items in flight with their arrival times, in order of arrival.
     in_flight: VecDeque<(Time, T)>,
@@ -78,7 +81,6 @@ struct Extras<T> {
     reorders: bool,
     /// When the last of those arrives that no later packet overtakes, once packets are reordered.
     last: Time,
-    lost: u64,
 }
 
 impl<T: Copy> Line<T> {

@@ -29,17 +29,18 @@ pub struct FlowCounters {
 
 /// A port's queue over time: the packet in service is included, packets waiting in shapers are not.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct QueueStats {
-    /// Queue lengths as the packets that entered saw them, themselves excluded.
-    pub seen: Lengths,
-    /// The longest queue, in packets.
-    pub longest: u64,
     /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is
     /// the times of leaving less the times of entering, modulo 2¹²⁸: two instructions a packet.
     area: u128,
     /// Ticks during which a packet was in service; while kept, ends less beginnings of service.
     busy: u64,
     since: Time,
+    /// The longest queue, in packets.
+    pub longest: u64,
+    /// Queue lengths as the packets that entered saw them, themselves excluded.
+    pub seen: Lengths,
 }
 
 impl QueueStats {

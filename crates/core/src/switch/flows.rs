@@ -55,9 +55,15 @@ impl Flow {
     }
 }
 
+/// What every packet-hop touches comes first.
 #[derive(Default)]
+#[repr(C)]
 pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
+    /// How many flows have a ceiling.
+    pub(super) with_ceiling: u32,
+    /// Flows in [`State::Closing`].
+    pub(super) closing: u32,
     /// Few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
     /// What contracts state besides the reservation: most flows, nothing.
@@ -72,16 +78,12 @@ pub(super) struct FlowTable {
     marked: LazyTable<u64>,
     /// What all flows claim of the pool.
     pub(super) claim: Claim,
-    /// How many flows have a ceiling.
-    pub(super) with_ceiling: u32,
     /// The closed flows of every node, by when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
     /// The closed flows that have no index of their own in the tree any more, by when they may be forgotten.
     unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
     /// What closed flows have sent whose index was given to others.
     pub(super) forgotten: Count,
-    /// Flows in [`State::Closing`].
-    pub(super) closing: u32,
 }
 
 impl FlowTable {

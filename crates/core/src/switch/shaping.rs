@@ -13,11 +13,13 @@ struct Shaper {
     bucket: TokenBucket,
 }
 
+/// What every packet-hop touches, whether packets wait, comes first.
 #[derive(Default)]
+#[repr(C)]
 pub(super) struct Shaping {
+    pub(super) queues: Queues,
     /// By flow; as long as the last one that ever had a shaper.
     shapers: Vec<Option<Box<Shaper>>>,
-    pub(super) queues: Queues,
     /// What waits, over all flows.
     pub(super) held: Count,
     /// Flows with packets waiting, by when the first one conforms.

@@ -24,15 +24,10 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// In the order in which a packet-hop touches its fields, on as few cache lines as possible; those that it does not touch
+/// come last.
+#[repr(C)]
 pub(super) struct Port {
-    pub(super) ix: PortIx,
-    pub(super) plan: PortPlan,
-    pub(super) tree: Tree,
-    pub(super) table: FlowTable,
-    pub(super) metering: Metering,
-    /// The green packets that have passed the meters; `None` where they are not counted.
-    pub(super) green: Option<Count>,
-    pub(super) guards: Guards,
     /// Whether a packet on its way in meets neither a meter nor a dropper, and is not counted by its colour.
     pub(super) is_plain_in: bool,
     /// Whether a packet on its way out meets the root alone: no class, no ceiling of the port, no dropper that looks at
@@ -40,22 +35,30 @@ pub(super) struct Port {
     pub(super) is_plain_out: bool,
     /// Both.
     is_plain: bool,
-    pub(super) shaping: Shaping,
     /// Whether a packet is in service.
     pub(super) busy: bool,
-    /// The packet in service, or the last one that was.
-    pub(super) serving: Packet,
+    pub(super) ix: PortIx,
+    /// The order of the latest arrival: breaks ties between ports.
+    pub(super) latest: u64,
     /// The queue, the packet in service included.
     pub(super) backlog: Count,
     /// Last bit out, over all flows.
     pub(super) sent: Count,
-    /// Members of the tree that a ceiling holds, by when it lets go.
-    held: BinaryHeap<Reverse<(Time, Member)>>,
+    /// The packet in service, or the last one that was.
+    pub(super) serving: Packet,
+    pub(super) stats: QueueStats,
+    pub(super) guards: Guards,
+    pub(super) table: FlowTable,
+    pub(super) tree: Tree,
+    pub(super) shaping: Shaping,
     /// The earliest wake-up that was requested and is still to come.
     wake_at: Time,
-    /// The order of the latest arrival: breaks ties between ports.
-    pub(super) latest: u64,
-    pub(super) stats: QueueStats,
+    /// Members of the tree that a ceiling holds, by when it lets go.
+    held: BinaryHeap<Reverse<(Time, Member)>>,
+    pub(super) metering: Metering,
+    /// The green packets that have passed the meters; `None` where they are not counted.
+    pub(super) green: Option<Count>,
+    pub(super) plan: PortPlan,
     pub(super) drops: ByReason,
     pub(super) marks: ByReason,
 }

@@ -25,6 +25,7 @@ use crate::shaper::Ceiling;
 use crate::units::{Rate, Time};
 use core::ops::{Index, IndexMut};
 
+#[repr(C)]
 pub(super) struct Tree {
     pub(super) nodes: Nodes,
     /// Whether some node has an index of the flows that push-out takes first.
@@ -34,6 +35,7 @@ pub(super) struct Tree {
 }
 
 /// The nodes by index. The root, which every packet passes, is found without looking.
+#[repr(C)]
 pub(super) struct Nodes {
     root: Node,
     classes: Vec<Node>,

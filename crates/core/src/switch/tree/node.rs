@@ -23,9 +23,14 @@ pub(in crate::switch) enum Member {
     Node(u16),
 }
 
+/// What every packet-hop touches comes first.
+#[repr(C)]
 pub(in crate::switch) struct Node {
-    pub(in crate::switch) scheduler: AnyScheduler,
     pub(in crate::switch) queues: Queues,
+    /// Which member loses first. Kept only from the first push-out until the port is empty: most links never
+    /// push out.
+    pub(super) losing: Option<Box<Losing>>,
+    pub(in crate::switch) scheduler: AnyScheduler,
     pub(in crate::switch) members: Vec<Member>,
     pub(in crate::switch) ceiling: Option<Ceiling>,
     /// The rate of the server behind it, if that is known.
@@ -43,9 +48,6 @@ pub(in crate::switch) struct Node {
     pub(super) beneath: Count,
     /// What push-out leaves each member; few have such a limit.
     pub(super) spared: LazyTable<Option<Limit>>,
-    /// Which member loses first. Kept only from the first push-out until the port is empty: most links never
-    /// push out.
-    pub(super) losing: Option<Box<Losing>>,
 }
 
 impl Node {
