@@ -3,6 +3,7 @@
 //! The same scenario and seed give the same outcome on any machine, with any number of jobs,
 //! with or without probes.
 
+mod bins;
 pub mod build;
 mod control;
 pub mod demands;
