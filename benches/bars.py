@@ -33,7 +33,12 @@ class Bar:
         return f"{side} {self.limit:,g}{self.of}{'' if self.met(figure) else ', **not met**'}"
 
 
-CHAIN = {("fifo", 0): Bar(700), ("virtual-clock", 0): Bar(900)}
+CHAIN = {
+    ("fifo", 0): Bar(560),
+    ("virtual-clock", 0): Bar(720),
+    ("fifo", 1): Bar(680),
+    ("virtual-clock", 1): Bar(840),
+}
 """Instructions per packet-hop of the five-server chain, by scheduler and milliseconds of a link."""
 QUEUE = Bar(2, at_least=True)
 FLOW = Bar(256, of=" bytes")
@@ -44,9 +49,21 @@ SHARES = {
 }
 """Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
 queues, and the whole switch."""
-TCP_HOP = Bar(1_500)
-CREDIT_HOP = Bar(1_000)
-RATE_HOP = Bar(900)
+TCP_HOP = Bar(1_150)
+CREDIT_HOP = Bar(1_300)
+RATE_HOPS = {
+    ("lot", "plain"): Bar(850),
+    ("path", "plain"): Bar(850),
+    ("lot", "vsvd"): Bar(1_250),
+    ("path", "vsvd"): Bar(1_500),
+}
+"""Instructions of a cell-hop, by network and algorithm."""
+FABRIC_HOP = Bar(1_000)
+FABRIC_MISSES = Bar(20)
+FABRIC_SPEED = Bar(0.5, at_least=True)
+NAMED_FLOW = Bar(8_000, of=" bytes")
+MEMBER = Bar(600, of=" bytes")
+IDLE_LINK = Bar(2_000, of=" bytes")
 LIST = Bar(100, of=" ms")
 GATE_FILE = Bar(1, at_least=True)
 CHECK = Bar(1, of=" CPU s")

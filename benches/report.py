@@ -69,6 +69,21 @@ def instructions(*command: object) -> tuple[int, str]:
     return int(summary.split()[1]), done.stdout
 
 
+def misses(*command: object) -> tuple[int, str]:
+    """First-level data cache misses that cachegrind counts, and what the command prints."""
+    with tempfile.NamedTemporaryFile() as out:
+        cache = ["--cache-sim=yes", "--D1=32768,8,64", f"--cachegrind-out-file={out.name}"]
+        tool = ["valgrind", "--tool=cachegrind", *cache]
+        done = subprocess.run([*tool, *map(str, command)], check=True, capture_output=True, text=True)
+        lines = Path(out.name).read_text().splitlines()
+    events, summary = (
+        next(line for line in lines if line.startswith(start)).split()[1:]
+        for start in ("events:", "summary:")
+    )
+    counted = dict(zip(events, map(int, summary), strict=True))
+    return counted["D1mr"] + counted["D1mw"], done.stdout
+
+
 Command = tuple[object, ...]
 Pair = Sequence[Command]
 """The same command for a short and for a long run."""
@@ -76,12 +91,14 @@ Difference = tuple[int, str, str]
 """Instructions of a longer run less those of a shorter one, and what each prints."""
 
 
-def differences(pairs: Iterable[Pair]) -> list[Difference | None]:
+def differences(
+    pairs: Iterable[Pair], counter: Callable[..., tuple[int, str]] = instructions
+) -> list[Difference | None]:
     """Count pairs, so that setting up does not count; None for one that is refused."""
 
     def count(pair: Pair) -> Difference | None:
         try:
-            (short, first), (long, second) = (instructions(*command) for command in pair)
+            (short, first), (long, second) = (counter(*command) for command in pair)
         except subprocess.CalledProcessError as error:
             # A frame of slots has no room for so many flows.
             if error.returncode != REFUSED:
@@ -93,9 +110,11 @@ def differences(pairs: Iterable[Pair]) -> list[Difference | None]:
         return list(pool.map(count, pairs))
 
 
-def per(pairs: Iterable[Pair], column: int) -> list[float]:
-    """Instructions for each unit that runs print in a column."""
-    found = [one for one in differences(pairs) if one is not None]
+def per(
+    pairs: Iterable[Pair], column: int, counter: Callable[..., tuple[int, str]] = instructions
+) -> list[float]:
+    """Instructions, or what else is counted, for each unit that runs print in a column."""
+    found = [one for one in differences(pairs, counter) if one is not None]
     return [
         more / (int(second.split()[column]) - int(first.split()[column])) for more, first, second in found
     ]
@@ -157,6 +176,49 @@ def dumbbell(binary: str, counts: bool) -> list[list[str]]:
     return rows
 
 
+def fabrics(found: dict[str, str], counts: bool) -> list[list[str]]:
+    """Rows of networks of a thousand nodes, beside the chain with the links of the peers in the same run."""
+    networks = (
+        ("fat tree, k = 16 (1,344 nodes)", ("fat-tree", 16), (200, 500), 2_000),
+        ("leaf and spine, 1,000 switches", ("leaf-spine", 1_000), (1_000, 2_500), 10_000),
+    )
+    binary, rows = found["fabric"], []
+    for name, kind, lengths, long in networks:
+        ratios = []
+        for _ in range(3):
+            (set_up, first), (taken, printed) = (cpu_seconds(binary, *kind, micros) for micros in (1, long))
+            hops = int(printed.split()[2]) - int(first.split()[2])
+            seconds, chained = cpu_seconds(found["chain"], "fifo", 20, bars.PEERS_CHAIN)
+            ratios.append(hops / (taken - set_up) / (int(chained.split()[2]) / seconds))
+        ratio = statistics.median(ratios)
+        what = f"{name}: packet-hops per CPU s"
+        rows.append([what, f"{ratio:.2f} of the chain's with links of 1 ms", bars.FABRIC_SPEED.cell(ratio)])
+        if counts:
+            pair = tuple((binary, *kind, micros) for micros in lengths)
+            (cost,), (missed,) = per([pair], 2), per([pair], 2, misses)
+            rows.append([f"{name}: a packet-hop", f"{cost:,.0f} instructions", bars.FABRIC_HOP.cell(cost)])
+            rows.append(
+                [f"{name}: a packet-hop", f"{missed:.0f} first-level misses", bars.FABRIC_MISSES.cell(missed)]
+            )
+    return rows
+
+
+def memory(binary: str) -> list[list[str]]:
+    """Rows of what flows and links hold."""
+    names = {
+        "port": ("an idle reserved flow at a port, of {}", bars.FLOW),
+        "named": ("a flow with a name over six links and its results, of {}", bars.NAMED_FLOW),
+        "member": ("a member of a flow with `count` over six links, of {}", bars.MEMBER),
+        "link": ("an idle one-way link with its nodes, of {}", bars.IDLE_LINK),
+    }
+    rows = []
+    for line in run(binary).splitlines():
+        kind, number, size = line.split()
+        what, bar = names[kind]
+        rows.append([what.format(f"{int(number):,}"), f"{float(size):,.0f} bytes", bar.cell(float(size))])
+    return rows
+
+
 def abr(binary: str) -> list[list[str]]:
     """Rows of ABR connections in a parking lot and over ten switches, without VS/VD and with it."""
     networks = (
@@ -170,9 +232,10 @@ def abr(binary: str) -> list[list[str]]:
         for how, _ in hows
     ]
     names = [f"a cell-hop {where}, {name}" for _, where, _ in networks for _, name in hows]
+    limits = [bars.RATE_HOPS[network, how] for network, _, _ in networks for how, _ in hows]
     return [
-        [name, f"{cost:,.0f} instructions", bars.RATE_HOP.cell(cost)]
-        for name, cost in zip(names, per(pairs, 1), strict=True)
+        [name, f"{cost:,.0f} instructions", bar.cell(cost)]
+        for name, bar, cost in zip(names, limits, per(pairs, 1), strict=True)
     ]
 
 
@@ -282,10 +345,8 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
                 bars.QUEUE.cell(ratio),
             ]
         )
-    for line in run(found["memory"]).splitlines():
-        flows, size = line.split()
-        what = f"an idle reserved flow at a port, of {int(flows):,}"
-        rows.append([what, f"{float(size):.0f} bytes", bars.FLOW.cell(float(size))])
+    rows += memory(found["memory"])
+    rows += fabrics(found, counts)
     rows += schedulers(found["schedulers"])
     rows += dumbbell(found["dumbbell"], counts)
     rows += credit(found["credit"], counts)
