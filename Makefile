@@ -9,7 +9,7 @@ PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -
 # The distributions beside it, which are pure Python.
 BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
-RECORDS := $(shell find crates/core/src crates/spec/src -name '*.rs') crates/spec/examples/spec_docs.rs
+RECORDS := $(shell find crates/core/src crates/formats/src -name '*.rs') crates/formats/examples/formats_docs.rs
 
 .PHONY: help demo test lint verify fuzz bench bench-readme wheel generated clean
 
@@ -52,7 +52,7 @@ test: $(VENV)/beside
 lint: $(VENV)/tools
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
-	cargo run --quiet --package tidegate-spec --example spec_docs check
+	cargo run --quiet --package tidegate-formats --example formats_docs check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	$(BIN)/python docs/check_words.py
 	$(BIN)/ruff format --check .
@@ -89,7 +89,7 @@ generated: target/generated
 
 target/generated: $(RECORDS)
 	mkdir -p target
-	cargo run --quiet --package tidegate-spec --example spec_docs write
+	cargo run --quiet --package tidegate-formats --example formats_docs write
 	touch $@
 
 # What tidegate needs to be built and to run.

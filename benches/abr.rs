@@ -6,11 +6,11 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 const LOT: &str = include_str!("../papers/tidegate_papers/vsvd/parking-lot.toml");
 
@@ -51,8 +51,8 @@ fn run(network: &str, how: &str, milliseconds: &str) -> Result<String, String> {
         other => return Err(format!("there is no `{other}`: it is lot or path")),
     };
     let scenario = Scenario::parse(&text, "abr.toml", Path::new(""), &sets);
-    let network =
-        build(&scenario.map_err(|mistakes| mistakes.to_string())?).map_err(|mistake| mistake.to_string())?;
+    let network = assemble(&scenario.map_err(|mistakes| mistakes.to_string())?)
+        .map_err(|mistake| mistake.to_string())?;
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
     let mut world: World<Calendar> =

@@ -5,11 +5,11 @@
 use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Ten switches, with credit on the links between them and on the last one's to the end.
 fn scenario(milliseconds: &str) -> String {
@@ -33,7 +33,7 @@ fn scenario(milliseconds: &str) -> String {
 fn run(milliseconds: &str) -> Result<String, String> {
     let scenario = Scenario::parse(&scenario(milliseconds), "credit.toml", Path::new(""), &[])
         .map_err(|mistakes| mistakes.to_string())?;
-    let network = build(&scenario).map_err(|mistake| mistake.to_string())?;
+    let network = assemble(&scenario).map_err(|mistake| mistake.to_string())?;
     let mut world: World<Calendar> =
         World::new(&network, 1, &Probes::default()).map_err(|refused| refused.to_string())?;
     while !world.advance(1_000_000) {}

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 use std::process::ExitCode;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 const TEN: &str = include_str!("../papers/tidegate_papers/allocated_capacity/ten.toml");
 const RIO: &str = r#"{ kind = "rio", min_in = "40p", max_in = "70p", max_p_in = 0.02, min_out = "10p", max_out = "30p", max_p_out = 0.2, weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1500B" }"#;
@@ -25,7 +25,7 @@ fn run(seconds: &str) -> Result<String, String> {
     sets.extend((0..10).map(|host| set(&format!("link.l{host}-left.meter"), TAGGER)));
     let scenario =
         Scenario::parse(TEN, "ten.toml", Path::new(""), &sets).map_err(|mistakes| mistakes.to_string())?;
-    let network = build(&scenario).map_err(|mistake| mistake.to_string())?;
+    let network = assemble(&scenario).map_err(|mistake| mistake.to_string())?;
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
     let mut world: World<Calendar> =

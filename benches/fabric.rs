@@ -7,11 +7,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// A scenario in the making: its nodes, links and flows.
 struct Fabric {
@@ -136,7 +136,7 @@ fn run(kind: &str, size: usize, micros: u64) -> Result<String, String> {
     };
     let scenario =
         Scenario::parse(&text, "fabric.toml", Path::new(""), &[]).map_err(|mistakes| mistakes.to_string())?;
-    let network = build(&scenario).map_err(|mistake| mistake.to_string())?;
+    let network = assemble(&scenario).map_err(|mistake| mistake.to_string())?;
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
     let mut world: World<Calendar> =

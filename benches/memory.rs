@@ -14,11 +14,11 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
@@ -98,7 +98,7 @@ fn bytes_of(text: &str) -> Result<usize, String> {
     let scenario =
         Scenario::parse(text, "memory.toml", Path::new(""), &[]).map_err(|mistakes| mistakes.to_string())?;
     let before = ALLOCATED.allocated();
-    let network = build(&scenario).map_err(|mistake| mistake.to_string())?;
+    let network = assemble(&scenario).map_err(|mistake| mistake.to_string())?;
     // Delays by group are on, as in a run from the command line.
     let probes = Probes { delays: true, ..Probes::default() };
     let mut world: World<Calendar> =

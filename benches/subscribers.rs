@@ -27,7 +27,7 @@ use tidegate_core::steering::{Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 #[global_allocator]
 static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 TARGET = ROOT / "target"
 # All are built together, so that their dependencies are built once.
-CRATES = ("-p", "tidegate-core", "-p", "tidegate-spec", "-p", "tidegate-sim")
+CRATES = ("-p", "tidegate-core", "-p", "tidegate-formats", "-p", "tidegate-sim")
 FOLDERS = ("crates", "python", "papers", "benches", "examples", "docs")
 STEP = re.compile(r"<!-- (create|after|before) (\S+)(?: \"(.+?)\")? -->\n```rust\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^\$ (tidegate .*)$", re.MULTILINE)
@@ -115,9 +115,9 @@ def test_the_pages_lead_to_policies_that_work() -> None:
     printed = cargo("test", *CRATES, *(part for test in tests for part in ("--test", test)))
     assert printed.count("test result: ok. ") == len(tests)
     assert "test result: ok. 0 passed" not in printed
-    cargo("build", *CRATES, "--example", "spec_docs")
+    cargo("build", *CRATES, "--example", "formats_docs")
     for outlet in ("schema", "reference", "python"):
-        written = [str(TARGET / "debug" / "examples" / "spec_docs"), outlet]
+        written = [str(TARGET / "debug" / "examples" / "formats_docs"), outlet]
         text = subprocess.run(written, cwd=COPY, capture_output=True, text=True, check=True).stdout
         for name in (name for page in PAGES for name in records(page)):
             assert name in text, f"{name} is not in the {outlet}"
@@ -163,4 +163,4 @@ def test_the_commands_of_the_pages_know_their_policies(tmp_path: Path) -> None:
 @pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
 def test_every_rust_test_holds_with_every_page() -> None:
     copy_with(PAGES)
-    cargo("test", *(part for crate in ("core", "spec", "sim") for part in ("-p", f"tidegate-{crate}")))
+    cargo("test", *(part for crate in ("core", "formats", "sim") for part in ("-p", f"tidegate-{crate}")))

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::{Gate, GatePlan};
-use tidegate_spec::{GateFile, Scenario, SpecErrors};
+use tidegate_formats::{GateFile, Scenario, SpecErrors};
 
 /// More of anything only takes longer.
 const MOST: usize = 500;
@@ -84,7 +84,7 @@ fn scenario(text: &str, sets: &[(String, String)]) {
             }
             if scenario.flow_count() <= MOST && scenario.links.len() <= MOST {
                 // Refused or not.
-                let _ = tidegate_sim::build::build(&scenario);
+                let _ = tidegate_sim::assemble::assemble(&scenario);
             }
         }
         Err(errors) => refused(&errors),

@@ -12,10 +12,10 @@ use tidegate_core::bounds;
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
+use tidegate_formats::units;
 use tidegate_sim::input::rhythm::{present, rhythm};
 use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
 use tidegate_sim::input::{self, Trace, TraceFlow};
-use tidegate_spec::units;
 
 /// The packets of a capture or a list, by flow.
 #[pyclass(frozen, module = "tidegate._tidegate")]

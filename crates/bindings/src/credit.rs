@@ -4,7 +4,7 @@ use crate::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::credit::sizing::{self, Exact, Link, Loop, Pool, Unsizable};
 use tidegate_core::units::Span;
-use tidegate_spec::units;
+use tidegate_formats::units;
 
 /// A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in seconds.
 #[pyclass(frozen, module = "tidegate._tidegate")]

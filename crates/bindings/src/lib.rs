@@ -15,8 +15,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tidegate_core::credit::RECORDS_PER_CELL;
 use tidegate_core::params::Limit;
+use tidegate_formats::{TABLES, TableRecord, units};
 use tidegate_sim::input::suggest;
-use tidegate_spec::{TABLES, TableRecord, units};
 
 create_exception!(
     tidegate,
@@ -28,31 +28,31 @@ create_exception!(
 /// The JSON Schema of scenario files.
 #[pyfunction]
 fn schema() -> String {
-    serde_json::to_string_pretty(&tidegate_spec::schema()).unwrap_or_default()
+    serde_json::to_string_pretty(&tidegate_formats::schema()).unwrap_or_default()
 }
 
 /// The JSON Schema of gate files.
 #[pyfunction]
 fn gate_schema() -> String {
-    serde_json::to_string_pretty(&tidegate_spec::gate_schema()).unwrap_or_default()
+    serde_json::to_string_pretty(&tidegate_formats::gate_schema()).unwrap_or_default()
 }
 
 /// The scenario reference, as Markdown.
 #[pyfunction]
 fn reference() -> String {
-    tidegate_spec::reference()
+    tidegate_formats::reference()
 }
 
 /// The source text of `tidegate/policies.py`.
 #[pyfunction]
 fn python_types() -> String {
-    tidegate_spec::python_types()
+    tidegate_formats::python_types()
 }
 
 /// A TOML text as JSON: as scenarios are read, which is newer than what Python's own library reads.
 #[pyfunction]
 fn toml_as_json(text: &str) -> PyResult<String> {
-    let read = tidegate_spec::toml_as_json(text);
+    let read = tidegate_formats::toml_as_json(text);
     let read = read.map_err(|complaint| TidegateError::new_err(complaint.to_string()))?;
     Ok(read.to_string())
 }
@@ -116,9 +116,9 @@ fn show_rate(bits: u64) -> String {
 fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("RESERVABLE_PERCENT", suggest::RESERVABLE_PERCENT)?;
-    module.add("LEAST_PACKETS", suggest::LEAST_PACKETS)?;
-    module.add("LEAST_LIFE", suggest::LEAST_LIFE.as_secs_f64())?;
-    module.add("LEAST_LIFE_PERCENT", suggest::LEAST_LIFE_PERCENT)?;
+    module.add("MIN_PACKETS", suggest::MIN_PACKETS)?;
+    module.add("MIN_LIFE", suggest::MIN_LIFE.as_secs_f64())?;
+    module.add("MIN_LIFE_PERCENT", suggest::MIN_LIFE_PERCENT)?;
     module.add("RECORDS_PER_CELL", RECORDS_PER_CELL)?;
     module.add("USUAL_NEARNESS", rates::usual())?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;

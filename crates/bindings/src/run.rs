@@ -17,7 +17,7 @@ use tidegate_sim::watch::{Cause, Hop, Served, Waiting, Watch};
 use tidegate_sim::world::{Overflow, World};
 
 /// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have them.
-const MOST_FLOW_DELAYS: usize = 500;
+const MAX_FLOW_DELAYS: usize = 500;
 
 /// One replication of a scenario, under one seed.
 #[pyclass(frozen, module = "tidegate._tidegate")]
@@ -54,7 +54,7 @@ impl Run {
             .transpose()?;
         let probes = Probes {
             delays: true,
-            flow_delays: network.flows.len() <= MOST_FLOW_DELAYS,
+            flow_delays: network.flows.len() <= MAX_FLOW_DELAYS,
             sample: series.then_some(scenario.spec.sample),
             workahead,
             watch,

@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::units::Span;
-use tidegate_sim::build::{build, loads};
+use tidegate_sim::assemble::{assemble, loads};
 use tidegate_sim::demands::{Asks, demands};
 use tidegate_sim::network::Network;
 
 /// A scenario that was read without errors, with the network that it describes.
 #[pyclass(frozen, module = "tidegate._tidegate")]
 pub struct Scenario {
-    pub(crate) spec: tidegate_spec::Scenario,
+    pub(crate) spec: tidegate_formats::Scenario,
     pub(crate) network: Arc<Network>,
     base_dir: PathBuf,
 }
@@ -24,12 +24,12 @@ impl Scenario {
     /// Reads and builds a scenario, which may take long: it may play large captures.
     fn new(
         py: Python<'_>,
-        read: impl FnOnce() -> Result<tidegate_spec::Scenario, tidegate_spec::SpecErrors> + Send + 'static,
+        read: impl FnOnce() -> Result<tidegate_formats::Scenario, tidegate_formats::SpecErrors> + Send + 'static,
         base_dir: PathBuf,
     ) -> PyResult<Scenario> {
         let made = interruptible(py, move || {
             let spec = read().map_err(|errors| errors.to_string())?;
-            let network = build(&spec).map_err(|error| error.to_string())?;
+            let network = assemble(&spec).map_err(|error| error.to_string())?;
             Ok::<_, String>((spec, Arc::new(network)))
         })?;
         let (spec, network) = made.map_err(TidegateError::new_err)?;
@@ -44,7 +44,7 @@ impl Scenario {
     #[pyo3(signature = (path, sets = Vec::new()))]
     fn load(py: Python<'_>, path: PathBuf, sets: Vec<(String, String)>) -> PyResult<Scenario> {
         let base_dir = path.parent().unwrap_or(Path::new("")).to_owned();
-        Scenario::new(py, move || tidegate_spec::Scenario::load(&path, &sets), base_dir)
+        Scenario::new(py, move || tidegate_formats::Scenario::load(&path, &sets), base_dir)
     }
 
     /// Reads a scenario from its text; relative paths in it start at `base_dir`.
@@ -58,7 +58,7 @@ impl Scenario {
         sets: Vec<(String, String)>,
     ) -> PyResult<Scenario> {
         let (name, folder) = (name.to_owned(), base_dir.clone());
-        Scenario::new(py, move || tidegate_spec::Scenario::parse(&text, &name, &folder, &sets), base_dir)
+        Scenario::new(py, move || tidegate_formats::Scenario::parse(&text, &name, &folder, &sets), base_dir)
     }
 
     /// Its name.

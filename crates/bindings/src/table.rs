@@ -5,8 +5,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use tidegate_formats::ColumnType;
 use tidegate_sim::results::{Table, Values};
-use tidegate_spec::ColumnType;
 
 /// The word for a type of column.
 pub fn word(kind: ColumnType) -> &'static str {

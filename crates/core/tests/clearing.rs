@@ -13,7 +13,7 @@ use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
-use tidegate_core::switch::plan::{FlowPlan, MOST_METERS, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{FlowPlan, MAX_METERS, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
 
 fn clearing(params: ClearingParams) -> MeterKind {
@@ -24,7 +24,7 @@ fn clearing(params: ClearingParams) -> MeterKind {
 fn port(meters: Vec<MeterKind>, contract: Contract, flows: usize) -> (World, Vec<Leg>) {
     let plan = PortPlan { meters, profiles: vec![contract], ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![plan], ..SwitchPlan::default() });
-    let plan = FlowPlan { profiles: [Some(0); MOST_METERS], ..FlowPlan::default() };
+    let plan = FlowPlan { profiles: [Some(0); MAX_METERS], ..FlowPlan::default() };
     let legs = (0..flows).map(|_| world.open(0, &plan)).collect();
     (world, legs)
 }

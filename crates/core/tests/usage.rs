@@ -9,7 +9,7 @@ use tidegate_core::meter::srtcm::SrTcmParams;
 use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MOST_METERS, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
 fn marker(mode: Mode) -> MeterKind {
@@ -78,7 +78,7 @@ fn an_aggregate_is_charged_with_what_its_flows_were_left() {
 fn what_nobody_colours_is_green() {
     let plan = PortPlan::new(kind("fifo"));
     let mut world = World::new(&SwitchPlan { ports: vec![plan], ..SwitchPlan::default() });
-    let shared = FlowPlan { profiles: [None; MOST_METERS], ..FlowPlan::default() };
+    let shared = FlowPlan { profiles: [None; MAX_METERS], ..FlowPlan::default() };
     let leg = world.open(0, &shared);
     assert_eq!(world.switch.green(PortIx(0)), None);
     world.arrive(&[leg], 700);

@@ -10,7 +10,7 @@ use crate::stats::LossReason;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
 use tidegate_core::units::{Span, Time};
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// The maximum length of the frames that a frame with this virtio-net header is segmented into, and these
 /// frames; `None` when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.

@@ -13,7 +13,7 @@ use std::os::unix::net::UnixDatagram;
 use std::time::{Duration, Instant};
 
 /// Age in seconds above which a frame is dropped.
-const MOST_AGE: f64 = 0.2;
+const MAX_AGE: f64 = 0.2;
 
 /// Evidence of a gate that was stopped for a second: packets, the gate's report and its log.
 struct Stopped {
@@ -118,10 +118,10 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         let Stopped { before, since, report, log } = stopped_for_a_second(io);
         let maximum = |delays: &[f64]| delays.iter().copied().fold(0.0, f64::max);
         let late = maximum(&since);
-        assert!((0.1..MOST_AGE + 0.1).contains(&late), "{io}: {late} s");
+        assert!((0.1..MAX_AGE + 0.1).contains(&late), "{io}: {late} s");
         // A packet that the gate has read when it is stopped is not dropped. It counts as delayed when it is still in the
         // queue, and otherwise as sent late.
-        let read = before.iter().filter(|&&delay| delay > MOST_AGE + 0.1).count();
+        let read = before.iter().filter(|&&delay| delay > MAX_AGE + 0.1).count();
         assert!(read < 10, "{io}: {read}");
         let longest = late.max(maximum(&before));
         let up = &report["directions"]["up"];

@@ -6,7 +6,7 @@ use crate::network::{FlowSetup, Network};
 use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::{NodeKind, Scenario, Source};
+use tidegate_formats::{NodeKind, Scenario, Source};
 
 /// A rate that flows share.
 #[derive(Clone, Debug, PartialEq)]

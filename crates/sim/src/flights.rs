@@ -4,7 +4,7 @@
 //! delay have one queue of what is in flight, and only its first arrival is an event.
 
 use tidegate_core::packet::Packet;
-use tidegate_core::ring::Ring;
+use tidegate_core::ranking::ring::Ring;
 use tidegate_core::units::{Span, Time};
 
 /// Packets in flight on the links with one propagation delay.

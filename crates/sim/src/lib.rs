@@ -3,8 +3,8 @@
 //! The same scenario and seed give the same outcome on any machine, with any number of jobs,
 //! with or without probes.
 
+pub mod assemble;
 mod bins;
-pub mod build;
 mod control;
 pub mod demands;
 pub mod event_queue;

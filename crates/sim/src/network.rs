@@ -17,7 +17,7 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::{LinkCredit, WhenWarned};
+use tidegate_formats::{LinkCredit, WhenWarned};
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
 #[derive(Clone, Debug)]

@@ -40,7 +40,7 @@ impl Content {
 }
 
 /// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
-const MOST_PACKETS: usize = 8_000_000;
+const MAX_PACKETS: usize = 8_000_000;
 
 /// The packets in the network, by their bodies' numbers.
 pub(crate) struct Packets {
@@ -63,7 +63,7 @@ impl Default for Packets {
             contents: Vec::new(),
             free_contents: Vec::new(),
             bodiless: 0,
-            most: MOST_PACKETS,
+            most: MAX_PACKETS,
         }
     }
 }

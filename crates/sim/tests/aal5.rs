@@ -4,15 +4,15 @@ use std::path::Path;
 use tidegate_core::aal5::{CELL, cells};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::{PacketCounts, World};
-use tidegate_spec::Scenario;
 
 fn run(text: &str, seed: u64) -> World<Calendar> {
     let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
-    let network = build(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap();
+    let network = assemble(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap();
     let mut world = World::new(&network, seed, &Probes::default()).unwrap();
     while !world.advance(1_000_000) {}
     world

@@ -5,13 +5,13 @@ mod common;
 use common::run_with;
 use std::path::Path;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::What;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// The couplings that the source of VS/VD calls A and D, and none.
 const PORTS: [&str; 3] = [
@@ -23,7 +23,7 @@ const PORTS: [&str; 3] = [
 fn network(text: &str) -> Network {
     let scenario =
         Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario).unwrap()
+    assemble(&scenario).unwrap()
 }
 
 fn run(network: &Network) -> World<Calendar> {

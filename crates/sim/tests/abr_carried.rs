@@ -9,13 +9,13 @@ use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::efci::EfciParams;
 use tidegate_core::params::Parameters;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::What;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Ports without and with VS/VD.
 const PORTS: [&str; 2] = ["", "vsvd = {}"];
@@ -44,7 +44,7 @@ fn network(port: &str, link: &str, connections: &str) -> Network {
     }
     text += connections;
     let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
-    build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+    assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
 fn connection(from: &str, transport: &str) -> String {

@@ -8,11 +8,11 @@ use std::path::Path;
 use tidegate_core::maxmin::{Demand, Exact, allocate};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Target utilisation of the links between switches, in per cent.
 const TARGET_PERCENT: u64 = 90;
@@ -70,7 +70,7 @@ impl Row {
         let text = self.text(erica, duration);
         let sets: Vec<_> = sets.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
         let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &sets);
-        let network = build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap();
+        let network = assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap();
         let probes = Probes { sample: Some(Span::from_millis(1)), ..Probes::default() };
         let world: World<Calendar> = run_with(&network, 1, &probes);
         let mean = |vc: usize| {

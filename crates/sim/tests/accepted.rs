@@ -8,16 +8,16 @@ use generate::Manner;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Scenarios drawn, unless TIDEGATE_VERIFY asks for more.
 const FEW: u64 = 900;
 /// Enough events for the busiest of them.
-const MOST_EVENTS: u64 = 3_000_000;
+const MAX_EVENTS: u64 = 3_000_000;
 
 /// Outcome of a scenario: refused by its reader, or run.
 #[derive(Debug, PartialEq)]
@@ -34,7 +34,7 @@ fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
             return Outcome::Refused;
         }
     };
-    let network = match build(&scenario) {
+    let network = match assemble(&scenario) {
         Ok(network) => network,
         // The flows of a recording are known only once it has been read.
         Err(_) if text.contains(".txt") || text.contains(".csv") => return Outcome::Refused,
@@ -42,7 +42,7 @@ fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
     };
     let world = World::<Calendar>::new(&network, 1, &Probes::default());
     let mut world = world.unwrap_or_else(|refused| panic!("accepted, and refused: {refused}"));
-    assert!(world.advance(MOST_EVENTS), "it does not end");
+    assert!(world.advance(MAX_EVENTS), "it does not end");
     Outcome::Ran
 }
 

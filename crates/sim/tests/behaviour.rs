@@ -9,7 +9,7 @@ use std::fmt::Write;
 use std::path::Path;
 use tidegate_core::stats::Moments;
 use tidegate_core::units::Span;
-use tidegate_spec::Scenario;
+use tidegate_formats::Scenario;
 
 /// Three switches; conforming voice, bursty video, a sender at five times its reservation, greedy
 /// bulk and datagrams, through a small pool.
@@ -63,7 +63,7 @@ source = { kind = "poisson", rate = "700kbit" }
 fn table(scheduler: &str) -> String {
     let sets = [("port.scheduler".to_owned(), scheduler.to_owned())];
     let scenario = Scenario::parse(SCENARIO, "behaviour.toml", Path::new("."), &sets).unwrap();
-    let network = tidegate_sim::build::build(&scenario).unwrap();
+    let network = tidegate_sim::assemble::assemble(&scenario).unwrap();
     let world = run(&network, 1);
     let mut text = format!("{scheduler}, fingerprint {:016x}\n", world.fingerprint());
     let ms = |span: Option<Span>| span.map_or("-".into(), |span| format!("{:.2}", span.as_secs_f64() * 1e3));

@@ -6,16 +6,16 @@ use common::run_with;
 use std::path::Path;
 use tidegate_core::meter::Usage;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::usage::{MeteredProfile, Whose};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 fn network(text: &str) -> Network {
-    build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap()
+    assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap()
 }
 
 fn run(network: &Network, seed: u64) -> World<Calendar> {

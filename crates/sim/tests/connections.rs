@@ -3,17 +3,17 @@
 
 use std::path::Path;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 fn network(text: &str) -> Network {
     let scenario =
         Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario).unwrap()
+    assemble(&scenario).unwrap()
 }
 
 fn run(network: &Network) -> World<Calendar> {

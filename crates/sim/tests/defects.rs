@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::{GateFile, Scenario};
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::{Answer, World};
-use tidegate_spec::{GateFile, Scenario};
 
 fn path(file: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("defects").join(file)
@@ -20,7 +20,7 @@ fn network(file: &str) -> Network {
 }
 
 fn network_with(file: &str, sets: &[(String, String)]) -> Network {
-    build(&Scenario::load(&path(file), sets).unwrap()).unwrap()
+    assemble(&Scenario::load(&path(file), sets).unwrap()).unwrap()
 }
 
 fn run(network: &Network, probes: &Probes) -> World<Calendar> {
@@ -130,7 +130,7 @@ fn a_ceiling_takes_no_memory_from_others() {
     for scheduler in ["fifo", "virtual-clock"] {
         let measured = |push_out: PushOut, ceiling: bool| {
             let sets = [("port.scheduler".to_owned(), scheduler.to_owned())];
-            let mut network = build(&Scenario::load(&path("ceiling.toml"), &sets).unwrap()).unwrap();
+            let mut network = assemble(&Scenario::load(&path("ceiling.toml"), &sets).unwrap()).unwrap();
             network.push_out = push_out;
             if !ceiling {
                 network.flows.iter_mut().for_each(|flow| flow.plans[0].ceiling = None);

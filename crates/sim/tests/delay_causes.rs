@@ -13,18 +13,18 @@ use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Hold;
 use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::What;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::watch::{Cause, Hop, Journey, Watch};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Random scenarios.
 const SCENARIOS: u64 = 200;
-const MOST_EVENTS: u64 = 60_000;
+const MAX_EVENTS: u64 = 60_000;
 
 /// When links sent packets of flows: link, flow, first bit out, last bit out.
 type Services = BTreeMap<(u32, u32), Vec<(Time, Time)>>;
@@ -156,7 +156,7 @@ fn add_up(
 fn check(network: &Network, seed: u64, checked: &mut Checked) -> Result<bool, String> {
     let plain = Probes { log: true, ..Probes::default() };
     let mut world = World::<Calendar>::new(network, seed, &plain).unwrap();
-    if !world.advance(MOST_EVENTS) {
+    if !world.advance(MAX_EVENTS) {
         return Ok(false);
     }
     let services = services(&world, Time::ORIGIN + network.duration);
@@ -194,7 +194,7 @@ fn causes_add_up_to_the_delay_over_all_features() {
         let features = [(); 3].map(|()| FEATURES[rng.below(FEATURES.len() as u64) as usize]);
         let text = scenario(&mut rng, &features, &folder);
         let Ok(spec) = Scenario::parse(&text, "a.toml", &folder, &[]) else { continue };
-        let Ok(network) = build(&spec) else { continue };
+        let Ok(network) = assemble(&spec) else { continue };
         check(&network, seed, &mut checked).unwrap_or_else(|what| panic!("seed {seed}: {what}\n{text}"));
     }
     let Checked { journeys, earlier, held, causes, .. } = checked;
@@ -227,7 +227,7 @@ fn causes_add_up_in_scenarios_of_all_kinds() {
         drawn.write_files(&folder);
         let sets = generate::flow_control(&mut rng);
         let Ok(spec) = Scenario::parse(&drawn.text, "a.toml", &folder, &sets) else { continue };
-        let Ok(network) = build(&spec) else { continue };
+        let Ok(network) = assemble(&spec) else { continue };
         let checked = check(&network, seed, &mut checked);
         checked.unwrap_or_else(|what| {
             panic!("seed {seed}: {what}\n{sets:?}\n{}\n{:?}", drawn.text, drawn.files)
@@ -247,7 +247,7 @@ fn shaping_is_not_blamed_on_traffic() {
         ("explain-trace-link.toml", Cause::NoOpportunity, 0.99),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
-        let network = build(&Scenario::load(&path, &[]).unwrap()).unwrap();
+        let network = assemble(&Scenario::load(&path, &[]).unwrap()).unwrap();
         let mut checked = Checked::default();
         assert!(check(&network, 1, &mut checked).unwrap(), "{file}");
         let probes = Probes { watch: Some(Watch::new(0, 1)), ..Probes::default() };

@@ -10,12 +10,12 @@ use tidegate_core::meter::MeterKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::stats::half_width_95;
 use tidegate_core::units::{Span, Time};
+use tidegate_formats::WhenWarned;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::{Change, Network};
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::source::{Gap, Traffic};
 use tidegate_sim::world::{Answer, World};
-use tidegate_spec::WhenWarned;
 
 const PACKET: u32 = 250;
 const HOP: Span = Span::from_millis(5);

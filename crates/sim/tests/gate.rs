@@ -5,11 +5,11 @@ mod common;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use tidegate_core::classifier::rules::Direction;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::world::{GateFlow, World};
-use tidegate_spec::Scenario;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 
@@ -20,7 +20,7 @@ fn try_network(gate: &str, scenario: &str) -> Result<Network, String> {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("gate.toml"), gate).unwrap();
     let parsed = Scenario::parse(scenario, "a.toml", &folder, &[]).map_err(|errors| errors.to_string());
-    let made = parsed.and_then(|scenario| build(&scenario).map_err(|error| error.to_string()));
+    let made = parsed.and_then(|scenario| assemble(&scenario).map_err(|error| error.to_string()));
     std::fs::remove_dir_all(&folder).unwrap();
     made
 }

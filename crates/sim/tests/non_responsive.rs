@@ -7,12 +7,12 @@ use settings::{CUBIC, RENO_1990, SACK};
 use std::path::Path;
 use tidegate_core::context::Reason;
 use tidegate_core::units::Time;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 const RED: &str = "dropper = { kind = \"red\", min_th = \"10p\", max_th = \"30p\", max_p = 0.02, limit = \"200p\", \
                    mean_packet = \"1500B\" }";
@@ -28,7 +28,7 @@ fn long() -> bool {
 fn network(text: &str) -> Network {
     let scenario =
         Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    build(&scenario).unwrap()
+    assemble(&scenario).unwrap()
 }
 
 fn run(network: &Network, seed: u64) -> World<Calendar> {

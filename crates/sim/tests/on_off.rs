@@ -6,11 +6,11 @@ mod settings;
 use settings::{ALL, CUBIC};
 use std::path::Path;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Bytes that the receiver has got in order after so many milliseconds, over a link of 8 Mbit/s with 10 ms each way.
 fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
@@ -22,7 +22,7 @@ fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
     );
     let scenario =
         Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let network = build(&scenario).unwrap();
+    let network = assemble(&scenario).unwrap();
     let mut world: World<Calendar> = World::new(&network, 1, &Probes::default()).unwrap();
     while !world.advance(1_000_000) {}
     world.counts(0).delivered.unwrap()

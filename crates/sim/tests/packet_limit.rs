@@ -6,12 +6,12 @@ mod pairs;
 use pairs::{FEATURES, scenario};
 use std::path::{Path, PathBuf};
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Random scenarios.
 const SCENARIOS: u64 = 200;
@@ -80,7 +80,7 @@ fn no_way_of_making_packets_passes_the_limit() {
         let text = scenario(&mut rng, &features, &folder);
         let text = in_heaps(&mut rng, &text);
         let Ok(spec) = Scenario::parse(&text, "a.toml", &folder, &[]) else { continue };
-        let Ok(network) = build(&spec) else { continue };
+        let Ok(network) = assemble(&spec) else { continue };
         let peak = most_held(&mut world(&network, seed, usize::MAX));
         if peak < 16 {
             continue;
@@ -111,7 +111,7 @@ fn no_way_of_making_packets_passes_the_limit() {
 #[test]
 fn cells_of_many_connections_do_not_pass_the_limit() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects/aal5-memory-overshoot.toml");
-    let network = build(&Scenario::load(&path, &[]).unwrap()).unwrap();
+    let network = assemble(&Scenario::load(&path, &[]).unwrap()).unwrap();
     let mut world = world(&network, 1, 100_000);
     assert!(world.advance(u64::MAX));
     let overflow = world.overflow().unwrap();

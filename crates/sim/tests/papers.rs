@@ -1,11 +1,11 @@
 //! The papers' scenarios with TCP give what they gave when their pages were written.
 
 use std::path::Path;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// A scenario, a seed, and the fingerprint of its first six seconds.
 const RUNS: &[(&str, u64, u64)] = &[
@@ -24,7 +24,7 @@ fn the_papers_connections_send_what_they_sent() {
     let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../papers/tidegate_papers");
     for (file, seed, expected) in RUNS {
         let brief = [("duration".to_owned(), "6s".to_owned()), ("warmup".to_owned(), "1s".to_owned())];
-        let network = build(&Scenario::load(&papers.join(file), &brief).unwrap()).unwrap();
+        let network = assemble(&Scenario::load(&papers.join(file), &brief).unwrap()).unwrap();
         let mut world: World<Calendar> = World::new(&network, *seed, &Probes::default()).unwrap();
         while !world.advance(1_000_000) {}
         let again: u64 = (0..network.flows.len()).filter_map(|ix| world.counts(ix).retransmissions).sum();

@@ -7,11 +7,11 @@ use tidegate_core::context::{Ctx, Verdict};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Colour, Packet};
 use tidegate_core::units::{TICKS_PER_SECOND, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Packets in order: time, length, colour. Flows differ in the lengths of their packets.
 type Seen = Vec<(Time, u32, Colour)>;
@@ -36,7 +36,7 @@ fn seen(meter: &str, profile: &str, flows: &[&str]) -> Seen {
     );
     let scenario =
         Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    let mut network = build(&scenario).unwrap();
+    let mut network = assemble(&scenario).unwrap();
     let notes = Arc::new(Mutex::new(Seen::new()));
     let kept = notes.clone();
     network.links[0].port.meters.push(MeterKind::custom(move || Box::new(Notes(kept.clone()))));

@@ -2,8 +2,8 @@
 //! that they have.
 
 use std::path::PathBuf;
-use tidegate_sim::build::build;
-use tidegate_spec::Scenario;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 
 /// The result for a flow with these keys that plays a list of two flows, one of them with large packets.
 fn built(port: &str, keys: &str) -> Result<usize, String> {
@@ -16,7 +16,7 @@ fn built(port: &str, keys: &str) -> Result<usize, String> {
          [[flow]]\nname = \"r\"\nfrom = \"s1\"\nto = \"s2\"\nsource = {{ kind = \"capture\", file = \"two.csv\" }}\n{keys}\n"
     );
     let scenario = Scenario::parse(&text, "a.toml", &folder, &[]).map_err(|errors| errors.to_string())?;
-    build(&scenario).map(|network| network.flows.len()).map_err(|error| error.to_string())
+    assemble(&scenario).map(|network| network.flows.len()).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -2,12 +2,12 @@
 //! path that reorders packets, and over one that only loses them.
 
 use std::path::Path;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// What a connection did in the measured time.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ fn run<const N: usize>(network: &Network, seed: u64, flows: [usize; N]) -> [Seen
 fn reordered(recovery: &str, seed: u64) -> Seen {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects/reorder.toml");
     let sets = [("connection.c.transport.recovery".to_owned(), recovery.to_owned())];
-    run(&build(&Scenario::load(&path, &sets).unwrap()).unwrap(), seed, [0])[0]
+    run(&assemble(&Scenario::load(&path, &sets).unwrap()).unwrap(), seed, [0])[0]
 }
 
 /// Linux had 47.8 Mbit/s over a gate with this file. Detection by duplicates takes a late packet
@@ -73,7 +73,7 @@ fn congested(congestion: &str, recovery: &str, queue: u32, seed: u64) -> [Seen; 
         connection(2)
     );
     let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
-    run(&build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap(), seed, [0, 2])
+    run(&assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap(), seed, [0, 2])
 }
 
 /// Where packets are lost and not reordered, the two find the same losses: the link is used to the

@@ -5,8 +5,8 @@ mod common;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
-use tidegate_spec::Scenario;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 
 static FOLDERS: AtomicU32 = AtomicU32::new(0);
 /// The longest frame, in bits.
@@ -87,7 +87,7 @@ fn a_named_flow_within_its_reservation_keeps_its_bound_beside_any_number_of_addr
         std::fs::write(folder.join("gate.toml"), &gate).unwrap();
         let parsed = Scenario::parse(&scenario, "a.toml", &folder, &[]);
         std::fs::remove_dir_all(&folder).unwrap();
-        let network = build(&parsed.unwrap_or_else(|said| panic!("{said}\n{gate}{scenario}"))).unwrap();
+        let network = assemble(&parsed.unwrap_or_else(|said| panic!("{said}\n{gate}{scenario}"))).unwrap();
         let world = common::run(&network, seed);
         let call = world.records()[0];
         let others: u64 = world.records()[1..].iter().map(|record| record.dropped).sum();

@@ -13,7 +13,8 @@ use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::{BuiltIn, Limit};
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::{Scenario, TABLES};
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
@@ -21,7 +22,6 @@ use tidegate_sim::results::{Table, Values, tables};
 use tidegate_sim::source::Traffic;
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
-use tidegate_spec::{Scenario, TABLES};
 
 /// The tables of a run in which everything is recorded.
 fn measured(network: &Network) -> Vec<Table> {
@@ -84,13 +84,13 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
                 [[flow]]\nname = \"bulk\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"976B\"\n\
                 headers = { flow = \"10.0.0.1:1>192.0.2.1:2/udp\" }\n\
                 source = { kind = \"cbr\", rate = \"1mbit\" }\n";
-    let gate = build(&Scenario::parse(text, "a.toml", &folder, &[]).unwrap()).unwrap();
+    let gate = assemble(&Scenario::parse(text, "a.toml", &folder, &[]).unwrap()).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let overloaded = "version = 1\nduration = \"3s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
                       port = { dropper = { kind = \"drop-tail\", limit = \"9p\" }, detector = { drops = \"all\" } }\n\
                       [[flow]]\nname = \"bulk\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"500B\"\n\
                       source = { kind = \"cbr\", rate = \"2mbit\" }\n";
-    let overloaded = build(&Scenario::parse(overloaded, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
+    let overloaded = assemble(&Scenario::parse(overloaded, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     let mut reserved = grouped();
     reserved.policies = vec![Policy { reservable: 1_000_000, longest_interval: None }; 2];
     reserved.flows[0].life.set_up = true;
@@ -100,15 +100,15 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     let text = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
                 port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
                 reserve = \"100kbit\"\nworkahead = \"2kB\"\nsource = { kind = \"cbr\", rate = \"200kbit\" }\n";
-    let metered = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
+    let metered = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     let text = "version = 1\nduration = \"9s\"\ntopology = { kind = \"nodes\" }\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
                 [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\nloss = 0.5\ncredit = { buffer = 8, check = \"0s\" }\n\
                 [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
                 source = { kind = \"cbr\", rate = \"2mbit\" }\n";
-    let stalled = build(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
+    let stalled = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     for network in [gate, reserved, metered, overloaded, stalled, cells] {
         let tables = measured(&network);
-        let names = |record: &tidegate_spec::TableRecord| record.name;
+        let names = |record: &tidegate_formats::TableRecord| record.name;
         assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));
         let has_rows =
             |table: &&Table| !whole(std::slice::from_ref(*table), table.record.name, "seed").is_empty();

@@ -12,13 +12,13 @@ use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::Packet;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::{EndpointFactory, Traffic};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Happened {
@@ -91,7 +91,7 @@ fn network(flows: &str, rate: &str, delay: &str, loss: f64) -> Network {
     );
     let scenario =
         Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario).unwrap()
+    assemble(&scenario).unwrap()
 }
 
 /// Puts a meter in front of the first link that notes what happens, with what its first flow measures.

@@ -6,19 +6,19 @@ mod drr;
 use std::fmt::Write as _;
 use std::path::Path;
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::record::FlowRecord;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("defects")
 }
 
 fn run(scenario: &Scenario, seed: u64) -> World<Calendar> {
-    let network = build(scenario).unwrap();
+    let network = assemble(scenario).unwrap();
     let mut world = World::new(&network, seed, &Probes::default()).unwrap();
     while !world.advance(1_000_000) {}
     world

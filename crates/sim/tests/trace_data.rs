@@ -1,11 +1,11 @@
 //! A connection that writes recorded data: all of them arrive, and no earlier than they were recorded.
 
 use tidegate_core::units::{Span, Time};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 #[test]
 fn a_recording_arrives_whole_over_tcp_and_over_abr() {
@@ -27,7 +27,7 @@ fn a_recording_arrives_whole_over_tcp_and_over_abr() {
             let text = text.replace("DURATION", duration);
             let scenario =
                 Scenario::parse(&text, "a.toml", &folder, &[]).unwrap_or_else(|errors| panic!("{errors}"));
-            let network = build(&scenario).unwrap();
+            let network = assemble(&scenario).unwrap();
             let mut world: World<Calendar> = World::new(&network, 1, &Probes::default()).unwrap();
             while !world.advance(1_000_000) {}
             world.counts(0).and(world.counts(1)).delivered.unwrap()

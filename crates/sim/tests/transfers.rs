@@ -7,13 +7,13 @@ use settings::{ALL, SACK};
 use std::path::Path;
 use tidegate_core::endpoint::transfers::Transfer;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// A connection over a link with 10 ms of delay each way, which loses data packets by chance.
 fn network(settings: &str, (rate, loss): (&str, f64), data: &str, keys: &str) -> Network {
@@ -28,7 +28,7 @@ fn network(settings: &str, (rate, loss): (&str, f64), data: &str, keys: &str) ->
     );
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transfers");
     let scenario = Scenario::parse(&text, "a.toml", &folder, &[]).unwrap_or_else(|error| panic!("{error}"));
-    build(&scenario).unwrap()
+    assemble(&scenario).unwrap()
 }
 
 fn run(network: &Network) -> World<Calendar> {
@@ -146,6 +146,6 @@ fn a_wrong_file_is_an_error() {
                 data = { kind = \"transfers\", file = \"wrong.txt\" }";
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transfers");
     let scenario = Scenario::parse(text, "a.toml", &folder, &[]).unwrap();
-    let error = build(&scenario).unwrap_err().to_string();
+    let error = assemble(&scenario).unwrap_err().to_string();
     assert!(error.contains("wrong.txt") && error.contains("line 2"), "{error}");
 }

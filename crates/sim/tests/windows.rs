@@ -7,17 +7,17 @@ use settings::{CUBIC, SACK};
 use std::path::Path;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 fn defect(file: &str, sets: &[(&str, &str)]) -> Network {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
     let sets: Vec<_> = sets.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    build(&Scenario::load(&path, &sets).unwrap_or_else(|error| panic!("{error}"))).unwrap()
+    assemble(&Scenario::load(&path, &sets).unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
 fn run(network: &Network, seed: u64, probes: &Probes) -> World<Calendar> {
@@ -61,7 +61,7 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
         seconds / 2
     );
     let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
-    build(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
+    assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
 /// Relatives of that network: CUBIC uses as much of a link as Reno does, and no packets wait much longer for it.

@@ -4,7 +4,7 @@ use crate::headers::Headers;
 use core::net::IpAddr;
 
 /// A lower number is the length of an 802.3 frame.
-pub const LEAST_ETHERTYPE: u16 = 0x0600;
+pub const MIN_ETHERTYPE: u16 = 0x0600;
 
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
@@ -34,7 +34,7 @@ pub fn ethertype_number(text: &str) -> Option<u16> {
         None => (text, 10),
     };
     let plain = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-    u16::from_str_radix(digits, radix).ok().filter(|number| plain && *number >= LEAST_ETHERTYPE)
+    u16::from_str_radix(digits, radix).ok().filter(|number| plain && *number >= MIN_ETHERTYPE)
 }
 
 /// The names of EtherTypes that have one here.

@@ -123,7 +123,7 @@ pub mod sizing;
 pub mod stall;
 
 pub use receiver::{Adaptation, Arrival, Confirmation, Receiver};
-pub use sender::{MOST_CELLS, NoCredit, Sender};
+pub use sender::{MAX_CELLS, NoCredit, Sender};
 
 use sizing::Unsizable;
 use thiserror::Error;
@@ -138,7 +138,7 @@ pub enum Refused {
     #[error(transparent)]
     Allocation(#[from] Unsizable),
     /// Buf_Alloc is out of range.
-    #[error("Buf_Alloc ({buf_alloc}) is not from 1 to {MOST_CELLS} cells")]
+    #[error("Buf_Alloc ({buf_alloc}) is not from 1 to {MAX_CELLS} cells")]
     BufAlloc {
         /// The allocation in cells.
         buf_alloc: u32,

@@ -2,7 +2,7 @@
 
 use super::receiver::{Adaptation, Confirmation};
 use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
-use super::{MOST_CELLS, RECORDS_PER_CELL};
+use super::{MAX_CELLS, RECORDS_PER_CELL};
 use crate::params::{Fault, parameters, words};
 use crate::units::{Rate, Span};
 
@@ -349,5 +349,5 @@ impl CreditParams {
 }
 
 fn cells(number: u64) -> Result<u32, Unsizable> {
-    u32::try_from(number).ok().filter(|cells| *cells <= MOST_CELLS).ok_or(Unsizable::TooLarge)
+    u32::try_from(number).ok().filter(|cells| *cells <= MAX_CELLS).ok_or(Unsizable::TooLarge)
 }

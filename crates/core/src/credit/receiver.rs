@@ -4,7 +4,7 @@ use super::Refused;
 use super::allocation::{Claim, Division};
 use super::messages::{Allocation, Counter, Credit, CreditCell, CreditCheck, CreditRecord, VcIx};
 use super::params::Protocol;
-use super::sender::{MOST_CELLS, next_vc};
+use super::sender::{MAX_CELLS, next_vc};
 use super::sizing::check_allocation;
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
@@ -255,7 +255,7 @@ impl Receiver {
         };
         for (number, buf_alloc) in (0..).zip(allocations) {
             let state = &mut self.vcs[number as usize];
-            let buf_alloc = buf_alloc.min(MOST_CELLS);
+            let buf_alloc = buf_alloc.min(MAX_CELLS);
             state.fwd_before = state.fwd_cnt;
             if buf_alloc == state.limit(now) && state.superseded.is_empty() {
                 continue;

@@ -16,7 +16,7 @@ pub struct NoCredit {
 }
 
 /// The largest allocation of a VC in cells: half of the values of a [`Counter`].
-pub const MOST_CELLS: u32 = (1 << 31) - 1;
+pub const MAX_CELLS: u32 = (1 << 31) - 1;
 
 /// The sender's end of a link with credit.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Sender {
         Ok(Sender { vcs: Vec::new(), check_every, checks: VecDeque::new() })
     }
 
-    /// Opens the next VC, with `buf_alloc` cells of the receiver's memory: from 1 to [`MOST_CELLS`]. All its counts begin
+    /// Opens the next VC, with `buf_alloc` cells of the receiver's memory: from 1 to [`MAX_CELLS`]. All its counts begin
     /// with `start`, as they do at the receiver.
     pub fn open(&mut self, buf_alloc: u32, start: Counter) -> Result<VcIx, Refused> {
         let vc = next_vc(self.vcs.len(), buf_alloc)?;
@@ -143,7 +143,7 @@ impl Sender {
                 Credit::Added(cells) => vc.fwd_cnt = vc.fwd_cnt.plus(cells),
             }
             let newer = record.allocation.filter(|new| new.number.since(vc.number).cast_signed() > 0);
-            let valid = newer.filter(|new| (1..=MOST_CELLS).contains(&new.buf_alloc));
+            let valid = newer.filter(|new| (1..=MAX_CELLS).contains(&new.buf_alloc));
             if let Some(Allocation { number, buf_alloc }) = valid {
                 (vc.number, vc.buf_alloc, vc.unconfirmed) = (number, buf_alloc, true);
             }
@@ -171,7 +171,7 @@ impl Sender {
         let allocations = division.allocations(&claims);
         for (number, (vc, buf_alloc)) in (0..).zip(self.vcs.iter_mut().zip(allocations)) {
             let had = vc.balance() > 0;
-            (vc.buf_alloc, vc.tx_before) = (buf_alloc.min(MOST_CELLS), vc.tx_cnt);
+            (vc.buf_alloc, vc.tx_before) = (buf_alloc.min(MAX_CELLS), vc.tx_cnt);
             if let Some(has) = vc.see_credit(now, had) {
                 changed(VcIx(number), has);
             }
@@ -217,7 +217,7 @@ impl Sender {
 
 /// The number of the next VC, provided that its allocation is in range.
 pub(super) fn next_vc(open: usize, buf_alloc: u32) -> Result<VcIx, Refused> {
-    if buf_alloc == 0 || buf_alloc > MOST_CELLS {
+    if buf_alloc == 0 || buf_alloc > MAX_CELLS {
         return Err(Refused::BufAlloc { buf_alloc });
     }
     u32::try_from(open).map(VcIx).map_err(|_| Refused::TooManyVcs)

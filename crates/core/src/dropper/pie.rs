@@ -113,7 +113,7 @@ const MEASURED: u64 = 1 << 14;
 /// The weight of one measurement.
 const WEIGHT: f64 = 0.25;
 /// Most updates of a queue that stands still.
-const MOST_UPDATES: u32 = 1 << 16;
+const MAX_UPDATES: u32 = 1 << 16;
 /// The accumulated probability below which no packet is chosen.
 const FEW: f64 = 0.85;
 /// The accumulated probability at or above which a packet is always chosen.
@@ -220,7 +220,7 @@ impl Pie {
         let delay = self.departures.delay(queue);
         let update = self.params.update.ticks();
         let due = now.since(next).ticks() / update + 1;
-        for _ in 0..due.min(u64::from(MOST_UPDATES)) {
+        for _ in 0..due.min(u64::from(MAX_UPDATES)) {
             let before = self.control;
             self.control.update(delay, &self.params);
             if self.control == before {

@@ -22,26 +22,26 @@ pub struct Framing {
 
 impl Framing {
     /// The largest overhead accepted, in bytes, positive or negative (iproute2 takes about as much).
-    pub const MOST_OVERHEAD: i32 = 1024;
+    pub const MAX_OVERHEAD: i32 = 1024;
     /// The largest minimum size accepted, in bytes.
-    pub const MOST_MPU: u32 = 1024;
+    pub const MAX_MPU: u32 = 1024;
 
     /// A frame of `len` bytes (its Ethernet header included, its check sequence not) is charged
     /// `len + overhead` bytes, at least `mpu`; with `atm`, the whole cells of 53 bytes that so much
     /// fills, 48 bytes in each.
     ///
     /// # Errors
-    /// When `overhead` is beyond ±[`MOST_OVERHEAD`](Self::MOST_OVERHEAD) bytes or `mpu` above
-    /// [`MOST_MPU`](Self::MOST_MPU).
+    /// When `overhead` is beyond ±[`MAX_OVERHEAD`](Self::MAX_OVERHEAD) bytes or `mpu` above
+    /// [`MAX_MPU`](Self::MAX_MPU).
     pub fn new(overhead: i32, mpu: u32, atm: bool) -> Result<Framing, Refused> {
-        if !(-Self::MOST_OVERHEAD..=Self::MOST_OVERHEAD).contains(&overhead) {
+        if !(-Self::MAX_OVERHEAD..=Self::MAX_OVERHEAD).contains(&overhead) {
             return Err(Refused(format!(
                 "an overhead of {overhead} bytes is beyond ±{}",
-                Self::MOST_OVERHEAD
+                Self::MAX_OVERHEAD
             )));
         }
-        if mpu > Self::MOST_MPU {
-            return Err(Refused(format!("a least size of {mpu} bytes is above {}", Self::MOST_MPU)));
+        if mpu > Self::MAX_MPU {
+            return Err(Refused(format!("a least size of {mpu} bytes is above {}", Self::MAX_MPU)));
         }
         Ok(Framing { overhead, mpu, atm })
     }

@@ -41,9 +41,9 @@ use super::turns::Turns;
 use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Queues;
+use crate::ranking::flow_heap::FlowHeap;
 use crate::units::Time;
 
 /// Deficit round robin.

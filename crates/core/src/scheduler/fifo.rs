@@ -14,7 +14,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
 use crate::queues::{Queued, Queues};
-use crate::ring::Ring;
+use crate::ranking::ring::Ring;
 use crate::stats::Count;
 use crate::units::Time;
 

@@ -1,9 +1,9 @@
 //! Stamps that never decrease within a flow, and the place where an absent flow rejoins: the common part of
 //! schedulers that stamp packets with times.
 
-use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::queues::Queues;
+use crate::ranking::lazy_table::LazyTable;
 
 /// The least key of each flow's queued packets; 0 for a flow that was not absent.
 #[derive(Clone, Debug, Default)]

@@ -25,12 +25,12 @@ use super::deadlines::{self, Deadlines};
 use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::queues::{Queued, Queues};
+use crate::ranking::flow_heap::FlowHeap;
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 

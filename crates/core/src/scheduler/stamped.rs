@@ -5,10 +5,10 @@ use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_ranks::FlowRanks;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
-use crate::run::Rank;
+use crate::ranking::Rank;
+use crate::ranking::flow_ranks::FlowRanks;
 use crate::stats::Count;
 use crate::units::{Span, Time};
 

@@ -63,7 +63,7 @@ impl PolicyParams for StrictPriorityParams {
 }
 
 /// The least urgent level; 0 is the most urgent.
-const LEAST_URGENT: u8 = 7;
+const MIN_URGENT: u8 = 7;
 /// Orders of arrival stay below 2⁶⁰; the level is in the bits above them.
 const LEVEL_SHIFT: u32 = 60;
 
@@ -82,8 +82,8 @@ impl StampRule for StrictPriority {
         contract: &Contract,
         queues: &Queues,
     ) -> Result<(), Refused> {
-        if contract.priority > LEAST_URGENT {
-            return Err(Refused(format!("priority level {} is above {LEAST_URGENT}", contract.priority)));
+        if contract.priority > MIN_URGENT {
+            return Err(Refused(format!("priority level {} is above {MIN_URGENT}", contract.priority)));
         }
         self.within.set_flow(now, flow, contract, queues)?;
         if self.levels.len() <= flow.ix() {

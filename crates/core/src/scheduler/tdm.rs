@@ -20,12 +20,12 @@
 use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::queues::Queues;
+use crate::ranking::flow_heap::FlowHeap;
 use crate::units::{Rate, Span, Time};
 
 parameters! {

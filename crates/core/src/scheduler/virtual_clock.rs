@@ -47,9 +47,9 @@ pub use params::{StampClock, Synchronise, VirtualClockParams};
 
 use super::StampRule;
 use crate::contract::{Contract, Refused};
-use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Queues;
+use crate::ranking::lazy_table::LazyTable;
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 use core::hint::black_box;

@@ -16,8 +16,8 @@
 //! Tags that are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are compared as if they were
 //! 2⁶³ ticks apart.
 
-use crate::flow_heap::FlowHeap;
 use crate::packet::FlowIx;
+use crate::ranking::flow_heap::FlowHeap;
 use crate::units::{Rate, Span};
 
 /// The default weight of a flow without a reservation: 10 kbit/s.

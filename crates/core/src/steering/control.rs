@@ -1,7 +1,7 @@
 //! Packets that keep a link working. Those that no rule matches have a flow of their own, so that other
 //! unmatched traffic does not delay them.
 
-use crate::classifier::ethertypes::LEAST_ETHERTYPE;
+use crate::classifier::ethertypes::MIN_ETHERTYPE;
 use crate::headers::Headers;
 
 /// IANA numbers of IGMP and of ICMPv6, which carries neighbour discovery (RFC 4861) and multicast listener discovery.
@@ -18,7 +18,7 @@ const PPPOE_SESSION: u16 = 0x8864;
 pub(super) fn is_control(headers: &Headers) -> bool {
     match (headers.ip, headers.ethertype) {
         (Some(ip), _) => IP_PROTOCOLS.contains(&ip.protocol),
-        (None, Some(kind)) => kind < LEAST_ETHERTYPE || kind == PPPOE_SESSION || ETHERTYPES.contains(&kind),
+        (None, Some(kind)) => kind < MIN_ETHERTYPE || kind == PPPOE_SESSION || ETHERTYPES.contains(&kind),
         (None, None) => false,
     }
 }

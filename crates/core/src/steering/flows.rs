@@ -8,7 +8,7 @@
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
 use super::inspect::Leads;
-use super::owners::{MOST_CONVERSATIONS, Owners};
+use super::owners::{MAX_CONVERSATIONS, Owners};
 use super::rule::{Conversations, Rule, Split};
 use crate::classifier::rules::{Direction, Each, Key, inside};
 use crate::contract::Refused;
@@ -250,7 +250,7 @@ impl Steering {
         self.close_idle(now, switch);
         let may_open = !self.is_full(rule);
         let within = self.owners.place(now, switch, self.port, (rule, owner), class, may_open)?;
-        let key = if self.owners.at(within).1 < MOST_CONVERSATIONS { conversation } else { owner };
+        let key = if self.owners.at(within).1 < MAX_CONVERSATIONS { conversation } else { owner };
         let found = match self.by_key.get(&(rule, key)) {
             Some(at) => Some(self.touch(now, *at)),
             None => self.open(now, switch, rule, Owner::Key(key), Some(within)),

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// So many conversations of an owner have a flow each, as many as the queues of FQ-CoDel (RFC 8290, section 5.2.4); those
 /// beyond share one.
-pub(super) const MOST_CONVERSATIONS: usize = 1024;
+pub(super) const MAX_CONVERSATIONS: usize = 1024;
 
 /// A class, and whose it is.
 struct OwnerClass {

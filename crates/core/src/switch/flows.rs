@@ -4,10 +4,10 @@
 use super::plan::{FlowPlan, PacketSizes};
 use super::pool::Claim;
 use crate::contract::Contract;
-use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::params::Limit;
 use crate::queues::Participation;
+use crate::ranking::lazy_table::LazyTable;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};

@@ -1,6 +1,6 @@
 //! The meters of a port, and which profile of each a packet belongs to.
 
-use super::plan::{FlowPlan, MOST_METERS, PortPlan};
+use super::plan::{FlowPlan, MAX_METERS, PortPlan};
 use super::tree::node_of;
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
@@ -10,7 +10,7 @@ use crate::units::{Span, Time};
 use std::collections::BTreeMap;
 
 /// Which shared profiles a flow belongs to, at each meter that its packets pass.
-type Shared = [Option<u16>; MOST_METERS];
+type Shared = [Option<u16>; MAX_METERS];
 
 /// The usage, at one meter, of the profile to which a flow belongs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,13 +17,13 @@ pub use crate::params::Scope;
 pub const DEEPEST_TREE: usize = 4;
 
 /// A packet passes at most so many meters at one port.
-pub const MOST_METERS: usize = 4;
+pub const MAX_METERS: usize = 4;
 
 /// A port has at most so many classes.
-pub const MOST_CLASSES: usize = u16::MAX as usize - 1;
+pub const MAX_CLASSES: usize = u16::MAX as usize - 1;
 
 /// A switch has at most so many ports.
-pub const MOST_PORTS: usize = u16::MAX as usize;
+pub const MAX_PORTS: usize = u16::MAX as usize;
 
 /// A dropper at a port or a class.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,7 +183,7 @@ pub struct FlowPlan {
     pub shaper: Option<ShaperPlan>,
     /// The shared profile that it belongs to at each meter that its packets pass, in their order;
     /// `None` for a profile of its own.
-    pub profiles: [Option<u16>; MOST_METERS],
+    pub profiles: [Option<u16>; MAX_METERS],
     /// Whether a packet opens it and it is closed once it is idle: its contract then gives no share of the
     /// pool, which would depend on when it is found idle.
     pub transient: bool,
@@ -234,8 +234,8 @@ pub type Diff = Vec<Change>;
 impl PortPlan {
     pub(super) fn check(&self, port: usize) -> Result<(), Refused> {
         (0..self.classes.len()).try_for_each(|class| self.check_class(port, class))?;
-        if self.meters.len() > MOST_METERS {
-            return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
+        if self.meters.len() > MAX_METERS {
+            return Err(Refused(format!("port {port}: more than {MAX_METERS} meters in a row")));
         }
         Ok(())
     }
@@ -254,11 +254,11 @@ impl PortPlan {
                 "port {port}: class {ix} has slots within the slots of a scheduler above it"
             )));
         }
-        if self.meters_of(class) > MOST_METERS {
-            return Err(Refused(format!("port {port}: more than {MOST_METERS} meters in a row")));
+        if self.meters_of(class) > MAX_METERS {
+            return Err(Refused(format!("port {port}: more than {MAX_METERS} meters in a row")));
         }
-        if ix >= MOST_CLASSES {
-            return Err(Refused(format!("port {port}: more than {MOST_CLASSES} classes")));
+        if ix >= MAX_CLASSES {
+            return Err(Refused(format!("port {port}: more than {MAX_CLASSES} classes")));
         }
         Ok(())
     }

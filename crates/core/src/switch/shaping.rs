@@ -1,9 +1,9 @@
 //! The per-flow shapers in front of a port's dropper: packets wait here until they conform,
 //! and reach the dropper and the schedulers as if they arrived then.
 
-use crate::flow_heap::FlowHeap;
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
+use crate::ranking::flow_heap::FlowHeap;
 use crate::shaper::{Excess, ShaperPlan, TokenBucket};
 use crate::stats::Count;
 use crate::units::Time;

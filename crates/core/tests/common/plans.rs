@@ -13,7 +13,7 @@ use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{
-    ClassPlan, DropperPlan, FlowPlan, MOST_METERS, PacketSizes, PortPlan, Scope, SwitchPlan,
+    ClassPlan, DropperPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan, Scope, SwitchPlan,
 };
 use tidegate_core::units::{Rate, Span, Time};
 
@@ -164,7 +164,7 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
     };
     let shaper = rng.chance(0.3).then_some(shaper);
     let shared = |rng: &mut Rng| rng.below(port.profiles.len() as u64 + 1).checked_sub(1).map(|ix| ix as u16);
-    let mut profiles = [None; MOST_METERS];
+    let mut profiles = [None; MAX_METERS];
     profiles[0] = shared(rng);
     FlowPlan {
         class,

@@ -8,7 +8,7 @@ use common::rounds;
 use tidegate_core::credit::messages::{Counter, Credit, CreditCell, CreditCheck, CreditRecord, VcIx};
 use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::sizing::{Exact, Loop, Unsizable};
-use tidegate_core::credit::{Arrival, MOST_CELLS, Receiver, Refused, Sender};
+use tidegate_core::credit::{Arrival, MAX_CELLS, Receiver, Refused, Sender};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 use world::{Setting, Wire, World, clean, vc_ix};
@@ -163,7 +163,7 @@ fn allocations_that_cannot_work_are_refused() {
     let deadlock = Refused::Allocation(Unsizable::Deadlock { buf_alloc: 7, n2: 8 });
     assert_eq!(receiver.open(7, 8, start), Err(deadlock));
     assert_eq!(receiver.open(7, 0, start), Err(Refused::Allocation(Unsizable::NoBatch)));
-    for buf_alloc in [0, MOST_CELLS + 1, u32::MAX] {
+    for buf_alloc in [0, MAX_CELLS + 1, u32::MAX] {
         let refused = Refused::BufAlloc { buf_alloc };
         assert_eq!(receiver.open(buf_alloc, 1, start), Err(refused));
         assert_eq!(Sender::new(None).unwrap().open(buf_alloc, start), Err(refused));

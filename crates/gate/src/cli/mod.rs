@@ -19,8 +19,8 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use tidegate_core::units::Span;
-use tidegate_spec::units::{parse_rate, parse_time, show_rate};
-use tidegate_spec::{Fail, GateFile};
+use tidegate_formats::units::{parse_rate, parse_time, show_rate};
+use tidegate_formats::{Fail, GateFile};
 
 /// Exit code when a gate does not start, or stops with an error.
 const FAILED: u8 = 1;

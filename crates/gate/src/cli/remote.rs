@@ -7,7 +7,7 @@ use crate::control::socket;
 use crate::error::GateError;
 use crate::failover;
 use serde_json::Value;
-use tidegate_spec::GateOutline;
+use tidegate_formats::GateOutline;
 
 /// Connects to a gate by its file, even one with errors, or by its name if there is no such file.
 pub(super) fn connect(running: &Running) -> Result<Client, GateError> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::time::Duration;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::units::show_rate;
 
 const PERIOD: Duration = Duration::from_secs(1);
 /// Clears the screen and goes to its upper left corner (ECMA-48).

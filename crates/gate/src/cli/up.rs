@@ -16,7 +16,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
 use std::sync::Arc;
 use tidegate_core::units::Span;
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// Forwards until it is stopped; returns the report.
 pub(super) fn run(up: &Up) -> Result<String, GateError> {

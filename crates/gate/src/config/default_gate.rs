@@ -2,7 +2,7 @@
 //! delay for calls.
 
 use serde_json::Value;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::units::show_rate;
 
 /// A host reserves the rate divided by this, several times the rate set aside for packets that no flow
 /// matches.
@@ -41,7 +41,7 @@ reserve = "{share}"
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_spec::GateFile;
+    use tidegate_formats::GateFile;
 
     #[test]
     fn every_line_has_a_gate() {

@@ -6,7 +6,7 @@ use crate::sys::log::log;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// The folder of the last good files.
 pub(crate) struct LastGood {

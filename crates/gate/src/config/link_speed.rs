@@ -3,7 +3,7 @@
 use crate::error::GateError;
 use crate::sys::interface::Interface;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// Checks both rates of a file.
 ///

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::Rate;
-use tidegate_spec::units::show_rate;
-use tidegate_spec::{GateFile, GateFlow};
+use tidegate_formats::units::show_rate;
+use tidegate_formats::{GateFile, GateFlow};
 
 /// The circuits of a class in one direction.
 #[derive(Clone, Copy, Default)]

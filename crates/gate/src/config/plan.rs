@@ -6,7 +6,7 @@ use tidegate_core::link::LinePlan;
 use tidegate_core::params::Limit;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::SwitchPlan;
-use tidegate_spec::{Emulation, GateFile};
+use tidegate_formats::{Emulation, GateFile};
 
 /// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
 const SPARE_BUFFERS: u64 = 2048;

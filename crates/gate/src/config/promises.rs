@@ -2,8 +2,8 @@
 
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::units::Span;
-use tidegate_spec::units::show_rate;
-use tidegate_spec::{GateFile, LONGEST_FRAME, Promise};
+use tidegate_formats::units::show_rate;
+use tidegate_formats::{GateFile, LONGEST_FRAME, Promise};
 
 /// A line about each promise.
 pub(crate) fn lines(file: &GateFile) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use crate::error::GateError;
 use std::path::PathBuf;
-use tidegate_spec::{Change, GateFile};
+use tidegate_formats::{Change, GateFile};
 
 /// Keys whose change requires a restart.
 const RESTART_KEYS: [&str; 8] =

@@ -3,8 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::headers::{Fragment, Headers, Ip};
-use tidegate_spec::GateFile;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::GateFile;
+use tidegate_formats::units::show_rate;
 
 /// IANA number of TCP.
 const TCP: u8 = 6;

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// A server with its request handler. The forwarder does not answer, and the file cannot be read again.
 pub struct ControlServer {

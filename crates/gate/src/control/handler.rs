@@ -16,7 +16,7 @@ use crate::telemetry::report::{self, CircuitCounters, Report};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidegate_spec::{Change, GateFile};
+use tidegate_formats::{Change, GateFile};
 
 /// Time for which a report also answers later requests.
 const REPORT_AGE: Duration = Duration::from_millis(20);

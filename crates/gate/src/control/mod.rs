@@ -28,7 +28,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// Interval at which rates are computed and warnings logged.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use tidegate_spec::{GateFile, GateOutline, Operation, Owner};
+use tidegate_formats::{GateFile, GateOutline, Operation, Owner};
 
 /// The path of the control socket of a file's gate.
 pub(crate) fn path_for(outline: &GateOutline) -> PathBuf {

@@ -6,7 +6,7 @@ use super::*;
 use crate::config::default_gate;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// Frames of 1514 bytes.
 const FULL: usize = 1472;

@@ -60,7 +60,7 @@ pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 const IDLE_CHECK_INTERVAL: Span = Span::from_millis(100);
 
 /// Number of flows whose leads are examined each time that idle flows are closed.
-const MOST_LEADS: usize = 1000;
+const MAX_LEADS: usize = 1000;
 
 /// A switch with a port for each direction, and the frames that it holds.
 pub(crate) struct Engine {
@@ -196,7 +196,7 @@ impl Engine {
         if now >= self.idle_check_at {
             self.idle_check_at = now + IDLE_CHECK_INTERVAL;
             for (ix, port) in self.ports.iter_mut().enumerate() {
-                port.edge.look_at_leads(port.clock, &self.switch, MOST_LEADS);
+                port.edge.look_at_leads(port.clock, &self.switch, MAX_LEADS);
                 // While something is queued, only packets close flows, as in the simulator.
                 if self.switch.backlog(PortIx(ix as u16)).packets == 0 {
                     port.edge.close_idle(port.clock, &mut self.switch);

@@ -41,7 +41,7 @@ fn a_rate_change_keeps_the_queue() {
         bench.receive(Direction::Up, &numbered(1, 934, number));
     }
     let mut seen = bench.numbers(bench.now + Span::from_micros(9_500));
-    let faster = tidegate_spec::GateFile::parse(
+    let faster = tidegate_formats::GateFile::parse(
         "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"80mbit\", down = \"80mbit\", overhead = 24 }\n",
         "test.toml",
         &[],

@@ -72,7 +72,7 @@ fn capture(frames: &[(u64, bool, Vec<u8>)]) -> Vec<u8> {
 
 fn by_the_engine(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) -> Left {
     let name = folder.join("gate.toml").display().to_string();
-    let file = tidegate_spec::GateFile::parse(text, &name, &[]).unwrap();
+    let file = tidegate_formats::GateFile::parse(text, &name, &[]).unwrap();
     let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), 1536).unwrap();
     let mut bench = Bench { engine, now: Time::ORIGIN };
     let mut left = Left::new();
@@ -118,8 +118,8 @@ fn by_the_simulator(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) 
         "version = 1\nduration = \"600s\"\ntopology = {{ kind = \"gate\", file = \"gate.toml\" }}\n{}",
         flows.map(|(_, way)| flow(way)).collect::<String>()
     );
-    let scenario = tidegate_spec::Scenario::parse(&scenario, "same.toml", folder, &[]).unwrap();
-    let network = tidegate_sim::build::build(&scenario).unwrap();
+    let scenario = tidegate_formats::Scenario::parse(&scenario, "same.toml", folder, &[]).unwrap();
+    let network = tidegate_sim::assemble::assemble(&scenario).unwrap();
     let mut left = Left::new();
     for (ix, flow) in network.flows.iter().enumerate() {
         let headers = flow.headers.unwrap().ip.unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 use tidegate_core::link::LinePlan;
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 pub(super) const PLAIN: [u8; 10] = [0; 10];
 

@@ -7,8 +7,8 @@ pub use failover::FailoverError;
 use std::io;
 use std::path::PathBuf;
 use tidegate_core::contract::Refused;
-use tidegate_spec::SpecErrors;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::SpecErrors;
+use tidegate_formats::units::show_rate;
 
 /// The reason why a gate does not start, or stops by itself.
 #[derive(Debug, thiserror::Error)]

@@ -20,7 +20,7 @@ use crate::sys::interface::Interface;
 use lock::Lock;
 use netlink::Netlink;
 use std::io;
-use tidegate_spec::{Fail, GateFile, Io};
+use tidegate_formats::{Fail, GateFile, Io};
 
 /// A gate's hold on its interfaces, until this value is dropped or the process ends.
 pub(crate) struct Failover {

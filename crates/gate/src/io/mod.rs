@@ -20,7 +20,7 @@ use crate::sys::interface::Interface;
 use std::io;
 use std::os::fd::BorrowedFd;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_spec::Io;
+use tidegate_formats::Io;
 
 /// Frames that a packet socket receives, and that are handed over for sending, in one call.
 pub(crate) const BATCH: usize = 32;

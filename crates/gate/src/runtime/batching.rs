@@ -12,7 +12,7 @@ use tidegate_core::units::{Span, Time};
 const OFTEN: Span = Span::from_micros(200);
 /// Frames are sent one by one when fewer bytes leave in a window, 10 Mbit/s: at that rate, each further frame
 /// takes long to send.
-const LEAST_BYTES: u64 = 12_500;
+const MIN_BYTES: u64 = 12_500;
 /// Length of the sleep: together with waking up and reading, less than 1 ms passes between two frames.
 const SLEEP: Span = Span::from_micros(700);
 /// Period over which departures are counted.
@@ -43,7 +43,7 @@ impl Batching {
                 sent.packets.saturating_sub(self.before.packets),
                 sent.bytes.saturating_sub(self.before.bytes),
             );
-            let least = u128::from(LEAST_BYTES) * u128::from(passed.ticks());
+            let least = u128::from(MIN_BYTES) * u128::from(passed.ticks());
             self.often = frames.saturating_mul(OFTEN.ticks()) > passed.ticks()
                 && u128::from(bytes) * u128::from(WINDOW.ticks()) >= least;
             (self.window_start, self.before) = (now, sent);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tidegate_core::contract::Refused;
-use tidegate_spec::GateFile;
+use tidegate_formats::GateFile;
 
 /// Longest wait for an answer. The forwarder answers within milliseconds unless it has ended.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
-use tidegate_spec::{GateFile, Io};
+use tidegate_formats::{GateFile, Io};
 
 /// Length in bytes of an Ethernet header with two VLAN tags.
 const HEADER_ROOM: usize = 14 + 2 * 4;
@@ -39,7 +39,7 @@ const MAX_DEFERRAL: Span = Span::from_millis(5);
 
 /// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up, and it
 /// would delay others.
-const MOST_AGE: Span = Span::from_millis(200);
+const MAX_AGE: Span = Span::from_millis(200);
 
 /// Longest wait while the sending threads accept no more frames: half the time in which a thread sends a
 /// batch.
@@ -303,7 +303,7 @@ impl Forwarder {
             // been set since.
             let kernel = now.before(age).max(earliest);
             match received.offloaded() {
-                Ok(_) if now.since(kernel) > MOST_AGE => engine.count_lost(direction, LossReason::Late),
+                Ok(_) if now.since(kernel) > MAX_AGE => engine.count_lost(direction, LossReason::Late),
                 Ok(frame) => {
                     let read = if emulated { clock.now() } else { now };
                     // The switch takes the frame before its next event, which may already be due.

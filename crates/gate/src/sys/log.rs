@@ -3,7 +3,7 @@
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidegate_spec::without_numbers;
+use tidegate_formats::without_numbers;
 
 /// Number of lines lost since the last one that was written.
 static LOST: AtomicU64 = AtomicU64::new(0);

@@ -4,7 +4,7 @@ use crate::telemetry::report::{DirectionReport, FlowReport, NO_MATCH, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::units::show_rate;
 
 /// A flow is starved only when it sends more than this many times its reservation.
 const MARGIN: f64 = 1.01;

@@ -15,8 +15,8 @@ use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::protocol_name;
 use tidegate_core::classifier::rules::{Direction, Each, Key};
 use tidegate_core::units::Span;
-use tidegate_spec::units::show_rate;
-use tidegate_spec::{ContractSpec, GateFile, GateFlow, Place, Terms};
+use tidegate_formats::units::show_rate;
+use tidegate_formats::{ContractSpec, GateFile, GateFlow, Place, Terms};
 
 /// Ratio of a reservation to the measured rate, so that the flow is not at its limit.
 const MARGIN: f64 = 1.05;

@@ -10,8 +10,8 @@ use tidegate_core::context::Reason;
 use tidegate_core::stats::Count;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
-use tidegate_spec::GateFile;
-use tidegate_spec::units::show_rate;
+use tidegate_formats::GateFile;
+use tidegate_formats::units::show_rate;
 
 /// The name of the flow of packets that match no flow of the file.
 pub(crate) const NO_MATCH: &str = "(no match)";

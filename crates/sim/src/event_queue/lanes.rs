@@ -4,7 +4,7 @@
 //! event belongs at the end of those that were as far ahead: its *lane*. However many components there are, only the first
 //! event of each lane is compared with others.
 
-use tidegate_core::ring::Ring;
+use tidegate_core::ranking::ring::Ring;
 use tidegate_core::units::{Span, Time};
 
 /// Number of lanes: a power of two.

@@ -12,7 +12,7 @@ use tidegate_core::units::Time;
 /// Places in a block: as many as a `u8` can name, so that no index needs a check.
 const PLACES: usize = 1 << 8;
 /// At most 2 to this begin in a block.
-const MOST_ROUNDS: u32 = 7;
+const MAX_ROUNDS: u32 = 7;
 
 /// Place 1 is the final's winner's, and the winner between places 2i and 2i + 1 takes place i.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ pub(super) struct Tournament {
 impl Tournament {
     pub(super) fn new(components: u32) -> Self {
         let all_rounds = components.max(2).next_power_of_two().ilog2();
-        let rounds = all_rounds.div_ceil(all_rounds.div_ceil(MOST_ROUNDS));
+        let rounds = all_rounds.div_ceil(all_rounds.div_ceil(MAX_ROUNDS));
         let width = (components as usize).div_ceil(1 << rounds).max(1);
         let mut count = width;
         let mut layer = width;

@@ -2,7 +2,7 @@
 //! message is sent to the source").
 
 use tidegate_core::units::{Rate, Span, Time};
-use tidegate_spec::WhenWarned;
+use tidegate_formats::WhenWarned;
 
 /// How far a source is restrained: by warnings, and by a change of its rate.
 #[derive(Clone, Copy, Debug)]

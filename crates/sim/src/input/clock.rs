@@ -18,7 +18,7 @@
 
 use super::Place;
 use super::collect::{SECOND, Ticks};
-use super::mended::{MOST_STEPS, Mended, Step};
+use super::mended::{MAX_STEPS, Mended, Step};
 
 /// A gap that may be a step of the clock.
 const LONG: Ticks = 30 * SECOND;
@@ -39,7 +39,7 @@ const YEAR: Ticks = 365 * DAY;
 const MOST: Ticks = 4 * YEAR;
 
 /// Epochs that a packet's place can be of.
-pub(super) const MOST_EPOCHS: usize = 1 << 14;
+pub(super) const MAX_EPOCHS: usize = 1 << 14;
 
 /// Packets of one interface between which the clock goes steadily.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl Clock {
                 epoch
             }
             // A file with more jumps than that has no clock worth the name.
-            None if self.epochs.len() == MOST_EPOCHS => before.unwrap_or(MOST_EPOCHS - 1),
+            None if self.epochs.len() == MAX_EPOCHS => before.unwrap_or(MAX_EPOCHS - 1),
             None => {
                 self.epochs.push(Epoch { before, first: time, latest: time, place });
                 self.current[at] = Some(self.epochs.len() - 1);
@@ -180,7 +180,7 @@ fn goes_on(beside: &Beside) -> bool {
 
 impl Mended {
     fn step(&mut self, place: Place, by: Ticks, wrapped: bool) {
-        if self.steps.len() == MOST_STEPS {
+        if self.steps.len() == MAX_STEPS {
             self.more_steps += 1;
             return;
         }

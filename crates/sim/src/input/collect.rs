@@ -18,7 +18,7 @@ pub(super) type Ticks = i128;
 pub(super) const SECOND: Ticks = TICKS_PER_SECOND as Ticks;
 
 /// The most packets of a file: 320 MB of memory, twice that while they are read.
-pub const MOST_PACKETS: u64 = 20_000_000;
+pub const MAX_PACKETS: u64 = 20_000_000;
 
 /// How far time may go back.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl<'a> Collector<'a> {
             copies: Copies::default(),
             announced: BTreeMap::new(),
             packets: 0,
-            most: MOST_PACKETS,
+            most: MAX_PACKETS,
             mended: Mended::default(),
         }
     }

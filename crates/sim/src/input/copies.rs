@@ -24,7 +24,7 @@ const WINDOW: Ticks = SECOND / 10;
 /// How long contents are remembered, to see whether they come again and again.
 const MEMORY: Ticks = SECOND;
 /// The most contents that are remembered: it bounds the memory.
-const MOST_REMEMBERED: usize = 200_000;
+const MAX_REMEMBERED: usize = 200_000;
 /// A 5-tuple with fewer packets is judged together with all others that have few.
 const FEW: u64 = 10;
 
@@ -146,13 +146,13 @@ impl Copies {
 
     fn forget(&mut self, now: Ticks) {
         while let Some((time, content)) = self.order.front().copied() {
-            if now - time <= MEMORY && self.order.len() < MOST_REMEMBERED {
+            if now - time <= MEMORY && self.order.len() < MAX_REMEMBERED {
                 return;
             }
             self.order.pop_front();
             let Some(known) = self.contents.get(&content) else { continue };
             // It has come again since, and is kept for as long once more.
-            if known.latest > time && self.order.len() < MOST_REMEMBERED && now - known.latest <= MEMORY {
+            if known.latest > time && self.order.len() < MAX_REMEMBERED && now - known.latest <= MEMORY {
                 self.order.push_back((known.latest, content));
                 return;
             }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use tidegate_core::units::Span;
-use tidegate_spec::in_words;
+use tidegate_formats::in_words;
 
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
     },
-    /// The file holds more than [`MOST_FRAMES`](super::MOST_FRAMES) frames.
+    /// The file holds more than [`MAX_FRAMES`](super::MAX_FRAMES) frames.
     #[error("{}: holds more than {most} frames, and they are kept in memory", file.display())]
     TooManyFrames {
         /// The file.
@@ -96,7 +96,7 @@ pub enum InputError {
         /// What it is instead of a file.
         file: PathBuf,
     },
-    /// The file holds more than [`MOST_PACKETS`](super::MOST_PACKETS) packets.
+    /// The file holds more than [`MAX_PACKETS`](super::MAX_PACKETS) packets.
     #[error(
         "{}: holds more than {most} packets, and they are kept in memory: cut it into shorter files \
          (`editcap -c {most}`)",

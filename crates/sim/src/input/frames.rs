@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tidegate_core::classifier::FiveTuple;
-use tidegate_core::classifier::ethertypes::LEAST_ETHERTYPE;
+use tidegate_core::classifier::ethertypes::MIN_ETHERTYPE;
 use tidegate_core::headers::{Headers, Ip, LinkType, Macs};
 
 /// Header fields by which a gate distinguishes packets, MAC addresses aside.
@@ -74,7 +74,7 @@ const LENGTH: u16 = 0;
 fn ethertype(headers: &Headers) -> Option<u16> {
     let plain = |ip: Ip| if ip.source.is_ipv4() { 0x0800 } else { 0x86dd };
     let other = headers.ethertype.filter(|kind| headers.ip.map(plain) != Some(*kind));
-    other.map(|kind| if kind < LEAST_ETHERTYPE { LENGTH } else { kind })
+    other.map(|kind| if kind < MIN_ETHERTYPE { LENGTH } else { kind })
 }
 
 /// Bytes of the link header of a capture.

@@ -51,7 +51,7 @@ pub struct LeftOut {
 }
 
 /// Steps that are listed one by one.
-pub(super) const MOST_STEPS: usize = 100;
+pub(super) const MAX_STEPS: usize = 100;
 /// Steps that a sentence lists.
 const NAMED: usize = 3;
 

@@ -12,7 +12,7 @@
 //! distribution function of transfer sizes.
 //!
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
-//! flow grows), of at most [`MOST_PACKETS`] packets. What a file holds before it is cut off
+//! flow grows), of at most [`MAX_PACKETS`] packets. What a file holds before it is cut off
 //! is read, and [`Trace::cut`] says where it ends.
 //!
 //! A capture becomes what a link would carry: records that cannot be read are left out ([`LeftOut`]), copies of packets
@@ -39,12 +39,12 @@ mod text;
 mod video;
 mod window;
 
-pub use collect::MOST_PACKETS;
+pub use collect::MAX_PACKETS;
 pub use error::{InputError, Place};
 pub use mended::{LeftOut, Mended, Step};
 pub use schedule::{Schedule, ScheduleError};
 pub use sizes::{load_sizes, read_sizes};
-pub use video::{MOST_FRAMES, Video, load_video, read_video};
+pub use video::{MAX_FRAMES, Video, load_video, read_video};
 
 use gzip::Gunzip;
 use std::fs::File;

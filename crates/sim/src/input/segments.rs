@@ -21,11 +21,11 @@ const MTU: u32 = 1500;
 /// Bytes of IP packets of a link with jumbo frames.
 const JUMBO: std::ops::RangeInclusive<u32> = 8900..=9216;
 /// Payloads of segments that are looked for.
-const LEAST_PAYLOAD: u32 = 500;
+const MIN_PAYLOAD: u32 = 500;
 /// Different payloads of super-packets that are looked at.
-const MOST_PAYLOADS: usize = 64;
+const MAX_PAYLOADS: usize = 64;
 /// Different payloads that have a segment's length in common not by chance.
-const LEAST_PAYLOADS: u32 = 3;
+const MIN_PAYLOADS: u32 = 3;
 
 /// A packet that may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ fn common_payload(
     let room = long.clone().map(|packet| MTU.saturating_sub(packet.head - packet.link)).min()?;
     let mut payloads = BTreeMap::<u32, u32>::new();
     for packet in long {
-        if payloads.len() < MOST_PAYLOADS || payloads.contains_key(&packet.payload()) {
+        if payloads.len() < MAX_PAYLOADS || payloads.contains_key(&packet.payload()) {
             *payloads.entry(packet.payload()).or_default() += 1;
         }
     }
@@ -125,7 +125,7 @@ fn common_payload(
         hit.fold((0, 0), |(different, count), (_, many)| (different + 1, count + many))
     };
     let ordinary = all.filter(|packet| !packet.is_long()).map(Whole::payload).max();
-    let likely = ordinary.filter(|payload| (LEAST_PAYLOAD..=room).contains(payload));
+    let likely = ordinary.filter(|payload| (MIN_PAYLOAD..=room).contains(payload));
     for payload in [Some(room), likely].into_iter().flatten() {
         if multiples(payload).1 * 2 >= total {
             return Some(payload);
@@ -134,11 +134,11 @@ fn common_payload(
     // No segment is shorter than a packet that was whole, and a part of a full segment's payload
     // divides what that divides.
     let full = multiples(room).1;
-    (likely.unwrap_or(LEAST_PAYLOAD)..=room)
+    (likely.unwrap_or(MIN_PAYLOAD)..=room)
         .rev()
         .map(|payload| (payload, multiples(payload)))
         .find(|(_, (different, count))| {
-            *different >= LEAST_PAYLOADS && count * 2 >= total && *count >= full * 2
+            *different >= MIN_PAYLOADS && count * 2 >= total && *count >= full * 2
         })
         .map(|(payload, _)| payload)
 }

@@ -25,13 +25,13 @@ use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 pub const RESERVABLE_PERCENT: u64 = 95;
 /// A flow with fewer packets gets no reservation: it has no rate to speak of, and its
 /// 99th percentile is its maximum.
-pub const LEAST_PACKETS: usize = 10;
+pub const MIN_PACKETS: usize = 10;
 /// A flow that lives for less than this gets no reservation: it would be over before
 /// anyone could set one up.
-pub const LEAST_LIFE: Span = Span::from_secs(1);
+pub const MIN_LIFE: Span = Span::from_secs(1);
 /// A flow that lives for less than this percentage of the trace's span gets no
 /// reservation: as reservations hold for the whole run, it would hardly ever be used.
-pub const LEAST_LIFE_PERCENT: u64 = 10;
+pub const MIN_LIFE_PERCENT: u64 = 10;
 
 /// A flow that a delay is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,9 +60,9 @@ pub enum Reason {
     Target,
     /// Reserved: the mean rate alone already promises the target.
     MeanRate,
-    /// Not reserved: fewer than [`LEAST_PACKETS`] packets.
+    /// Not reserved: fewer than [`MIN_PACKETS`] packets.
     FewPackets,
-    /// Not reserved: lives for less than [`LEAST_LIFE`] or [`LEAST_LIFE_PERCENT`].
+    /// Not reserved: lives for less than [`MIN_LIFE`] or [`MIN_LIFE_PERCENT`].
     ShortLife,
     /// Not reserved: the whole link is too slow for the target.
     LinkTooSlow,
@@ -206,8 +206,8 @@ fn holds(link: Link, flows: [(u64, u64); 2]) -> bool {
 fn left_out(flow: &TraceFlow, span: Span) -> Option<Reason> {
     let life = flow.life();
     match flow.packets.len() {
-        0..LEAST_PACKETS => Some(Reason::FewPackets),
-        _ if life < LEAST_LIFE || life.ticks() / LEAST_LIFE_PERCENT < span.ticks() / 100 => {
+        0..MIN_PACKETS => Some(Reason::FewPackets),
+        _ if life < MIN_LIFE || life.ticks() / MIN_LIFE_PERCENT < span.ticks() / 100 => {
             Some(Reason::ShortLife)
         }
         _ => None,

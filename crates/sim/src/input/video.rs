@@ -6,7 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 /// The most frames of a file: 80 MB of memory, more than a week at 30 frames a second.
-pub const MOST_FRAMES: usize = 20_000_000;
+pub const MAX_FRAMES: usize = 20_000_000;
 
 /// The frames of a video.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn read_video(input: impl Read, name: &Path) -> Result<Video, InputError> {
         if !super::is_text(head) {
             return Err(InputError::NotText { file: name.to_owned(), found: head.to_vec() });
         }
-        frames(Lines::new(input, name), MOST_FRAMES)
+        frames(Lines::new(input, name), MAX_FRAMES)
     })
 }
 

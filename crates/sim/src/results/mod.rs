@@ -1,4 +1,4 @@
-//! What a run has measured, as the tables that [`tidegate_spec::TABLES`] describes: one file a table, and
+//! What a run has measured, as the tables that [`tidegate_formats::TABLES`] describes: one file a table, and
 //! `table`, which fills their rows by column name.
 
 mod aal5;
@@ -26,7 +26,7 @@ use table::{Cell, Rows};
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
-/// The tables of one replication so far, in the order of [`TABLES`](tidegate_spec::TABLES).
+/// The tables of one replication so far, in the order of [`TABLES`](tidegate_formats::TABLES).
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
     vec![

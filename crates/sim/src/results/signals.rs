@@ -6,7 +6,7 @@ use crate::world::Answer;
 use Cell::{Number, Text};
 use tidegate_core::admission::Refusal;
 use tidegate_core::units::Time;
-use tidegate_spec::units::{show_rate, show_time};
+use tidegate_formats::units::{show_rate, show_time};
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("signals");

@@ -1,7 +1,7 @@
 //! A result table: columns of values, filled row by row and by column name.
 
 use std::collections::BTreeMap;
-use tidegate_spec::{ColumnType, TABLES, TableRecord};
+use tidegate_formats::{ColumnType, TABLES, TableRecord};
 
 /// One column's values.
 #[derive(Clone, Debug, PartialEq)]

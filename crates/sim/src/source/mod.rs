@@ -12,7 +12,7 @@ use tidegate_core::endpoint::{Endpoint, Seat};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Rate, Span};
-use tidegate_spec::Played;
+use tidegate_formats::Played;
 use video::Player;
 
 /// Makes endpoints: what a plan holds of one that is written outside this crate.

@@ -12,22 +12,22 @@ mod pairs;
 mod random;
 
 use std::path::{Path, PathBuf};
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// The network of a defect's file.
 fn defect(file: &str) -> Network {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
-    build(&Scenario::load(&path, &[]).unwrap()).unwrap()
+    assemble(&Scenario::load(&path, &[]).unwrap()).unwrap()
 }
 
 /// The network of a scenario; `None` when it is refused.
 fn network(text: &str, folder: &Path, sets: &[(String, String)]) -> Option<Network> {
-    build(&Scenario::parse(text, "a.toml", folder, sets).ok()?).ok()
+    assemble(&Scenario::parse(text, "a.toml", folder, sets).ok()?).ok()
 }
 
 fn folder(name: &str) -> PathBuf {

@@ -14,7 +14,7 @@ use tidegate_sim::world::World;
 const EACH: u64 = 2;
 /// Scenarios of all kinds.
 const OF_ALL_KINDS: u64 = 200;
-const MOST_EVENTS: u64 = 400_000;
+const MAX_EVENTS: u64 = 400_000;
 
 fn number<'t>(table: &'t Table, name: &str) -> &'t [Option<f64>] {
     match table.column(name) {
@@ -96,7 +96,7 @@ fn packets_add_up_with_every_pair_of_features() {
                 let mut rng = Rng::named(round, &format!("{one} and {other}"));
                 let text = scenario(&mut rng, &[one, other], &folder);
                 let Some(network) = network(&text, &folder, &[]) else { continue };
-                let Some(world) = run(&network, round, MOST_EVENTS) else { continue };
+                let Some(world) = run(&network, round, MAX_EVENTS) else { continue };
                 let checked = came.check(&network, &world);
                 checked.unwrap_or_else(|what| panic!("{one} and {other}, {round}: {what}\n{text}"));
                 *ran.entry((one, other)).or_default() += 1;
@@ -125,7 +125,7 @@ fn packets_add_up_with_several_features() {
         }
         let text = scenario(&mut rng, &features, &folder);
         let Some(network) = network(&text, &folder, &[]) else { continue };
-        let Some(world) = run(&network, seed, MOST_EVENTS) else { continue };
+        let Some(world) = run(&network, seed, MAX_EVENTS) else { continue };
         let checked = came.check(&network, &world);
         checked.unwrap_or_else(|what| panic!("seed {seed}, {features:?}: {what}\n{text}"));
     }
@@ -145,7 +145,7 @@ fn packets_add_up_in_scenarios_of_all_kinds() {
         drawn.write_files(&folder);
         let sets = generate::flow_control(&mut rng);
         let Some(network) = network(&drawn.text, &folder, &sets) else { continue };
-        let Some(world) = run(&network, seed, MOST_EVENTS / 10) else { continue };
+        let Some(world) = run(&network, seed, MAX_EVENTS / 10) else { continue };
         let checked = came.check(&network, &world);
         checked.unwrap_or_else(|what| panic!("seed {seed}: {what}\n{sets:?}\n{}", drawn.text));
         gates += u64::from(network.gate.is_some());

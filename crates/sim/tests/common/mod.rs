@@ -8,12 +8,12 @@ use tidegate_core::packet::Colour;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
+use tidegate_formats::WhenWarned;
 use tidegate_sim::event_queue::{Calendar, EventQueue};
 use tidegate_sim::network::{FlowSetup, Life, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::Traffic;
 use tidegate_sim::world::World;
-use tidegate_spec::WhenWarned;
 
 pub fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()

@@ -12,13 +12,13 @@ use std::path::Path;
 use tidegate_core::credit::params::Terms;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::What;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Cases drawn, unless TIDEGATE_VERIFY asks for more.
 const FEW: u64 = 300;
@@ -30,7 +30,7 @@ fn cases() -> u64 {
 
 fn network(text: &str) -> Network {
     let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
-    build(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap()
+    assemble(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap()
 }
 
 fn run(network: &Network, seed: u64) -> World<Calendar> {

@@ -5,9 +5,9 @@ use super::{check_receivers, run};
 use std::path::{Path, PathBuf};
 use tidegate_core::credit::params::{Protocol, Terms};
 use tidegate_core::rng::Rng;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::network::Network;
-use tidegate_spec::Scenario;
 
 /// Networks that are accepted and run.
 const NETWORKS: u64 = 200;
@@ -18,7 +18,7 @@ const NETWORKS: u64 = 200;
 /// Why it is refused.
 fn network(text: &str, folder: &Path) -> Result<Network, String> {
     let scenario = Scenario::parse(text, "a.toml", folder, &[]).map_err(|errors| errors.to_string())?;
-    Ok(build(&scenario).unwrap())
+    Ok(assemble(&scenario).unwrap())
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_receiver_that_cannot_know_of_a_lost_allocation_is_refused() {
     // With checks, as by default, nothing is dropped.
     for seed in 0..20 {
         let sets = [("port.credit".to_owned(), "{ allocation = \"receiver\" }".to_owned())];
-        let network = build(&Scenario::load(&path, &sets).unwrap()).unwrap();
+        let network = assemble(&Scenario::load(&path, &sets).unwrap()).unwrap();
         check_receivers(&run(&network, seed), "with checks");
     }
 }

@@ -6,7 +6,8 @@ use crate::{admission, conformance, model, results};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use tidegate_core::units::Span;
-use tidegate_sim::build::build;
+use tidegate_formats::Scenario;
+use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar, EventQueue};
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::Entry;
@@ -14,10 +15,9 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::record::FlowRecord;
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
-use tidegate_spec::Scenario;
 
 /// Enough events for most; what takes more is left out.
-const MOST_EVENTS: u64 = 40_000;
+const MAX_EVENTS: u64 = 40_000;
 
 /// Counts of the checks, over all scenarios.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,13 +46,13 @@ pub fn network(drawn: &Drawn, folder: &str) -> Option<Network> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(folder);
     drawn.write_files(&folder);
     let scenario = Scenario::parse(&drawn.text, "a.toml", &folder, &[]).ok()?;
-    build(&scenario).ok()
+    assemble(&scenario).ok()
 }
 
 /// Runs a network; `None` when that takes too many events.
 pub fn run<Q: EventQueue>(network: &Network, probes: &Probes) -> Option<World<Q>> {
     let mut world = World::new(network, 1, probes).expect("what is accepted, runs");
-    world.advance(MOST_EVENTS).then_some(world)
+    world.advance(MAX_EVENTS).then_some(world)
 }
 
 /// Runs a network with a log.

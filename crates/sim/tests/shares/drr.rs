@@ -1,6 +1,6 @@
 //! Deficit round robin shares a link by weight, whatever its memory holds.
 
-use super::{build, parse, pick, records, seconds};
+use super::{assemble, parse, pick, records, seconds};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tidegate_core::rng::Rng;
@@ -211,7 +211,7 @@ fn drr_shares_by_weight_in_a_memory_of_a_packet_a_flow_and_one() {
     let (mut nearest, mut judged, mut rested, mut short) = ([0.0f64; 2], 0, 0, 0);
     for seed in 0..200 {
         let (text, flows, quantum) = network(&mut Rng::named(seed, "memories"));
-        let network = build(&parse(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap();
+        let network = assemble(&parse(&text).unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap();
         let link = network.links.iter().position(|link| link.rate.bits_per_second() < 11e6).unwrap();
         let mut world: World<Calendar> =
             World::new(&network, seed, &Probes { log: true, ..Probes::default() }).unwrap();

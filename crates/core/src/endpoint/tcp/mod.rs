@@ -15,7 +15,7 @@ mod sender;
 mod sent;
 mod timer;
 
-pub use segment::{Block, MOST_BLOCKS, Segment};
+pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
 
 use super::application::Application;

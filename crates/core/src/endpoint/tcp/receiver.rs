@@ -3,7 +3,7 @@
 
 use super::TcpParams;
 use super::ranges::Ranges;
-use super::segment::{Block, MOST_BLOCKS, Segment};
+use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::{Span, Time};
@@ -93,7 +93,7 @@ impl Receiver {
 
     /// Sends an acknowledgement.
     fn acknowledge(&mut self, cx: &mut HostCx<'_>) {
-        let mut sack = [Block::default(); MOST_BLOCKS];
+        let mut sack = [Block::default(); MAX_BLOCKS];
         if self.sack {
             let ranges = self.latest.iter().filter_map(|start| self.beyond.around(*start));
             let reported = ranges.map(|(start, end)| Block { start, end });

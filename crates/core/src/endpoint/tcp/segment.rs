@@ -1,7 +1,7 @@
 //! What a packet of a connection carries: numbers, flags and SACK blocks (RFC 9293, section 3.1; RFC 2018; RFC 3168).
 
 /// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018, section 3).
-pub const MOST_BLOCKS: usize = 3;
+pub const MAX_BLOCKS: usize = 3;
 
 /// The part of a TCP header that the two ends read, and the number of bytes of data behind it.
 ///
@@ -22,7 +22,7 @@ pub struct Segment {
     pub reduced: bool,
     /// SACK blocks, the one with the latest data first; those that are not used are empty. Before them may be one of data
     /// that have arrived twice (D-SACK, RFC 2883).
-    pub sack: [Block; MOST_BLOCKS],
+    pub sack: [Block; MAX_BLOCKS],
 }
 
 /// Bytes that have arrived: from `start` to before `end`.

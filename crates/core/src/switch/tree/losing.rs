@@ -2,10 +2,10 @@
 
 use super::Member;
 use super::node::{Node, spares};
-use crate::flow_heap::FlowHeap;
-use crate::lazy_table::LazyTable;
 use crate::packet::FlowIx;
 use crate::queues::Queues;
+use crate::ranking::flow_heap::FlowHeap;
+use crate::ranking::lazy_table::LazyTable;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 

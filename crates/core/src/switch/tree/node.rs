@@ -3,11 +3,11 @@
 use super::losing::Losing;
 use crate::context::Ctx;
 use crate::contract::Refused;
-use crate::flow_heap::{FlowHeap, Rank};
-use crate::lazy_table::LazyTable;
 use crate::packet::{FlowIx, Packet};
 use crate::params::Limit;
 use crate::queues::{Queued, Queues};
+use crate::ranking::flow_heap::{FlowHeap, Rank};
+use crate::ranking::lazy_table::LazyTable;
 use crate::scheduler::{AnyScheduler, Removal, Scheduler, SchedulerKind, Select};
 use crate::shaper::Ceiling;
 use crate::stats::Count;

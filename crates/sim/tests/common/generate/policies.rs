@@ -6,7 +6,7 @@ use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::params::{BuiltIn, Kind, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::BuiltInScheduler;
-use tidegate_spec::units::show_value;
+use tidegate_formats::units::show_value;
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")

@@ -1,7 +1,7 @@
 //! RACK against the pseudocode of RFC 8985, section 6, written out segment by segment.
 
 use super::*;
-use crate::endpoint::tcp::segment::MOST_BLOCKS;
+use crate::endpoint::tcp::segment::MAX_BLOCKS;
 use crate::rng::Rng;
 
 const MSS: u64 = 100;
@@ -162,7 +162,7 @@ fn compare(seed: u64, seen: &mut Seen) {
         if !arrived.is_empty() && rng.chance(0.9) {
             // Blocks of any three segments that have arrived, in any order.
             let beyond: Vec<usize> = has.range(una..).copied().collect();
-            let count = rng.below(1 + MOST_BLOCKS as u64).min(beyond.len() as u64);
+            let count = rng.below(1 + MAX_BLOCKS as u64).min(beyond.len() as u64);
             let some: Vec<usize> =
                 (0..count).map(|_| beyond[rng.below(beyond.len() as u64) as usize]).collect();
             let blocks: Vec<Block> = some

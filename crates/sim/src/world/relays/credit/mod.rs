@@ -36,7 +36,7 @@ use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
-use tidegate_spec::LinkCredit;
+use tidegate_formats::LinkCredit;
 
 /// A VC of a link with credit: the link's place among them, and the VC.
 #[derive(Clone, Copy, Debug)]

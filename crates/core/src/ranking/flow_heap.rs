@@ -1,0 +1,256 @@
+//! Flows by rank: the flow with the smallest rank is on top, and the rank of any flow can be changed or
+//! removed.
+//!
+//! The smallest ranks are sorted in a short ring, the *prefix*; the ranks that do not fit are in an indexed
+//! 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that has sent moves to
+//! the end of the prefix or close to it, which takes a few steps. With many flows the cost is O(log n), as for
+//! any heap.
+
+use crate::packet::FlowIx;
+use crate::ranking::sorted_prefix::{Entry, MAX_PREFIX, SortedPrefix};
+
+pub use crate::ranking::sorted_prefix::Rank;
+
+/// Number of entries that move from the heap into an empty prefix.
+const REFILL: usize = MAX_PREFIX / 2;
+
+/// Flows by rank. Each flow is in the heap at most once.
+#[derive(Clone, Debug, Default)]
+pub struct FlowHeap {
+    /// The flows with the smallest ranks. Empty only when the heap is.
+    prefix: SortedPrefix,
+    /// The others.
+    rest: Heap,
+}
+
+impl FlowHeap {
+    /// Gives every flow index below `flows` a place.
+    pub fn reach(&mut self, flows: u32) {
+        self.rest.reach(flows);
+    }
+
+    /// The flow with the smallest rank.
+    #[inline]
+    pub fn top(&self) -> Option<(Rank, FlowIx)> {
+        self.prefix.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
+    }
+
+    /// Whether the flow is in the heap.
+    pub fn contains(&self, flow: FlowIx) -> bool {
+        self.prefix.find(flow).is_some() || self.rest.contains(flow)
+    }
+
+    /// Inserts the flow with this rank, or changes its rank.
+    #[inline]
+    pub fn set(&mut self, flow: FlowIx, rank: Rank) {
+        self.remove(flow);
+        self.insert(flow, rank);
+    }
+
+    /// Inserts a flow that is not in the heap.
+    #[inline]
+    pub fn insert(&mut self, flow: FlowIx, rank: Rank) {
+        debug_assert!(!self.contains(flow));
+        let entry = Entry { rank, flow: flow.0, generation: 0 };
+        if self.prefix.len == MAX_PREFIX || !self.rest.is_empty() {
+            return self.insert_among_many(entry);
+        }
+        self.prefix.insert(entry);
+    }
+
+    /// The same when the prefix is full or the heap behind it is not empty.
+    #[inline(never)]
+    fn insert_among_many(&mut self, entry: Entry) {
+        if self.prefix.last().is_some_and(|last| last.wide() < entry.wide()) {
+            return self.rest.insert(entry);
+        }
+        if self.prefix.len == MAX_PREFIX
+            && let Some(last) = self.prefix.pop_last()
+        {
+            self.rest.insert(last);
+        }
+        self.prefix.insert(entry);
+    }
+
+    /// Removes the flow, if it is in the heap.
+    #[inline]
+    pub fn remove(&mut self, flow: FlowIx) {
+        match self.prefix.first() {
+            // The most frequent case: the flow that has just sent.
+            Some(first) if first.flow == flow.0 => self.prefix.pop_first(),
+            _ => return self.remove_elsewhere(flow),
+        }
+        if self.prefix.len == 0 && !self.rest.is_empty() {
+            self.refill();
+        }
+    }
+
+    #[inline(never)]
+    fn remove_elsewhere(&mut self, flow: FlowIx) {
+        // The heap finds out in constant time whether it contains the flow.
+        if self.rest.contains(flow) {
+            self.rest.remove(flow);
+        } else if let Some(nth) = self.prefix.find(flow) {
+            self.prefix.remove(nth);
+        }
+    }
+
+    /// Moves the entries with the smallest ranks from the heap into the empty prefix.
+    #[inline(never)]
+    fn refill(&mut self) {
+        while self.prefix.len < REFILL
+            && let Some(entry) = self.rest.pop()
+        {
+            self.prefix.insert(entry);
+        }
+    }
+
+    /// Bytes of memory held, for the memory report.
+    pub fn memory(&self) -> usize {
+        self.prefix.memory() + self.rest.memory()
+    }
+}
+
+const ARITY: usize = 4;
+const ABSENT: u32 = u32::MAX;
+
+/// An indexed 4-ary heap: the smallest rank on top.
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    entries: Vec<Entry>,
+    /// The position of each flow in `entries`.
+    places: Vec<u32>,
+}
+
+impl Heap {
+    fn reach(&mut self, flows: u32) {
+        if self.places.len() < flows as usize {
+            self.places.resize(flows as usize, ABSENT);
+        }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn contains(&self, flow: FlowIx) -> bool {
+        self.places[flow.ix()] != ABSENT
+    }
+
+    fn insert(&mut self, entry: Entry) {
+        let place = self.entries.len();
+        self.entries.push(entry);
+        self.sift_up(place, entry);
+    }
+
+    fn pop(&mut self) -> Option<Entry> {
+        let first = *self.entries.first()?;
+        self.remove(FlowIx(first.flow));
+        Some(first)
+    }
+
+    /// Removes the flow, if it is in the heap.
+    fn remove(&mut self, flow: FlowIx) {
+        let place = core::mem::replace(&mut self.places[flow.ix()], ABSENT);
+        if place == ABSENT {
+            return;
+        }
+        let place = place as usize;
+        let Some(last) = self.entries.pop() else { return };
+        if place == self.entries.len() {
+            return;
+        }
+        if place > 0 && last.wide() < self.entries[place].wide() {
+            self.sift_up(place, last);
+        } else {
+            self.sift_down(place, last);
+        }
+    }
+
+    /// Moves `entry` up from the hole at `place`.
+    #[inline(always)]
+    fn sift_up(&mut self, mut place: usize, entry: Entry) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            let above = self.entries[parent];
+            if above.wide() <= entry.wide() {
+                break;
+            }
+            self.put(place, above);
+            place = parent;
+        }
+        self.put(place, entry);
+    }
+
+    /// Moves `entry` down from the hole at `place`.
+    #[inline(always)]
+    fn sift_down(&mut self, mut place: usize, entry: Entry) {
+        loop {
+            let first = place * ARITY + 1;
+            let mut children = self.entries.iter().enumerate().skip(first).take(ARITY);
+            let Some((mut least, child)) = children.next() else { break };
+            let mut rank = child.wide();
+            for (place, child) in children {
+                if child.wide() < rank {
+                    (least, rank) = (place, child.wide());
+                }
+            }
+            if entry.wide() <= rank {
+                break;
+            }
+            self.put(place, self.entries[least]);
+            place = least;
+        }
+        self.put(place, entry);
+    }
+
+    #[inline(always)]
+    fn put(&mut self, place: usize, entry: Entry) {
+        self.entries[place] = entry;
+        self.places[entry.flow as usize] = place as u32;
+    }
+
+    fn memory(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.places.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    /// Many times the capacity of the prefix.
+    const FLOWS: u32 = 5 * MAX_PREFIX as u32;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_sorted_map(steps in prop::collection::vec((0u32..FLOWS, 0u8..4, 0u64..50), 1..800)) {
+            let mut heap = FlowHeap::default();
+            heap.reach(FLOWS);
+            let mut model: BTreeMap<u32, Rank> = BTreeMap::new();
+            for (order, (flow, what, key)) in steps.into_iter().enumerate() {
+                if what == 0 {
+                    heap.remove(FlowIx(flow));
+                    model.remove(&flow);
+                } else if what == 1
+                    && let Some((_, top)) = heap.top()
+                {
+                    heap.remove(top);
+                    model.remove(&top.0);
+                } else {
+                    let rank = (key, order as u64);
+                    heap.set(FlowIx(flow), rank);
+                    model.insert(flow, rank);
+                }
+                let least = model.iter().map(|(&flow, &rank)| (rank, FlowIx(flow))).min();
+                prop_assert_eq!(heap.top(), least);
+                for flow in 0..FLOWS {
+                    prop_assert_eq!(heap.contains(FlowIx(flow)), model.contains_key(&flow));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The formats that people write and read: scenarios with their units, the records behind every key, and the
+//! columns of result tables.
+//!
+//! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and answers a
+//! mistake with its file, line and column, what was expected and the nearest valid name. Every key is
+//! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
+
+mod application;
+mod colour;
+mod columns;
+mod dscp;
+mod error;
+mod expression;
+mod file;
+mod gate;
+mod input_file;
+mod policy;
+mod policy_names;
+mod port;
+mod prefix;
+mod read;
+pub mod record;
+mod renamed;
+mod reordering;
+mod scalar;
+mod scenario;
+mod set;
+mod source;
+mod suggest;
+mod trace_file;
+mod tree;
+pub mod units;
+mod values;
+mod write;
+
+pub use application::{Application, Lasts, TransferSizes};
+pub use columns::{Column, ColumnType, TABLES, TableRecord};
+pub use error::{Complaint, FormatError, MAX_REPORTED, Place, SpecErrors, in_words, without_numbers};
+pub use file::LARGEST_FILE;
+pub use gate::{
+    Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, LONGEST_FRAME, Operation, Owner,
+    Promise, Terms,
+};
+pub use policy::Chosen;
+pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};
+pub use scenario::{
+    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, LinkCredit, Load, Node, NodeKind, Played,
+    Profile, Router, Scenario, WhenWarned, route,
+};
+pub use source::Source;
+pub use tree::toml_as_json;
+pub use write::{gate_reference, gate_schema, python_types, reference, schema};

@@ -1,0 +1,186 @@
+//! The tree of classes.
+
+use crate::error::{Complaint, Place, Report};
+use crate::policy::Chosen;
+use crate::port::{ContractSpec, DropperSpec, PortSpec, Stated};
+use crate::suggest::did_you_mean;
+use crate::units::show_rate;
+use crate::values::Values;
+use std::collections::BTreeMap;
+use tidegate_core::detector::BuiltInDetector;
+use tidegate_core::meter::{BuiltInMeter, MeterKind};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
+use tidegate_core::units::Rate;
+
+/// The schedulers that a packet passes at a port as a file describes it: the port's own, a class's, and that of a class in it.
+const DEEPEST: usize = 3;
+
+/// A class of flows, present on every switch port.
+#[derive(Clone, Debug)]
+pub struct Class {
+    /// Its name, unique among classes.
+    pub name: String,
+    /// Index of the class that it is part of; `None` directly under the port's scheduler.
+    pub parent: Option<usize>,
+    /// Scheduler of its flows, or of the classes in it.
+    pub scheduler: Chosen<BuiltInScheduler>,
+    /// The meter of its flows' contracts; `None` leaves that to the port.
+    pub meter: Option<Chosen<BuiltInMeter>>,
+    /// The dropper of its queue; `None` leaves that to the port.
+    pub dropper: Option<DropperSpec>,
+    /// The detector of flows that do not respond to the drops of its dropper; `None` without one.
+    pub detector: Option<Chosen<BuiltInDetector>>,
+    /// Its contract with the scheduler above it.
+    pub contract: ContractSpec,
+    /// Rate that it never exceeds at a port, in bit/s.
+    pub ceiling: Option<u64>,
+    /// Place of its statement in the file.
+    pub place: Place,
+}
+
+impl Class {
+    /// The droppers that guard its packets beside its own: those of the classes above it, which are found by their index, and
+    /// that of its port.
+    pub fn droppers_above<'c>(
+        &self,
+        class: impl Fn(usize) -> &'c Class,
+        port: &'c PortSpec,
+    ) -> Vec<&'c DropperSpec> {
+        let classes = std::iter::successors(self.parent, |ix| class(*ix).parent);
+        classes.map(|ix| &class(ix).dropper).chain([&port.dropper]).flatten().collect()
+    }
+
+    /// The class at a port, under the droppers `above`.
+    pub fn plan(&self, above: &[&DropperSpec]) -> ClassPlan {
+        let dropper = self.dropper.as_ref().filter(|own| above.iter().all(|other| !own.is_done_by(other)));
+        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone()));
+        ClassPlan {
+            parent: self.parent.map(|parent| parent as u16),
+            contract: self.contract.contract(),
+            ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
+            meters: meter.into_iter().collect(),
+            dropper: dropper.map(|dropper| dropper.plan(self.detector.as_ref())),
+            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
+        }
+    }
+}
+
+/// Builds the classes. `None` after something was reported that makes flows' references meaningless.
+pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
+    if let Some(values) = tables.get(MAX_CLASSES) {
+        report.add(values.place, Complaint::new(format!("there are more than {MAX_CLASSES} classes")));
+        return None;
+    }
+    let mut by_name = BTreeMap::new();
+    for (index, values) in tables.iter().enumerate() {
+        let name = values.text("name")?;
+        if by_name.insert(name, index).is_some() {
+            report.add(values.place_of("name"), Complaint::new(format!("there is already a class `{name}`")));
+        }
+    }
+    let mut classes = Vec::with_capacity(tables.len());
+    for values in tables {
+        let parent = match values.text("parent") {
+            None => None,
+            Some(name) => Some(find(&by_name, name, values.place_of("parent"), report)?),
+        };
+        let contract = ContractSpec::read(values);
+        let ceiling = values.rate("ceiling");
+        let Stated { scheduler, dropper, .. } = Stated::read(values, report)?;
+        let Some(scheduler) = scheduler else {
+            let complaint =
+                Complaint::new(format!("class `{}` needs `policy`, or `scheduler`", values.text("name")?));
+            report.add(values.place, complaint.help("as in policy = \"fifo\""));
+            return None;
+        };
+        check_ceiling(values, &contract, ceiling, report);
+        classes.push(Class {
+            name: values.text("name")?.to_owned(),
+            parent,
+            scheduler,
+            meter: Chosen::read(values, "meter", report),
+            dropper,
+            detector: Chosen::read(values, "detector", report),
+            contract,
+            ceiling,
+            place: values.place,
+        });
+    }
+    let mut sound = true;
+    for (class, values) in classes.iter().zip(tables) {
+        if depth(&classes, class) > DEEPEST {
+            let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
+            let help = format!(
+                "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
+            );
+            report.add(values.place_of("parent"), Complaint::new(message).help(help));
+            sound = false;
+        }
+    }
+    sound.then_some(classes)
+}
+
+/// The class with this name, or a complaint with the nearest one.
+pub(crate) fn find(
+    by_name: &BTreeMap<&str, usize>,
+    name: &str,
+    place: Place,
+    report: &mut Report,
+) -> Option<usize> {
+    let found = by_name.get(name).copied();
+    if found.is_none() && !report.is_full() {
+        let mut complaint = Complaint::new(format!("there is no class `{name}`"));
+        complaint.help =
+            did_you_mean(name, by_name.keys().copied()).or_else(|| Some("add a [[class]]".to_owned()));
+        report.add(place, complaint);
+    }
+    found
+}
+
+/// The class in which a flow is to be; `inner` are those that have classes in them. Flows compete with flows,
+/// and classes with classes: a class has only one of the two in it.
+pub(crate) fn leaf(
+    classes: &BTreeMap<&str, usize>,
+    inner: &[usize],
+    name: &str,
+    place: Place,
+    report: &mut Report,
+) -> Option<usize> {
+    let class = find(classes, name, place, report)?;
+    if inner.contains(&class) {
+        let complaint = Complaint::new(format!("class `{name}` has classes in it, so no flow can be in it"))
+            .help("put the flow into one of those classes");
+        report.add(place, complaint);
+    }
+    Some(class)
+}
+
+/// A ceiling below what is reserved could never give the reservation.
+pub(crate) fn check_ceiling(
+    values: &Values,
+    contract: &ContractSpec,
+    ceiling: Option<u64>,
+    report: &mut Report,
+) {
+    let (Some(ceiling), Some(reserve)) = (ceiling, contract.reserve_bits()) else { return };
+    if ceiling < reserve {
+        let message =
+            format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
+        report.add(values.place_of("ceiling"), Complaint::new(message));
+    }
+}
+
+/// Schedulers from the port's own down to this class's; one too many for a class that is part of itself.
+fn depth(classes: &[Class], class: &Class) -> usize {
+    let mut depth = 2;
+    let mut above = class.parent;
+    while let Some(parent) = above {
+        depth += 1;
+        if depth > DEEPEST {
+            break;
+        }
+        above = classes[parent].parent;
+    }
+    depth
+}

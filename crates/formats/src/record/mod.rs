@@ -1,0 +1,235 @@
+//! Every section of a scenario file and every key in it, stated once.
+//!
+//! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk
+//! these records; the policies of `tidegate-core` enter through their own records.
+
+mod application;
+mod connection;
+mod flow;
+mod gate;
+mod scenario;
+mod source;
+mod topology;
+
+pub(crate) use flow::MAX_FLOWS;
+pub use gate::gate;
+pub(crate) use scenario::VERSION;
+pub use scenario::scenario;
+use scenario::{class, loss, port, reorder, reorder_delay, trace, version};
+
+use crate::units::show_value;
+use std::borrow::Cow;
+use tidegate_core::params::{Kind, Param, Parameter, PolicyRecord, Scope};
+
+/// A table with declared keys: a section, a policy, a kind of source or of topology.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its key in a scenario file, or the value of `kind` that selects it.
+    pub name: &'static str,
+    /// Its name in prose.
+    pub title: &'static str,
+    /// One or two sentences for a person.
+    pub help: &'static str,
+    /// Paper or RFC and section, if it comes from one.
+    pub source: Option<&'static str>,
+    /// Its keys, in the order in which they are documented.
+    pub fields: Vec<Field>,
+    /// For a policy, the record that the section was made from.
+    pub policy: Option<&'static PolicyRecord>,
+    /// Whether it is a source or a transport that adapts its sending to the network.
+    pub responsive: bool,
+}
+
+/// One key of a section.
+#[derive(Clone, Debug)]
+pub struct Field {
+    /// The key.
+    pub name: &'static str,
+    /// The values that it takes.
+    pub shape: Shape,
+    /// What holds when it is left out, spelled as in a scenario file (text without its quotes, `{}` for
+    /// a table of defaults); `None` when leaving it out has a meaning of its own, which `help` states.
+    pub default: Option<Cow<'static, str>>,
+    /// Whether it must be given.
+    pub required: bool,
+    /// One sentence for a person.
+    pub help: &'static str,
+}
+
+/// The values that a key takes.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    /// A quantity, a number or text.
+    Value(Kind),
+    /// One quantity, or a list of several.
+    OneOrMore(Kind),
+    /// Ports: a number, a range as text (`5000-5100`), or a list of these.
+    Ports,
+    /// `true` or `false`.
+    Flag,
+    /// A name: ASCII letters, digits, `-` and `_`.
+    Name,
+    /// A list of names.
+    Names,
+    /// One name, or a list of several.
+    OneOrMoreNames,
+    /// The path of a file, relative to the scenario file's folder.
+    File,
+    /// A table.
+    Table(Section),
+    /// A list of tables, written `[[key]]`.
+    Tables(Section),
+    /// One of several kinds: its name, or a table with `kind` and the keys of that kind.
+    OneOf(OneOf),
+    /// A policy in one line, or a table with `kind`: in place of the keys of this section. A table that has such a key
+    /// may be written as its value alone.
+    Policy(Section),
+}
+
+/// Several kinds of which one is chosen by its name.
+#[derive(Clone, Debug)]
+pub struct OneOf {
+    /// What is chosen, in prose: `scheduler`.
+    pub what: &'static str,
+    /// The kind that a table without `kind` means; `None` when `kind` is required.
+    pub default_kind: Option<&'static str>,
+    /// The kinds, each named by [`Section::name`].
+    pub options: Vec<Section>,
+}
+
+impl Section {
+    /// A section that is not a policy and comes from no paper.
+    fn new(name: &'static str, title: &'static str, help: &'static str, fields: Vec<Field>) -> Section {
+        Section { name, title, help, source: None, fields, policy: None, responsive: false }
+    }
+
+    /// The same section with its source cited.
+    fn citing(mut self, source: &'static str) -> Section {
+        self.source = Some(source);
+        self
+    }
+
+    /// The same source, which responds to the network.
+    fn responding(mut self) -> Section {
+        self.responsive = true;
+        self
+    }
+
+    /// A policy's parameters as a section.
+    pub fn of_policy(record: &'static PolicyRecord) -> Section {
+        Section {
+            name: record.name,
+            title: record.title,
+            help: record.help,
+            source: Some(record.source),
+            fields: record.params.iter().map(Field::of_param).collect(),
+            policy: Some(record),
+            responsive: record.is_responsive(),
+        }
+    }
+
+    /// The key that takes a whole policy, and the keys in whose place it stands.
+    pub fn policy_key(&self) -> Option<(&Field, &Section)> {
+        self.fields.iter().find_map(|field| match &field.shape {
+            Shape::Policy(parts) => Some((field, parts)),
+            _ => None,
+        })
+    }
+
+    /// The key with this name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+impl Field {
+    /// A parameter as a key.
+    pub fn of_param(param: &Param) -> Field {
+        Field {
+            name: param.name,
+            shape: Shape::Value(param.kind),
+            default: (param.default)().map(|value| Cow::Owned(show_value(&value))),
+            required: param.required,
+            help: param.help,
+        }
+    }
+}
+
+impl OneOf {
+    /// The kind with this name.
+    pub fn option(&self, name: &str) -> Option<&Section> {
+        self.options.iter().find(|option| option.name == name)
+    }
+}
+
+/// A key that must be given.
+fn required(name: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { name, shape, default: None, required: true, help }
+}
+
+/// A key that may be left out; `help` says what that means.
+fn optional(name: &'static str, shape: Shape, help: &'static str) -> Field {
+    Field { name, shape, default: None, required: false, help }
+}
+
+/// A key with a default.
+fn defaulted(name: &'static str, shape: Shape, default: &'static str, help: &'static str) -> Field {
+    Field { name, shape, default: Some(Cow::Borrowed(default)), required: false, help }
+}
+
+/// A choice among policies.
+fn policies(
+    what: &'static str,
+    default_kind: Option<&'static str>,
+    records: &'static [PolicyRecord],
+) -> Shape {
+    Shape::OneOf(OneOf { what, default_kind, options: records.iter().map(Section::of_policy).collect() })
+}
+
+fn scheduler() -> Shape {
+    let records = tidegate_core::scheduler::RECORDS.iter().chain(tidegate_core::composite::RECORDS);
+    let options = records.map(Section::of_policy).collect();
+    Shape::OneOf(OneOf { what: "scheduler", default_kind: None, options })
+}
+
+fn dropper() -> Shape {
+    const SCOPES: Kind = <Scope as Parameter>::KIND;
+    let guards = "Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, \
+                  with its own dropper";
+    let with_scope = |record| {
+        let mut section = Section::of_policy(record);
+        section.fields.push(defaulted("scope", Shape::Value(SCOPES), "queue", guards));
+        section
+    };
+    let options = tidegate_core::dropper::RECORDS.iter().map(with_scope).collect();
+    Shape::OneOf(OneOf { what: "dropper", default_kind: None, options })
+}
+
+fn detector() -> Shape {
+    let default = tidegate_core::detector::DEFAULT.name;
+    policies("detector", Some(default), tidegate_core::detector::RECORDS)
+}
+
+fn rate_control() -> Shape {
+    policies("rate_control", None, tidegate_core::abr::RECORDS)
+}
+
+fn vsvd() -> Shape {
+    let default = tidegate_core::abr::coupling::DEFAULT.name;
+    policies("vsvd", Some(default), tidegate_core::abr::coupling::RECORDS)
+}
+
+fn meter() -> Shape {
+    policies("meter", None, tidegate_core::meter::RECORDS)
+}
+
+fn rate() -> Shape {
+    Shape::Value(Kind::Rate)
+}
+
+fn time() -> Shape {
+    Shape::Value(Kind::Time)
+}
+
+#[cfg(test)]
+mod tests;

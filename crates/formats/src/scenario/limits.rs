@@ -1,0 +1,133 @@
+//! Whether a computer can hold and resolve a scenario: memory of flows and of series, and the
+//! shortest representable time.
+
+use crate::error::{Complaint, Report};
+use crate::port::Class;
+use crate::scenario::flows::FlowGroup;
+use crate::scenario::network::Link;
+use crate::source::Source;
+use crate::units::{show_rate, show_size};
+use crate::values::Values;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
+
+/// Most memory for flows and the links that they pass, in bytes.
+const MAX_MEMORY: u64 = 4_000_000_000;
+/// Memory of a flow without its links, in bytes: measured, rounded up.
+const FLOW: u64 = 800;
+/// Memory of a flow for each link that it passes, reserved and metered: measured, rounded up.
+const HOP: u64 = 400;
+
+/// The most points in all series together.
+pub(crate) const MAX_POINTS: u64 = 20_000_000;
+/// Memory of a point until it is in a table: measured, rounded up.
+const POINT: u64 = 90;
+
+/// Memory of the flows counted so far.
+#[derive(Default)]
+pub(super) struct Memory {
+    flows: u64,
+    hops: u64,
+}
+
+impl Memory {
+    /// Counts a group of flows. Returns a complaint when the flows need more than the permitted memory.
+    pub(super) fn add(&mut self, group: &FlowGroup) -> Option<Complaint> {
+        let count = u64::from(group.count);
+        self.flows += count;
+        self.hops = self.hops.saturating_add(count.saturating_mul(group.route.len() as u64));
+        let bytes = self.hops.saturating_mul(HOP).saturating_add(self.flows * FLOW);
+        (bytes > MAX_MEMORY).then(|| {
+            Complaint::new(format!(
+                "with `{}` there are {} flows, which pass {} links in all: some {} of memory, of {} at most",
+                group.name,
+                self.flows,
+                self.hops,
+                gigabytes(bytes),
+                gigabytes(MAX_MEMORY)
+            ))
+            .help("take fewer flows, or shorter routes")
+        })
+    }
+}
+
+fn gigabytes(bytes: u64) -> String {
+    format!("{:.1} GB", bytes as f64 / 1e9)
+}
+
+/// How many series are recorded: of each link its queue and utilisation, of the `coloured` ones their in-traffic, of each
+/// group its throughput, lead and warnings, of each connection what its sender shows, of each link with credit its pool, and
+/// of each of its VCs three.
+pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64 {
+    let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
+    let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
+    let has_credit = |link: &usize| links[*link].port.credit.is_some();
+    let vcs = |group: &FlowGroup| {
+        u64::from(group.count) * group.route.iter().filter(|link| has_credit(link)).count() as u64
+    };
+    let credit = (0..links.len()).filter(has_credit).count() as u64 + 3 * groups.iter().map(vcs).sum::<u64>();
+    2 * links.len() as u64 + coloured + 3 * groups.len() as u64 + connections + credit
+}
+
+/// Checks that the series fit into memory, where `sample` was given.
+pub(super) fn check_series(
+    values: &Values,
+    (duration, sample): (Span, Span),
+    series: u64,
+    report: &mut Report,
+) {
+    let points = (duration.ticks() / sample.ticks()).saturating_mul(series);
+    if values.given("sample") && points > MAX_POINTS {
+        let complaint = Complaint::new(format!(
+            "`sample` gives {points} points in {series} series, some {} of memory: of {MAX_POINTS} at most",
+            gigabytes(points.saturating_mul(POINT))
+        ));
+        report.add(values.place_of("sample"), complaint.help("take longer samples"));
+    }
+}
+
+/// The most by which whole ticks may change the time that a packet takes: a thousandth.
+const ROUNDING: f64 = 1e-3;
+
+/// What is wrong with a rate for packets of this size: they take less than a tick, or whole ticks make the rate another one.
+fn rate_fault(size: u32, bits: u64, whose: &str) -> Option<String> {
+    let (work, bits_per_second) = (u128::from(size) * 8 * u128::from(TICKS_PER_SECOND), u128::from(bits));
+    let (packet, rate) = (show_size(u64::from(size)), show_rate(bits));
+    if work < bits_per_second {
+        return Some(format!(
+            "a packet of {packet} takes less than 10 ps, the shortest time, at the {rate} of {whose}"
+        ));
+    }
+    let exact = work as f64 / bits_per_second as f64;
+    let rounded = ((2 * work + bits_per_second) / (2 * bits_per_second)) as f64;
+    let off = exact / rounded - 1.0;
+    (off.abs() > ROUNDING).then(|| {
+        format!(
+            "a packet of {packet} takes {exact:.2} units of 10 ps at the {rate} of {whose}, and times are whole: it would \
+             run {:.1} % too {}",
+            off.abs() * 100.0,
+            if off > 0.0 { "fast" } else { "slow" }
+        )
+    })
+}
+
+/// Checks that every packet of a known size takes a whole number of ticks, nearly, on its way, under its ceilings, and from
+/// its source.
+pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], classes: &[Class], report: &mut Report) {
+    for group in groups {
+        let of_links = group.route.iter().flat_map(|link| {
+            let link = &links[*link];
+            let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling"));
+            std::iter::once((link.rate_bits, link.name.as_str())).chain(ceiling)
+        });
+        let in_classes = std::iter::successors(group.class, |class| classes[*class].parent);
+        let ceilings = in_classes.filter_map(|class| classes[class].ceiling).chain(group.ceiling);
+        let source = group.source.fastest().map(|bits| (bits, "its source"));
+        let rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| (bits, "its ceiling")));
+        let fault = rates
+            .flat_map(|(bits, whose)| group.link_sizes().iter().map(move |size| (*size, bits, whose)))
+            .find_map(|(size, bits, whose)| rate_fault(size, bits, whose));
+        if let Some(message) = fault {
+            report.add(group.place, Complaint::new(message).help("take larger packets, or a lower rate"));
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! A scenario: read, checked and expanded, ready to be simulated.
+
+mod admission;
+mod credit;
+pub(crate) mod flows;
+mod gate;
+mod headers;
+mod limits;
+mod load;
+mod marking;
+mod metered;
+mod network;
+pub(crate) mod policies;
+mod profiles;
+mod rate_control;
+mod reservations;
+mod routing;
+mod warnings;
+
+pub use admission::Admission;
+pub use credit::LinkCredit;
+pub(crate) use flows::ANSWERS;
+pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
+pub use headers::HeadersSpec;
+pub use load::{Load, Played};
+pub use network::{Link, Node, NodeKind};
+pub use profiles::Profile;
+pub use routing::{Router, route};
+
+use crate::error::{Complaint, FormatError, Origin, Place, Report, SpecErrors};
+use crate::file::{self, File};
+use crate::gate::GateFile;
+use crate::port::{Class, ContractSpec, classes};
+use crate::record;
+use crate::units::show_time;
+use crate::values::Values;
+use policies::Parts;
+use std::path::Path;
+use tidegate_core::switch::plan::PushOut;
+use tidegate_core::units::Span;
+
+/// The most points in a series: a finer `sample` fills the memory rather than a plot.
+const MAX_SAMPLES: u64 = 1_000_000;
+/// Points in a series when `sample` is left out.
+const DEFAULT_SAMPLES: u64 = 600;
+
+/// A scenario that was read without a mistake: every name is resolved, every default filled in.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// Its name; the file's name without its ending unless it has one of its own.
+    pub name: String,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Simulated time, above zero.
+    pub duration: Span,
+    /// Packets sent before this are carried but not measured; shorter than `duration`.
+    pub warmup: Span,
+    /// Sampling interval of the series of queues, utilisation and throughput, above zero.
+    pub sample: Span,
+    /// Every node: those of the topology first, then `[[node]]`, in order.
+    pub nodes: Vec<Node>,
+    /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
+    /// link is two, there and back.
+    pub links: Vec<Link>,
+    /// The packet to drop when a switch's pool is exhausted.
+    pub push_out: PushOut,
+    /// The gate that the links with a direction of it are, its policies as they hold here.
+    pub gate: Option<GateFile>,
+    /// Classes of flows, in the order of the file.
+    pub classes: Vec<Class>,
+    /// Contracts that several flows share, in the order of the file.
+    pub profiles: Vec<Profile>,
+    /// Admission of flows before they send; `None` when all are set up from the start.
+    pub admission: Option<Admission>,
+    /// Flows as the file groups them; [`Scenario::flows`] lists every member.
+    pub groups: Vec<FlowGroup>,
+    effective: String,
+    origin: Origin,
+}
+
+impl Scenario {
+    /// Reads the scenario file at `path`, with overrides as in [`Scenario::parse`].
+    ///
+    /// # Errors
+    /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
+    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, SpecErrors> {
+        let (text, file_name) = file::load(record::scenario(), path)?;
+        Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
+    }
+
+    /// Reads a scenario from its text. `file_name` is for messages, relative paths in the scenario start
+    /// at `base_dir`, and `sets` are overrides, applied in order: a path such as `flow.voice.source.rate`
+    /// and a value, which is TOML if it parses as such and plain text otherwise.
+    ///
+    /// # Errors
+    /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
+    /// the file first.
+    pub fn parse(
+        text: &str,
+        file_name: &str,
+        base_dir: &Path,
+        sets: &[(String, String)],
+    ) -> Result<Scenario, SpecErrors> {
+        let File { origin, values, effective, mut report } =
+            File::read(record::scenario(), text, file_name, sets)?;
+        let gate = gate::load(&values, base_dir, &origin, &mut report)?;
+        let expanded = expand(gate, &values, file_name, base_dir, effective, &origin, &mut report);
+        report.check(&origin)?;
+        expanded.ok_or_else(|| file::unexplained(&origin))
+    }
+
+    /// The flows one by one: groups in order, members in order.
+    pub fn flows(&self) -> impl Iterator<Item = Flow<'_>> {
+        self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
+    }
+
+    /// Checks the flows' reservations and their requirements of the policies on their way, now that the load
+    /// of each recording is known.
+    ///
+    /// # Errors
+    /// The first mistake in the file, when they do not fit.
+    pub fn check_recorded(&self, loads: &[Load]) -> Result<(), Box<FormatError>> {
+        let mut report = Report::default();
+        self.check_loads(loads, &mut report);
+        let Err(mistakes) = report.check(&self.origin) else { return Ok(()) };
+        mistakes.errors.into_iter().next().map_or(Ok(()), |first| Err(Box::new(first)))
+    }
+
+    fn check_loads(&self, loads: &[Load], report: &mut Report) {
+        let Scenario { links, nodes, classes, profiles, groups, admission, .. } = self;
+        // With admission, the set-up of a flow decides whether it fits.
+        if admission.is_none() {
+            reservations::check(links, nodes, classes, groups, loads, report);
+        }
+        let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
+        policies::check(&parts, report);
+        profiles::check_weights(profiles, groups, report);
+        metered::check(&parts, report);
+        marking::check(&parts, report);
+        rate_control::check(&parts, report);
+        credit::check(&parts, report);
+    }
+
+    /// The contracts of flows and profiles; a group of flows counts once.
+    pub fn contracts(&self) -> impl Iterator<Item = &ContractSpec> {
+        let flows = self.groups.iter().map(|group| &group.contract);
+        flows.chain(self.profiles.iter().map(|profile| &profile.contract))
+    }
+
+    /// Number of flows; `capture` sources that bring their own flows count as one.
+    pub fn flow_count(&self) -> usize {
+        self.groups.iter().map(|group| group.count as usize).sum()
+    }
+
+    /// Number of quantities that a run records over time.
+    pub fn series(&self) -> u64 {
+        let Scenario { links, nodes, classes, groups, .. } = self;
+        limits::series(links, metered::coloured(links, nodes, classes, groups), groups)
+    }
+
+    /// The scenario's text with the overrides applied, comments kept.
+    pub fn to_toml(&self) -> &str {
+        &self.effective
+    }
+
+    /// A mistake found only later, at a place that the scenario remembers.
+    pub fn error_at(&self, place: Place, message: impl Into<String>, help: Option<String>) -> FormatError {
+        self.origin.error(place, Complaint { message: message.into(), help })
+    }
+}
+
+/// From values that each fit their record to a scenario whose parts fit each other. `None` only after
+/// something was reported.
+fn expand(
+    gate: Option<GateFile>,
+    values: &Values,
+    file_name: &str,
+    base_dir: &Path,
+    effective: String,
+    origin: &Origin,
+    report: &mut Report,
+) -> Option<Scenario> {
+    let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let times = times(values, report);
+    let mut network = network::build(values, gate.as_ref(), base_dir, report)?;
+    let classes = classes::build(values.tables("class"), report)?;
+    let profiles = profiles::build(values.tables("profile"), report)?;
+    profiles::give_to_links(values.tables("link"), &profiles, &classes, &mut network, report);
+    let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
+    let groups = flows::build(values.tables("flow"), values.tables("connection"), &context, report)?;
+    let admission = values.table("admission").map(Admission::read);
+    match &admission {
+        // The set-up of a flow then decides whether it fits.
+        Some(_) if gate.is_some() => gate::refuse_admission(values, report),
+        Some(_) => admission::check(&groups, report),
+        None => {
+            admission::check_absent(&groups, report);
+        }
+    }
+    let (duration, warmup, sample) = times?;
+    let scenario = Scenario {
+        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
+        seed: values.count("seed")?,
+        duration,
+        warmup,
+        sample,
+        nodes: network.nodes,
+        links: network.links,
+        push_out: values.table("switch")?.word("push_out")?,
+        gate,
+        classes,
+        profiles,
+        admission,
+        groups,
+        effective,
+        origin: origin.clone(),
+    };
+    let loads: Vec<Load> =
+        scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
+    scenario.check_loads(&loads, report);
+    limits::check_ticks(&scenario.groups, &scenario.links, &scenario.classes, report);
+    limits::check_series(values, (duration, sample), scenario.series(), report);
+    Some(scenario)
+}
+
+/// Duration, warm-up and sample.
+fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
+    let (duration, warmup) = (values.time("duration")?, values.time("warmup")?);
+    if duration == Span::ZERO {
+        report.add(values.place_of("duration"), Complaint::new("`duration` is zero"));
+        return None;
+    }
+    if warmup >= duration {
+        let message = format!(
+            "`warmup` ({}) is not shorter than `duration` ({}): nothing would be measured",
+            show_time(warmup),
+            show_time(duration)
+        );
+        report.add(values.place_of("warmup"), Complaint::new(message));
+    }
+    let default_sample = Span::from_ticks((duration.ticks() / DEFAULT_SAMPLES).max(1));
+    let sample = values.time("sample").unwrap_or(default_sample);
+    if sample == Span::ZERO {
+        report.add(values.place_of("sample"), Complaint::new("`sample` is zero"));
+        return None;
+    }
+    if duration.ticks() / sample.ticks() > MAX_SAMPLES {
+        let message =
+            format!("`sample` ({}) gives more than {MAX_SAMPLES} points in each series", show_time(sample));
+        report.add(values.place_of("sample"), Complaint::new(message));
+    }
+    Some((duration, warmup, sample))
+}

@@ -1,0 +1,384 @@
+//! Nodes and links: those of the topology, and those that `[[node]]` and `[[link]]` add.
+
+use crate::error::{Complaint, Place, Report};
+use crate::gate::{Emulation, GateFile};
+use crate::port::{OwnPolicies, PortSpec};
+use crate::reordering;
+use crate::suggest::nearest_and_all;
+use crate::trace_file;
+use crate::values::Values;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::link::{Loss, Reordering, Trace};
+use tidegate_core::params::Limit;
+use tidegate_core::switch::plan::MAX_PORTS;
+use tidegate_core::units::{Rate, Span};
+
+/// Kind of a node: forwarding or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Forwards packets; flows may also start and end here.
+    Switch,
+    /// Only sends and receives.
+    Host,
+}
+
+/// A switch or a host.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its name, unique among nodes.
+    pub name: String,
+    /// Whether the node forwards.
+    pub kind: NodeKind,
+    /// A switch's pool, shared by its ports with push-out; `None` for a host, and for no limit.
+    pub buffer: Option<Limit>,
+    /// Place of its statement in the file.
+    pub place: Place,
+}
+
+/// One direction of a link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// `s1->s2`; further links between the same nodes are `s1->s2#2` and so on.
+    pub name: String,
+    /// Index of the node that sends.
+    pub from: usize,
+    /// Index of the node that receives.
+    pub to: usize,
+    /// Rate in bit/s; for a link with a trace, the mean.
+    pub rate_bits: u64,
+    /// The same as a rate.
+    pub rate: Rate,
+    /// When it delivers; `None` for always, at its rate.
+    pub trace: Option<Arc<Trace>>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Its loss.
+    pub loss: Loss,
+    /// Its reordering.
+    pub reordering: Reordering,
+    /// The policies of the sending node's port.
+    pub port: PortSpec,
+    /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
+    pub profile: Option<usize>,
+    /// Which direction of the scenario's gate it is.
+    pub gate: Option<Direction>,
+    /// Whether a `[[link]]` states it, and not the topology.
+    pub stated: bool,
+    /// Place of its statement in the file.
+    pub place: Place,
+}
+
+/// Nodes, links, and the nodes' names.
+pub(super) struct Network {
+    pub nodes: Vec<Node>,
+    pub links: Vec<Link>,
+    by_name: BTreeMap<String, usize>,
+}
+
+impl Network {
+    /// Checks the number of ports: a switch numbers them, one for each link on which it sends.
+    fn check_ports(&self, report: &mut Report) {
+        let mut ports = vec![0; self.nodes.len()];
+        // A gate is a switch of its own.
+        for link in self.links.iter().filter(|link| link.gate.is_none()) {
+            ports[link.from] += 1;
+            if ports[link.from] == MAX_PORTS + 1 {
+                let message =
+                    format!("`{}` sends on more than {MAX_PORTS} links", self.nodes[link.from].name);
+                report.add(link.place, Complaint::new(message));
+            }
+        }
+    }
+
+    /// The node with the name under `key`, or a complaint with the nearest name.
+    pub(super) fn find(&self, name: &str, place: Place, report: &mut Report) -> Option<usize> {
+        let found = self.by_name.get(name).copied();
+        if found.is_none() && !report.is_full() {
+            let mut complaint = Complaint::new(format!("there is no node `{name}`"));
+            complaint.help = nearest_and_all(name, self.nodes.iter().map(|node| node.name.as_str()));
+            report.add(place, complaint);
+        }
+        found
+    }
+}
+
+/// The properties of a link, apart from its ends.
+#[derive(Clone)]
+struct Wire {
+    rate_bits: u64,
+    trace: Option<Arc<Trace>>,
+    delay: Span,
+    loss: Loss,
+    reordering: Reordering,
+}
+
+impl Wire {
+    /// The properties of a topology's link.
+    fn of(values: &Values) -> Option<Wire> {
+        let (rate_bits, delay) = (values.rate("rate")?, values.time("delay")?);
+        Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE })
+    }
+
+    /// The properties of a `[[link]]`; `None` once a mistake has been reported.
+    fn of_link(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Wire> {
+        let (rate_bits, trace) = match (values.rate("rate"), values.given("trace")) {
+            (Some(rate), false) => (rate, None),
+            (None, true) => {
+                let read = trace_file::read(values, "trace", base_dir, report)?;
+                (read.mean, Some(read.trace))
+            }
+            (Some(_), true) => {
+                let complaint = Complaint::new("this link has a `rate` and a `trace`");
+                report.add(values.place_of("trace"), complaint.help("a link has one of them"));
+                return None;
+            }
+            (None, false) => {
+                let complaint = Complaint::new("this link needs `rate`, or a `trace` in its place");
+                report.add(values.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
+                return None;
+            }
+        };
+        let loss = Loss::new(values.number("loss")?).ok()?;
+        let reordering = reordering::read(values, report)?;
+        Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss, reordering })
+    }
+}
+
+struct Builder<'v> {
+    network: Network,
+    parallel: BTreeMap<(usize, usize), usize>,
+    switch_port: PortSpec,
+    host_port: PortSpec,
+    switch_buffer: Option<Limit>,
+    topology: &'v Values,
+    base_dir: &'v Path,
+}
+
+/// Builds the network; relative paths start at `base_dir`. `None` after something was reported that makes
+/// the rest meaningless.
+pub(super) fn build(
+    values: &Values,
+    gate: Option<&GateFile>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Network> {
+    let port = values.table("port")?;
+    let host = values.table("host")?;
+    let mut builder = Builder {
+        network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
+        parallel: BTreeMap::new(),
+        switch_port: PortSpec::read(port, report)?,
+        host_port: PortSpec::read(host, report)?,
+        switch_buffer: values.table("switch")?.limit("buffer"),
+        topology: values.table("topology")?,
+        base_dir,
+    };
+    builder.topology(gate)?;
+    for node in values.tables("node") {
+        builder.extra_node(node, report)?;
+    }
+    let mut sound = true;
+    for link in values.tables("link") {
+        sound &= builder.extra_link(link, report).is_some();
+    }
+    if !sound {
+        return None;
+    }
+    builder.network.check_ports(report);
+    Some(builder.network)
+}
+
+impl Builder<'_> {
+    fn topology(&mut self, gate: Option<&GateFile>) -> Option<()> {
+        let values = self.topology;
+        match values.section.name {
+            "chain" => {
+                let switches = self.row(values.count("switches")?, Wire::of(values)?)?;
+                let Some(access) = values.table("access") else { return Some(()) };
+                for (index, switch) in switches.into_iter().enumerate() {
+                    self.host(format!("h{}", index + 1), switch, Wire::of(access)?)?;
+                }
+            }
+            "dumbbell" => {
+                let access = Wire::of(values.table("access")?)?;
+                let [left, right] = [self.switch("left".to_owned()), self.switch("right".to_owned())];
+                self.duplex(left, right, Wire::of(values)?)?;
+                for (side, switch) in [("l", left), ("r", right)] {
+                    for index in 1..=values.count("pairs")? {
+                        self.host(format!("{side}{index}"), switch, access.clone())?;
+                    }
+                }
+            }
+            "parking-lot" => {
+                let access = Wire::of(values.table("access")?)?;
+                let hops = values.count("hops")?;
+                let switches = self.row(hops + 1, Wire::of(values)?)?;
+                self.host("src".to_owned(), *switches.first()?, access.clone())?;
+                self.host("dst".to_owned(), *switches.last()?, access.clone())?;
+                for (index, hop) in switches.windows(2).enumerate() {
+                    self.host(format!("c{}", index + 1), hop[0], access.clone())?;
+                    self.host(format!("d{}", index + 1), hop[1], access.clone())?;
+                }
+            }
+            "star" => {
+                let hub = self.switch("hub".to_owned());
+                for index in 1..=values.count("hosts")? {
+                    self.host(format!("h{index}"), hub, Wire::of(values)?)?;
+                }
+            }
+            "gate" => self.gate(gate?, values.time("delay")?)?,
+            // `nodes`: only the listed nodes.
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The network that a gate file describes: a link whose ports are the gate's.
+    fn gate(&mut self, gate: &GateFile, delay: Span) -> Option<()> {
+        let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
+        for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
+            let rate = gate.rates[direction as usize];
+            let rate_bits = rate.bits_per_second().round() as u64;
+            let wire = match gate.emulated[direction as usize].clone() {
+                Some(Emulation { trace, delay: own, loss, reordering }) => {
+                    Wire { rate_bits, trace, delay: delay + own, loss, reordering }
+                }
+                None => {
+                    Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
+                }
+            };
+            self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
+            let link = self.network.links.last_mut()?;
+            (link.rate, link.gate) = (rate, Some(direction));
+        }
+        Some(())
+    }
+
+    /// Switches s1, s2 and so on, each joined to the next.
+    fn row(&mut self, switches: u64, wire: Wire) -> Option<Vec<usize>> {
+        let row: Vec<usize> = (1..=switches).map(|index| self.switch(format!("s{index}"))).collect();
+        for pair in row.windows(2) {
+            self.duplex(pair[0], pair[1], wire.clone())?;
+        }
+        Some(row)
+    }
+
+    fn switch(&mut self, name: String) -> usize {
+        self.node(Node {
+            name,
+            kind: NodeKind::Switch,
+            buffer: self.switch_buffer,
+            place: self.topology.place,
+        })
+    }
+
+    fn host(&mut self, name: String, switch: usize, access: Wire) -> Option<()> {
+        let host = self.node(Node { name, kind: NodeKind::Host, buffer: None, place: self.topology.place });
+        self.duplex(host, switch, access)
+    }
+
+    fn node(&mut self, node: Node) -> usize {
+        let index = self.network.nodes.len();
+        self.network.by_name.insert(node.name.clone(), index);
+        self.network.nodes.push(node);
+        index
+    }
+
+    fn duplex(&mut self, a: usize, b: usize, wire: Wire) -> Option<()> {
+        for (from, to) in [(a, b), (b, a)] {
+            let port = self.usual_port(from);
+            self.link(from, to, wire.clone(), port, self.topology.place)?;
+        }
+        Some(())
+    }
+
+    fn usual_port(&self, node: usize) -> PortSpec {
+        match self.network.nodes[node].kind {
+            NodeKind::Switch => self.switch_port.clone(),
+            NodeKind::Host => self.host_port.clone(),
+        }
+    }
+
+    fn link(&mut self, from: usize, to: usize, wire: Wire, port: PortSpec, place: Place) -> Option<()> {
+        let nodes = &self.network.nodes;
+        let mut name = format!("{}->{}", nodes[from].name, nodes[to].name);
+        let alike = self.parallel.entry((from, to)).or_insert(0);
+        *alike += 1;
+        if *alike > 1 {
+            name.push_str(&format!("#{alike}"));
+        }
+        let Wire { rate_bits, trace, delay, loss, reordering } = wire;
+        let rate = Rate::from_bits_per_second(rate_bits)?;
+        let (profile, gate) = (None, None);
+        let stated = place != self.topology.place;
+        let link = Link {
+            name,
+            from,
+            to,
+            rate_bits,
+            rate,
+            trace,
+            delay,
+            loss,
+            reordering,
+            port,
+            profile,
+            gate,
+            stated,
+            place,
+        };
+        self.network.links.push(link);
+        Some(())
+    }
+
+    fn extra_node(&mut self, values: &Values, report: &mut Report) -> Option<()> {
+        let name = values.text("name")?;
+        let kind = match values.text("kind")? {
+            "host" => NodeKind::Host,
+            _ => NodeKind::Switch,
+        };
+        if let Some(&first) = self.network.by_name.get(name) {
+            let mut complaint = Complaint::new(format!("there is already a node `{name}`"));
+            if self.network.nodes[first].place == self.topology.place {
+                complaint = complaint.help(format!("the topology `{}` makes it", self.topology.section.name));
+            }
+            report.add(values.place_of("name"), complaint);
+            return Some(());
+        }
+        if kind == NodeKind::Host && values.given("buffer") {
+            let complaint = Complaint::new(format!("`{name}` is a host, and only a switch has a `buffer`"));
+            report.add(values.place_of("buffer"), complaint);
+        }
+        let buffer = match kind {
+            NodeKind::Switch => values.limit("buffer").or(self.switch_buffer),
+            NodeKind::Host => None,
+        };
+        self.node(Node { name: name.to_owned(), kind, buffer, place: values.place });
+        Some(())
+    }
+
+    fn extra_link(&mut self, values: &Values, report: &mut Report) -> Option<()> {
+        let end =
+            |key, report: &mut Report| self.network.find(values.text(key)?, values.place_of(key), report);
+        let (from, to) = (end("from", report), end("to", report));
+        let (from, to) = (from?, to?);
+        if from == to {
+            report.add(
+                values.place_of("to"),
+                Complaint::new("a link ends at another node than it starts from"),
+            );
+            return None;
+        }
+        let wire = Wire::of_link(values, self.base_dir, report)?;
+        let own = OwnPolicies::read(values, report)?;
+        let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
+        for (from, to) in directions {
+            let port = PortSpec { ceiling: values.rate("ceiling"), ..own.over(self.usual_port(from)) };
+            self.link(from, to, wire.clone(), port, values.place)?;
+        }
+        Some(())
+    }
+}

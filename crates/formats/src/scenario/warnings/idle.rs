@@ -1,0 +1,114 @@
+//! Links that no flow uses.
+
+use super::Found;
+use crate::error::Complaint;
+use crate::scenario::Scenario;
+use crate::scenario::network::NodeKind;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Links that are looked at for equal paths, over all destinations: of a network beyond that, only the first
+/// destinations are.
+const MAX_LOOKS: usize = 50_000_000;
+/// The most links that a message names.
+const MAX_NAMED: usize = 4;
+
+/// Links that no flow's route uses, although a `[[link]]` states them or a path over them is as short as one that is
+/// used. The other direction of a link that is used, and the spare links of a topology, are no surprise.
+pub(super) fn links(scenario: &Scenario) -> Option<Found> {
+    let used: BTreeSet<usize> = scenario.groups.iter().flat_map(|group| &group.route).copied().collect();
+    let pairs: BTreeSet<_> = used.iter().map(|link| ends(scenario, *link)).collect();
+    let equal = on_equal_paths(scenario, &used);
+    let alone = |link: &usize| scenario.links[*link].stated && !pairs.contains(&ends(scenario, *link));
+    let mut stated: Vec<usize> =
+        (0..scenario.links.len()).filter(alone).filter(|link| !equal.contains(link)).collect();
+    // Of a duplex link, the first direction.
+    stated.dedup_by_key(|link| scenario.links[*link].place);
+    if equal.is_empty() && stated.is_empty() {
+        return None;
+    }
+    let all: Vec<usize> = equal.iter().copied().chain(stated).collect();
+    let names: Vec<&str> =
+        all.iter().take(MAX_NAMED).map(|link| scenario.links[*link].name.as_str()).collect();
+    let more = match all.len() - names.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let noun = if all.len() == 1 { "link" } else { "links" };
+    let message = format!("no flow's route uses {noun} {}{more}", names.join(", "));
+    let complaint = Complaint::new(message);
+    Some((
+        scenario.links[all[0]].place,
+        match equal.is_empty() {
+            true => complaint.help("leave them out, or let a flow's `route` name their nodes"),
+            false => complaint.help(
+                "every packet of a flow takes one path: of parallel links and of paths with as many links, the first \
+                 in the file",
+            ),
+        },
+    ))
+}
+
+/// The two nodes of a link, whatever its direction.
+fn ends(scenario: &Scenario, link: usize) -> (usize, usize) {
+    let link = &scenario.links[link];
+    (link.from.min(link.to), link.from.max(link.to))
+}
+
+/// Links that are not used, on a path from a flow's source to its destination with as few links as any.
+fn on_equal_paths(scenario: &Scenario, used: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    if used.len() == scenario.links.len() {
+        return found;
+    }
+    let mut sources: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for group in &scenario.groups {
+        for to in &group.to {
+            sources.entry(*to).or_default().insert(group.from);
+        }
+    }
+    let (mut out, mut into) =
+        (vec![Vec::new(); scenario.nodes.len()], vec![Vec::new(); scenario.nodes.len()]);
+    for (index, link) in scenario.links.iter().enumerate() {
+        out[link.from].push(index);
+        into[link.to].push(index);
+    }
+    let forwards = |node: usize| scenario.nodes[node].kind == NodeKind::Switch;
+    for (to, sources) in sources.into_iter().take(MAX_LOOKS / scenario.links.len().max(1)) {
+        // Links from each node to the destination, over switches.
+        let mut distance: Vec<Option<usize>> = vec![None; scenario.nodes.len()];
+        distance[to] = Some(0);
+        let mut waiting = VecDeque::from([to]);
+        while let Some(node) = waiting.pop_front() {
+            if node != to && !forwards(node) {
+                continue;
+            }
+            let next = distance[node].map(|links| links + 1);
+            for link in &into[node] {
+                let from = scenario.links[*link].from;
+                if distance[from].is_none() {
+                    distance[from] = next;
+                    waiting.push_back(from);
+                }
+            }
+        }
+        let mut seen = vec![false; scenario.nodes.len()];
+        let mut waiting: Vec<usize> = sources.into_iter().collect();
+        while let Some(node) = waiting.pop() {
+            if std::mem::replace(&mut seen[node], true) || node == to {
+                continue;
+            }
+            for link in &out[node] {
+                let next = scenario.links[*link].to;
+                let is_shorter =
+                    distance[next].map(|links| links + 1) == distance[node] && distance[next].is_some();
+                if is_shorter && (next == to || forwards(next)) {
+                    if !used.contains(link) {
+                        found.insert(*link);
+                    }
+                    waiting.push(next);
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,94 @@
+//! No policy is named but in its own file, by those who offer it to a person, and in tests and docs: what
+//! others want to know of it is in its record.
+
+use std::path::{Path, PathBuf};
+use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
+
+/// Files that offer or study a policy by its name, and do not treat it apart.
+const OFFERED: &[&str] = &[
+    // A greedy source has a key with the name of a transport.
+    "crates/formats/src/source.rs",
+    "crates/formats/src/record/source.rs",
+    // A protocol has the name of a transport.
+    "crates/core/src/classifier.rs",
+    "python/tidegate/replay/kinds.py",
+    "python/tidegate/replay/names.py",
+    // An average over time has the name of a transport, too.
+    "crates/core/src/meter/estimator.rs",
+    "crates/core/src/meter/clearing.rs",
+    // A colour of packets has the name of a dropper.
+    "crates/formats/src/colour.rs",
+    // And so has a stretch of the history of drops.
+    "crates/core/src/detector/drop_history.rs",
+    // Written from the records.
+    "python/tidegate/policies.py",
+    // An example of use, and what is compared when nothing else is asked for.
+    "python/tidegate/__init__.py",
+    "python/tidegate/cli/compare.py",
+    "python/tidegate/cli/replay.py",
+    "python/tidegate/replay/__init__.py",
+    "python/tidegate/source.py",
+    // The demonstration of two.
+    "python/tidegate/demo/",
+];
+
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "rs" || ending == "py") {
+            found.push(path);
+        }
+    }
+}
+
+/// A Rust file without its unit tests and its comments.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let text = match text.find("#[cfg(test)]\nmod ") {
+        Some(tests) => &text[..tests],
+        None => &text,
+    };
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn no_policy_is_named_outside_its_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = Vec::new();
+    for folder in ["core", "spec", "sim", "gate", "bindings"] {
+        sources(&root.join("crates").join(folder).join("src"), &mut files);
+    }
+    sources(&root.join("python"), &mut files);
+    assert!(files.len() > 100, "{}", files.len());
+    let records = [
+        composite::RECORDS,
+        scheduler::RECORDS,
+        dropper::RECORDS,
+        detector::RECORDS,
+        meter::RECORDS,
+        shaper::RECORDS,
+        endpoint::RECORDS,
+        abr::RECORDS,
+        abr::coupling::RECORDS,
+    ]
+    .concat();
+    let mut named = Vec::new();
+    for path in files {
+        let shown = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+        let is_test = shown.ends_with("tests.rs") || shown.contains("/tests/");
+        if is_test || OFFERED.iter().any(|offered| shown.starts_with(offered)) {
+            continue;
+        }
+        let code = code(&path);
+        for record in &records {
+            let is_own =
+                code.contains("PolicyRecord {") && code.contains(&format!("name: \"{}\"", record.name));
+            if !is_own && code.contains(&format!("\"{}\"", record.name)) {
+                named.push(format!("{shown}: {}", record.name));
+            }
+        }
+    }
+    assert!(named.is_empty(), "policies are named in\n{}", named.join("\n"));
+}

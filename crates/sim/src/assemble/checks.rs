@@ -1,0 +1,58 @@
+//! What can only be checked when it is known how many flows there are.
+
+use crate::network::{FlowSetup, Network};
+use tidegate_formats::{FormatError, Load, Place, Scenario, Source};
+
+/// A scenario without a flow would measure nothing.
+pub(super) fn flows(scenario: &Scenario) -> Result<(), Box<FormatError>> {
+    if !scenario.groups.is_empty() {
+        return Ok(());
+    }
+    let help = Some("add a [[flow]] or a [[connection]]".to_owned());
+    Err(Box::new(scenario.error_at(
+        Place::File,
+        "this scenario has no flow, so that nothing would be sent",
+        help,
+    )))
+}
+
+/// A `[[flow]]` that stands for all flows of a recording reserves its rate for each of them, and their packets
+/// are as large as they were: both are known only now. Returns what flows bring to links.
+pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<Vec<Load>, Box<FormatError>> {
+    let loads = loads(scenario, network);
+    match loads.iter().any(|load| load.name.is_some()) {
+        true => scenario.check_recorded(&loads).map(|()| loads),
+        false => Ok(loads),
+    }
+}
+
+/// What flows bring to links: groups as their file states them, and each flow of a recording by itself.
+pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
+    let mut first: Vec<Option<&FlowSetup>> = vec![None; scenario.groups.len()];
+    for flow in &network.flows {
+        first[flow.group].get_or_insert(flow);
+    }
+    let is_recorded: Vec<bool> = scenario
+        .groups
+        .iter()
+        .map(|group| matches!(group.source, Source::Trace { .. } | Source::Capture { .. }))
+        .collect();
+    let known = scenario.groups.iter().enumerate().filter(|(group, _)| !is_recorded[*group]);
+    let sizes = |flow: &FlowSetup| flow.plans.first()?.sizes;
+    let known = known.map(|(index, group)| Load {
+        sizes: first[index].and_then(sizes),
+        played: first[index].and_then(|flow| flow.traffic.played()),
+        ..Load::of_group(index, group)
+    });
+    let flows = network.flows.iter().filter(|flow| is_recorded[flow.group]).map(|flow| Load {
+        group: flow.group,
+        name: Some(flow.name.clone()),
+        count: 1,
+        largest: flow.largest,
+        sizes: sizes(flow),
+        played: flow.traffic.played(),
+    });
+    let mut loads: Vec<Load> = known.chain(flows).collect();
+    loads.sort_by_key(|load| load.group);
+    loads
+}

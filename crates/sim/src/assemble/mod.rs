@@ -1,0 +1,245 @@
+//! From a scenario to a network that can run.
+
+mod checks;
+mod shares;
+mod sources;
+
+pub use checks::loads;
+
+use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
+use sources::{Recordings, Sending};
+use tidegate_core::aal5;
+use tidegate_core::admission::Policy;
+use tidegate_core::classifier::rules::Direction;
+use tidegate_core::contract::Contract;
+use tidegate_core::shaper::ShaperPlan;
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan};
+use tidegate_core::units::Rate;
+use tidegate_formats::{
+    ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, Place, PortSpec,
+    Scenario, Source,
+};
+
+/// Builds the network of a scenario, reading the traces and captures that it names.
+///
+/// # Errors
+/// When there is no flow, a trace or capture cannot be used, a capture does not hold the flow that is asked for,
+/// its flows together reserve more than a link carries or has slots for, or a value is beyond what
+/// a policy takes.
+pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
+    checks::flows(scenario)?;
+    let mut recordings = Recordings::default();
+    let mut network = Network {
+        nodes: scenario
+            .nodes
+            .iter()
+            .map(|node| NodePlan { name: node.name.clone(), buffer: node.buffer })
+            .collect(),
+        links: Vec::with_capacity(scenario.links.len()),
+        push_out: scenario.push_out,
+        gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
+        groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
+        classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
+        profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
+        flows: Vec::with_capacity(scenario.flow_count()),
+        policies: policies(scenario),
+        rate_control: rate_control(scenario),
+        relays: Vec::new(),
+        notes: Vec::new(),
+        duration: scenario.duration,
+        warmup: scenario.warmup,
+    };
+    let stated = ContractSpec::stated(scenario.contracts());
+    let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
+    for link in &scenario.links {
+        // Classes order what switches forward; a host only sends its own.
+        let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
+        let port = match link.gate.and_then(|direction| gate_ports.get(direction as usize)) {
+            Some(port) => port.clone(),
+            None => PortPlan {
+                classes: match forwards {
+                    true => classes_at(scenario, &link.port),
+                    false => Vec::new(),
+                },
+                profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
+                ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
+                ..link.port.plan(link.rate, &stated)
+            },
+        };
+        network.links.push(LinkPlan {
+            name: link.name.clone(),
+            from: link.from,
+            to: link.to,
+            rate: link.rate,
+            trace: link.trace.clone(),
+            delay: link.delay,
+            loss: link.loss,
+            reordering: link.reordering,
+            port,
+            credit: None,
+        });
+    }
+    for flow in scenario.flows() {
+        for sending in sources::traffic(&flow, scenario, &mut recordings)? {
+            network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
+        }
+    }
+    network.notes = recordings.notes;
+    join_connections(scenario, &mut network.flows);
+    shares::divide(scenario, &mut network)?;
+    let loads = checks::recorded(scenario, &network)?;
+    for (link, plan) in network.links.iter_mut().zip(scenario.credit_plans(&loads)) {
+        link.credit = plan;
+    }
+    Ok(network)
+}
+
+/// The ports that control the rates of ABR connections. A gate is no such port.
+/// The classes at a port.
+fn classes_at(scenario: &Scenario, port: &PortSpec) -> Vec<ClassPlan> {
+    let plan = |class: &Class| class.plan(&class.droppers_above(|ix| &scenario.classes[ix], port));
+    scenario.classes.iter().map(plan).collect()
+}
+
+fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
+    let links = scenario.links.iter().enumerate().filter(|(_, link)| link.gate.is_none());
+    let plan = |(ix, link): (usize, &Link)| {
+        let algorithm = link.port.rate_control.as_ref()?.policy.clone();
+        let coupling = link.port.vsvd.as_ref().map(|chosen| chosen.policy.clone());
+        Some(RateControlPlan { link: ix, algorithm, coupling })
+    };
+    links.filter_map(plan).collect()
+}
+
+/// Makes every flow of answers and its flow of data the two directions of a connection: the group of answers
+/// follows that of its data, member by member.
+fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
+    for ix in 0..flows.len() {
+        let group = &scenario.groups[flows[ix].group];
+        if let Source::Receiver { .. } = group.source {
+            let data = ix - group.count as usize;
+            (flows[ix].peer, flows[data].peer) = (Some(data), Some(ix));
+        }
+    }
+}
+
+/// The gate of a scenario that has one: its links are in it.
+fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
+    let link = |direction| scenario.links.iter().position(|link| link.gate == Some(direction));
+    GatePlan {
+        links: Direction::BOTH.map(|direction| link(direction).unwrap_or_default()),
+        buffer: file.buffer,
+        edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
+        names: file.flows.iter().map(|flow| flow.name.clone()).collect(),
+    }
+}
+
+/// Boxed: a mistake carries its source line, and is rare.
+fn fail(
+    scenario: &Scenario,
+    place: Place,
+    message: impl Into<String>,
+    help: Option<String>,
+) -> Box<FormatError> {
+    Box::new(scenario.error_at(place, message, help))
+}
+
+/// What every link may promise, if flows are set up by signalling.
+fn policies(scenario: &Scenario) -> Vec<Policy> {
+    let Some(admission) = scenario.admission else { return Vec::new() };
+    let policy = |link: &Link| Policy {
+        reservable: admission.reservable(link),
+        longest_interval: admission.longest_interval,
+    };
+    scenario.links.iter().map(policy).collect()
+}
+
+fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Option<Rate>, Box<FormatError>> {
+    bits.map(|bits| rate(bits as f64, scenario, place)).transpose()
+}
+
+fn rate(bits: f64, scenario: &Scenario, place: Place) -> Result<Rate, Box<FormatError>> {
+    // A cast from f64 saturates; what is out of range is refused.
+    Rate::from_bits_per_second(bits.round() as u64)
+        .ok_or_else(|| fail(scenario, place, format!("{bits} bit/s is not a rate that can be sent"), None))
+}
+
+fn set_up(
+    group: &FlowGroup,
+    index: usize,
+    Sending { name, traffic, headers }: Sending,
+    scenario: &Scenario,
+) -> Result<FlowSetup, Box<FormatError>> {
+    let contract = group.contract.contract();
+    let ceiling = rate_of(group.ceiling, scenario, group.place)?;
+    let cells = PacketSizes { smallest: aal5::CELL, largest: aal5::CELL };
+    let sizes = if group.aal5 { Some(cells) } else { traffic.sizes() };
+    let reserves = contract.reserve.is_some() || !group.changes.is_empty();
+    let plan = |link: &usize| {
+        let link = &scenario.links[*link];
+        let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
+        FlowPlan {
+            class: group.class.map(|class| class as u16).filter(|_| forwards),
+            contract,
+            sizes: sizes.filter(|_| reserves),
+            ceiling: ceiling.filter(|_| forwards),
+            profiles: [link.profile.or(group.profile).map(|profile| profile as u16); MAX_METERS],
+            ..FlowPlan::default()
+        }
+    };
+    let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build(&contract)).transpose();
+    let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
+    let mean = traffic.mean_bits_per_second();
+    // Without an interval of its own, a change keeps the one that the change before it has brought.
+    let mut interval = contract.interval;
+    let change = |spec: &ChangeSpec| -> Result<Change, Box<FormatError>> {
+        let reserve = rate(spec.reserve as f64, scenario, group.place)?;
+        interval = spec.interval.or(interval);
+        // An envelope follows what is reserved: AR, AR × AI, and a peak rate as many times AR as before.
+        let peak = |envelope: &ShaperPlan| {
+            let times = envelope.peak?.bits_per_second() / envelope.rate.bits_per_second();
+            Rate::from_bits_per_second((times * reserve.bits_per_second()).round() as u64)
+        };
+        let follow = |envelope: ShaperPlan| ShaperPlan {
+            rate: reserve,
+            burst: interval.map_or(envelope.burst, |interval| {
+                u32::try_from(reserve.bytes_in_about(interval)).unwrap_or(u32::MAX)
+            }),
+            peak: peak(&envelope),
+            ..envelope
+        };
+        Ok(Change {
+            at: spec.at,
+            contract: Contract { reserve: Some(reserve), interval, ..contract },
+            envelope: envelope.map(follow),
+            pace: spec.rate.zip(mean).map(|(bits, mean)| bits as f64 / mean),
+        })
+    };
+    Ok(FlowSetup {
+        name,
+        group: index,
+        plans: group.route.iter().map(plan).collect(),
+        route: group.route.clone(),
+        depths: group.depths.clone(),
+        peer: None,
+        envelope,
+        largest: sizes.map_or(0, |sizes| sizes.largest),
+        traffic,
+        aal5: group.aal5,
+        preparation: group.preparation,
+        vc: group.vc,
+        colour: group.colour,
+        headers,
+        when_warned: group.warned,
+        ecn_capable: group.ecn,
+        life: Life {
+            set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),
+            start: group.start,
+            every: group.every,
+            stop: group.stop,
+            lasts: group.lasts,
+            hangup: group.hangup,
+            changes: group.changes.iter().map(change).collect::<Result<_, _>>()?,
+        },
+    })
+}
