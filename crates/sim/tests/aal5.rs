@@ -87,8 +87,8 @@ fn lost_cells_lose_packets_as_often_as_expected() {
     }
 }
 
-/// Over random links and sources: every cell that came is in a packet that was delivered, discarded, or of the packet
-/// that is being put together; what is delivered was sent.
+/// Over random links and sources, every cell that arrived belongs to a packet that was delivered,
+/// discarded or is being reassembled, and every delivered packet was sent.
 #[test]
 fn no_cell_comes_out_of_nothing() {
     let (mut delivered, mut discarded) = (0, 0);
@@ -161,7 +161,7 @@ fn a_host_prepares_a_packet_when_the_one_before_has_left() {
             // In the long run no other time is spent.
             assert!(counts.received.packets * 100 >= most * 95, "{preparation} us: {counts:?} of {most}");
         } else {
-            // No packet is whole, and the host goes on.
+            // No packet is complete, and the host continues.
             assert!(counts.received.packets == 0 && counts.sent.packets > 3, "{counts:?}");
         }
     }

@@ -262,7 +262,7 @@ fn a_packet_counts_when_all_of_its_cells_have_come() {
     for flow in [0, 2, 4] {
         let (received, delivered) = counted(flow);
         assert_eq!(delivered % 1500, 0);
-        // Of what is received one cell in 32 is an RM cell.
+        // One received cell in 32 is an RM cell.
         let sent = received * 31.0 / 32.0 / (1.0 - loss) / cells;
         let share = delivered as f64 / 1500.0 / sent;
         let expected = (1.0 - loss).powf(cells) * (1.0 - loss);

@@ -109,7 +109,7 @@ fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
             let cells = end.since(left[from]).as_secs_f64() * most / 424.0;
             assert!((to - from) as f64 <= cells + 1.0, "{} cells in the time of {cells}", to - from);
         }
-        // Of what has come to its end, the rest are RM cells: they are absorbed there.
+        // The other cells that reach the end of the route are RM cells, which are absorbed there.
         let mut data = BTreeSet::new();
         for entry in world.log() {
             if let What::Received(packet) = entry.what

@@ -1,5 +1,5 @@
-//! What ERICA allocates against the max-min rates of its target: the generic fairness configuration, and random networks with
-//! random delays.
+//! ERICA's allocations against the max-min rates of its target: the generic fairness configuration,
+//! and random networks with random delays.
 
 mod common;
 
@@ -60,12 +60,13 @@ impl Row {
         rates.into_iter().map(|rate| *rate.numer() as f64 / *rate.denom() as f64).collect()
     }
 
-    /// By how much the mean ACR of each VC over the last quarter is above its max-min rate, as a share of it.
+    /// Excess of the mean ACR of each VC over the last quarter above its max-min rate, as a share
+    /// of it.
     fn off(&self, erica: &str, duration: &str) -> Vec<f64> {
         self.off_with(erica, duration, &[])
     }
 
-    /// The same with values set over the scenario.
+    /// Like [`Self::off`], with scenario values overridden by `sets`.
     fn off_with(&self, erica: &str, duration: &str, sets: &[(&str, &str)]) -> Vec<f64> {
         let text = self.text(erica, duration);
         let sets: Vec<_> = sets.iter().map(|(path, value)| (path.to_string(), value.to_string())).collect();
@@ -143,8 +144,8 @@ fn a_common_start_is_no_guarantee_of_max_min_rates_under_basic_erica() {
         let worst = off.iter().fold(0.0_f64, |worst, off| worst.max(off.abs()));
         assert!(worst > 0.1 && worst < 0.44, "seed {seed}: {off:?}");
     }
-    // Of two VCs that share what the others leave of the last link, one stays above the other. Their first allocations
-    // differ, and both are above the equal share of all six.
+    // Two VCs share the remainder of the last link, and one stays above the other. Their first
+    // allocations differ, and both are above the equal share of all six.
     let row = random(UNFAIR[0]);
     let (basic, longer) = (row.off("interval = \"5ms\"", "1s"), row.off("interval = \"5ms\"", "4s"));
     for (vc, off) in basic.iter().enumerate() {

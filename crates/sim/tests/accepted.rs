@@ -1,5 +1,5 @@
-//! What the reader of scenarios accepts, runs: whatever is drawn, it is refused with its place before
-//! anything is built, or it is built and runs without a refusal and without a panic.
+//! Every scenario is either refused by its reader, with the place of the mistake, before anything
+//! is built, or it is built and runs without a refusal and without a panic.
 
 #[path = "common/generate/mod.rs"]
 mod generate;

@@ -62,8 +62,9 @@ fn a_links_profile_is_that_of_all_its_flows() {
     assert!(differ > 2, "{differ}");
 }
 
-/// Each customer has a record at its own link, each boundary one for all. What reaches a meter is what the port before it has
-/// sent, no more is inside than was, and a bucket bounds it; the series of in-traffic is what the meter found inside.
+/// Each customer has a record at its own link, and all share one at each boundary. A meter receives
+/// what the port before it has sent. In-traffic does not grow along the route, and a bucket bounds
+/// it. The series of in-traffic is what the meter found in profile.
 #[test]
 fn usage_and_in_traffic_of_a_cascade() {
     let network = network(&three(&format!("{AWARE}\"p\""), &format!("{AWARE}\"q\""), OWN));
@@ -82,7 +83,7 @@ fn usage_and_in_traffic_of_a_cascade() {
         };
         let came = |used: &Usage| used.coloured.iter().sum::<u64>();
         let customers = of(h).and(&of(i));
-        // What is in a queue or on the wire at either end of the measured time.
+        // Packets queued or on the wire at either end of the measured time.
         let slack = 30_000;
         assert!(came(&customers).abs_diff(came(&of(ab))) <= slack, "{customers:?} {:?}", of(ab));
         let sent = world.link(ab as usize).sent.1;
@@ -115,7 +116,8 @@ fn usage_and_in_traffic_of_a_cascade() {
     }
 }
 
-/// Probes and what they look at change no outcome, and without meters that colour nothing is counted.
+/// Probes and what they look at change no outcome. Without colouring meters no in-traffic is
+/// counted.
 #[test]
 fn who_colours_nothing_has_no_in_traffic() {
     let plain = network(
@@ -154,7 +156,8 @@ fn the_usage_of_flows_that_have_gone_is_kept() {
     };
     let used =
         |rows: &[(&MeteredProfile, &Usage)]| -> u64 { rows.iter().flat_map(|(_, used)| used.coloured).sum() };
-    // What is sent between the end of a flow at its first port and that of its source is not metered.
+    // Packets sent between the end of a flow at its first port and the end at its source are not
+    // metered.
     assert!(used(&own).abs_diff(bytes(0)) <= 2_000 && bytes(0) > 100_000, "{} {}", used(&own), bytes(0));
     assert!(used(&shared).abs_diff(bytes(1)) <= 2_000 && bytes(1) > 50_000, "{} {}", used(&shared), bytes(1));
 }

@@ -86,7 +86,7 @@ fn a_second_change_keeps_the_interval() {
     assert!(warnings >= 5.0, "a flow at twice its reservation is warned: {warnings}");
 }
 
-/// The same where the warm-up ends between the two changes: checks go on after it.
+/// Like the test above, with a warm-up that ends between the two changes: checks continue after it.
 #[test]
 fn a_second_change_after_the_warm_up_keeps_the_interval() {
     for probes in [Probes::default(), series()] {

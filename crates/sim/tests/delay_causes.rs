@@ -66,7 +66,7 @@ struct Checked {
     causes: BTreeMap<String, u64>,
 }
 
-/// Whether what is named is there.
+/// Returns true if the named cause is present.
 fn is_there(network: &Network, flow: u32, hop: &Hop, cause: Cause) -> bool {
     let link = &network.links[hop.link as usize];
     let setup = &network.flows[flow as usize];
@@ -236,7 +236,8 @@ fn causes_add_up_in_scenarios_of_all_kinds() {
     assert!(checked.journeys > 10 * SCENARIOS, "{}", checked.journeys);
 }
 
-/// What keeps packets back is named, and traffic is not blamed for more than its time on the link.
+/// Shaping is named as the cause of its delays, and traffic is not blamed for more than its time on
+/// the link.
 #[test]
 fn shaping_is_not_blamed_on_traffic() {
     let slot = Cause::Block(Block::Scheduler(Hold::Slot));

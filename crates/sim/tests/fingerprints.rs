@@ -98,7 +98,7 @@ fn equal_deadlines_are_fifo() {
     let run = |network: &Network| run(network, 9).fingerprint();
     assert_eq!(run(&with("edf", &[900])), run(&busy("fifo")));
     assert_ne!(run(&with("edf", &[900, 300])), run(&busy("fifo")));
-    // What leaves early is held at the next hop.
+    // A packet that leaves early is held at the next hop.
     assert_ne!(run(&with("jitter-edd", &[900, 300])), run(&with("edf", &[900, 300])));
     let at_one_hop = |mut network: Network| {
         network.flows.retain(|flow| flow.route.len() == 1);
@@ -127,7 +127,8 @@ fn a_packet_a_quantum_is_packet_round_robin() {
     assert_ne!(run(&deficits, 9).fingerprint(), run(&unlimited("fifo"), 9).fingerprint());
 }
 
-/// Flows that never send faster than on average: whoever accelerates bursts has none to accelerate.
+/// Flows that never send faster than on average: a scheduler that accelerates bursts has none to
+/// accelerate.
 #[test]
 fn axel_and_peak_vc_are_virtual_clock_where_the_peak_is_the_average() {
     let network = |scheduler: &str| {

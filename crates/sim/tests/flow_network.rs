@@ -107,7 +107,7 @@ fn the_destination_tears_down_against_the_flow() {
     assert_nothing_is_booked(&world);
 }
 
-/// While requests are under way, and of a flow that was refused.
+/// While requests are pending, and for a flow that was refused.
 #[test]
 fn hanging_up_early_leaves_nothing_behind() {
     let mut network = network(3, Span::from_secs(2));
@@ -145,7 +145,7 @@ fn changes_are_granted_or_refused_whole_and_keep_what_is_queued() {
     call(&mut network, 1..2, 200_000, cbr(200_000), Span::ZERO);
     call(&mut network, 0..2, 100_000, cbr(100_000), Span::ZERO);
     network.flows[1].life.changes = vec![
-        // More than the second link has left.
+        // More than the remaining capacity of the second link.
         change(Span::from_secs(10), 300_000, Some(3.0)),
         change(Span::from_secs(20), 200_000, Some(2.0)),
     ];
@@ -206,10 +206,10 @@ fn warned(when_warned: WhenWarned, traffic: Traffic) -> (Vec<usize>, f64) {
     (times, late * 0.1 / 30.0)
 }
 
-/// The first warning comes with the 24th packet, after 0.46 s. It reports a lead of 24 packets' ticks
-/// less the 0.46 s that have passed: the source is silent for 1.94 s, and is not warned again once
-/// what was under way when it heard, within the path's delay of 15 ms there and 10 ms back, has
-/// been checked.
+/// The first warning comes with the 24th packet, after 0.46 s. It reports a lead of 24 packets'
+/// ticks less the 0.46 s that have passed. The source is silent for 1.94 s. It is not warned again
+/// once the packets under way when the warning arrived, within the path's delay of 15 ms there and
+/// 10 ms back, have been checked.
 #[test]
 fn a_warned_source_that_slows_is_not_warned_again() {
     let (times, late) = warned(WhenWarned::Slow, cbr(100_000));

@@ -1,5 +1,5 @@
-//! A gate's file in the simulator. (That it does what the gate itself does is tested there, against the
-//! gate's own engine.)
+//! A gate's file in the simulator. (The gate's own tests compare the simulator with the gate's
+//! engine.)
 
 mod common;
 
@@ -69,8 +69,8 @@ fn a_frame_is_charged_and_keeps_its_length() {
 /// that knows the flows' contracts: nothing differs, down to the last tick.
 #[test]
 fn a_gate_is_a_port_that_finds_its_flows_itself() {
-    // A gate's own default of `lead` is another one than a scenario's, and its push-out spares flows that reserve: the dropper
-    // leaves nothing to it.
+    // A gate's default of `lead` differs from a scenario's, and its push-out spares flows that
+    // reserve: the dropper leaves nothing to push out.
     let limit = "dropper = { kind = \"drop-tail\", limit = \"40p\" }";
     for scheduler in ["\"fifo\"", "{ kind = \"virtual-clock\", lead = \"250ms\" }"] {
         let source = "size = [\"100B\", \"900B\"]\nsource = { kind = \"on-off\", rate = \"3mbit\", peak = \"30mbit\", burst = 20 }\n";
@@ -136,8 +136,8 @@ fn flows_that_share_a_flow_of_the_gate_are_told_apart() {
     }
 }
 
-/// Of four hosts that are always there, two have flows of their own where only so many are to be made, and the others share
-/// one: nothing goes with the packets that match no flow.
+/// Four hosts are always active. With a limit of two flows, two hosts have flows of their own, and
+/// the others share one: nothing goes with the packets that match no flow.
 #[test]
 fn beyond_the_most_flows_hosts_share_one() {
     let file = "[[flow]]\nname = \"hosts\"\neach = \"host\"\nidle = \"2s\"\n";

@@ -185,7 +185,7 @@ fn a_queue_before_a_trace_is_the_traces() {
     }
 }
 
-/// Who is served is decided when an opportunity comes, not when the one before was used.
+/// The packet to serve is chosen when an opportunity comes, not when the one before was used.
 #[test]
 fn the_urgent_overtake_what_waits_for_an_opportunity() {
     let mut network = traced(&[10], "strict-priority");
@@ -198,7 +198,7 @@ fn the_urgent_overtake_what_waits_for_an_opportunity() {
     assert!(urgent.delay.max().unwrap() <= Span::from_millis(10), "{:?}", urgent.delay.max());
 }
 
-/// What a ceiling holds, an opportunity does not let go; nothing spins or stops.
+/// An opportunity does not release packets that a ceiling holds; nothing spins or stops.
 #[test]
 fn ceilings_pools_and_losses_go_with_traces() {
     let mut network = traced(&moody(), "virtual-clock");

@@ -153,7 +153,8 @@ fn a_constant_rate_above_its_share_is_named() {
     }
 }
 
-/// Of a source that stops after it was named, and of one that goes on: when it was named and released.
+/// Times at which the detector named and released a source that stops after it was named, and one
+/// that goes on.
 #[test]
 fn a_source_is_released_when_it_backs_off_and_not_before() {
     for action in ["report", "police"] {
@@ -175,7 +176,7 @@ fn a_source_is_released_when_it_backs_off_and_not_before() {
             assert_eq!(network.flows[found.flow as usize].name, "cbr");
             assert_eq!(found.released.is_some(), released, "{action}, {stop:?}");
             if let Some((at, stop)) = found.released.zip(stop) {
-                // Up to a window after its last packet too many, and a packet of others.
+                // Up to a window after its last excess packet, and a packet of others.
                 let waited = seconds(at) - f64::from(stop);
                 assert!(waited > 3.5 && waited < 4.2, "{action}: {waited}");
             }

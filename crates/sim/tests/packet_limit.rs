@@ -15,7 +15,8 @@ use tidegate_sim::world::World;
 
 /// Random scenarios.
 const SCENARIOS: u64 = 200;
-/// More that one event may make without looking: what a source sends, an RM cell with it, and a credit cell.
+/// Packets that one event may make between two checks of the limit: those of a source, an RM cell
+/// with them, and a credit cell.
 const IN_ONE_EVENT: usize = 4;
 
 fn world(network: &Network, seed: u64, most: usize) -> World<Calendar> {
@@ -91,10 +92,10 @@ fn no_way_of_making_packets_passes_the_limit() {
         forks += has("to = [");
         controlled += has("rate_control");
         credit += has("credit");
-        // All that it needs is enough, and changes nothing.
+        // A limit equal to the peak suffices, and changes nothing.
         let mut enough = world(&network, seed, peak);
         assert!(enough.advance(u64::MAX) && enough.overflow().is_none(), "seed {seed}\n{text}");
-        // Less is not, and the limit is passed by no more than one event makes.
+        // A lower limit does not, and is exceeded by no more packets than one event makes.
         let most = 1 + rng.below(peak as u64 - 8) as usize;
         let mut less = world(&network, seed, most);
         let held = most_held(&mut less);

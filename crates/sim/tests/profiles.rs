@@ -103,8 +103,8 @@ fn of(seen: &Seen, len: u32) -> Seen {
 
 const PROFILE: &str = "reserve = \"1mbit\"\nworkahead = \"5kB\"\nexcess_burst = \"2500B\"";
 
-/// A fifth and four fifths of 1 Mbit/s, of 5000 bytes and of 2500 bytes are buckets of their own. Whether one is used
-/// changes nothing of the other.
+/// A fifth and four fifths of 1 Mbit/s, of 5000 bytes and of 2500 bytes are separate buckets. Use
+/// of one has no effect on the other.
 #[test]
 fn a_weight_is_a_share_of_the_rate_and_of_the_bursts() {
     let keys = |weight: u32| format!("profile = \"p\"\nweight = {weight}");
@@ -135,8 +135,8 @@ fn a_profile_is_used_by_the_flows_that_name_it() {
     assert!(others.len() > 1000 && others.iter().all(|one| one.2 == Colour::Green));
 }
 
-/// What its source has sent out of profile takes nothing of the profile, where the meter heeds colours; a blind one meters all
-/// packets alike.
+/// Packets that the source has coloured out of profile use none of the profile where the meter
+/// heeds colours. A colour-blind meter meters all packets alike.
 #[test]
 fn a_sender_chooses_what_is_in_its_profile() {
     let keys = |colour: &str| format!("profile = \"p\"\ncolour = \"{colour}\"");

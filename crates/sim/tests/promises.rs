@@ -19,7 +19,8 @@ use tidegate_sim::world::Answer;
 const LINK: u64 = 1_000_000;
 const LEN: u32 = 1000;
 
-/// What a flow sends for so long from when it is set up: as much as its bucket allows, else at its rate, with pauses.
+/// Traffic of a conforming flow for `seconds` from its set-up on: as much as its bucket allows,
+/// otherwise at its rate, with pauses.
 fn conforming(rng: &mut Rng, bits: u64, burst: u64, seconds: u64) -> Traffic {
     let refill = rate(bits).time_for(burst as u32 * LEN);
     let mut bucket = TokenBucket::new(rate(bits), burst as u32 * LEN);
@@ -48,8 +49,9 @@ fn call(network: &mut Network, rng: &mut Rng, bits: u64, depth: Span, seconds: u
     burst
 }
 
-/// Flows that come with their whole bucket at once, give back most of what they reserve or hang up, and make room for
-/// others that do the same; and one that never changes. By which ratio its latest packet exceeds its bound.
+/// Flows that come with their whole bucket at once, give back most of their reservation or hang up,
+/// and make room for others that do the same; and one that never changes. Returns the ratio by
+/// which its latest packet exceeds its bound.
 fn resold(seed: u64) -> (f64, usize) {
     let mut rng = Rng::named(seed, "resold");
     let rng = &mut rng;

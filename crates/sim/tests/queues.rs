@@ -21,7 +21,8 @@ fn one_link(warmup: Span) -> Network {
     network
 }
 
-/// The same packets through a plain queue: the times of arrival, of the start of service, and of departure.
+/// Passes the network's packets through a plain queue; returns the times of arrival, of the start
+/// of service, and of departure.
 fn plain_queue(network: &Network, seed: u64) -> Vec<(Time, Time, Time)> {
     let mut emission = Emission::new(network.flows[0].traffic.clone(), Rng::named(seed, "flow/f0"));
     let (mut now, mut free) = (Time::ORIGIN, Time::ORIGIN);
@@ -81,8 +82,8 @@ fn what_arrivals_see_is_what_a_plain_queue_shows() {
     assert!((stats.seen.mean().unwrap() - mean).abs() < 1e-9);
 }
 
-/// Poisson arrivals see time averages, and of an M/D/1 queue those are known: the mean number is
-/// ρ + ρ²/(2(1 − ρ)), an empty one has the share 1 − ρ, and one packet (1 − ρ)(e^ρ − 1).
+/// Poisson arrivals see time averages, which are known for an M/D/1 queue: the mean number is ρ +
+/// ρ²/(2(1 − ρ)), the share of an empty queue is 1 − ρ, and that of one packet is (1 − ρ)(e^ρ − 1).
 #[test]
 fn arrivals_at_an_m_d_1_queue_see_its_stationary_distribution() {
     let seconds = if cfg!(debug_assertions) { 200 } else { 2000 };

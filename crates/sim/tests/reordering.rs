@@ -9,7 +9,7 @@ use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
-/// What a connection did in the measured time.
+/// Counts of a connection in the measured time.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     mbits: f64,
@@ -49,8 +49,8 @@ fn a_path_that_reorders_is_used_to_the_full_with_detection_by_time() {
         let linux = 47.8;
         assert!(rack.mbits > 0.9 * linux && rack.timeouts == 0, "{rack:?}");
         assert!(sack.mbits < 0.15 * linux && sack.dropped == 0 && sack.sent_again > 30, "{sack:?}");
-        // What is sent again was dropped by the queue, but for the packet or two of a recovery that
-        // was undone.
+        // Every retransmitted packet was dropped by the queue, except for the packet or two of a
+        // recovery that was undone.
         assert!(rack.sent_again <= rack.dropped + 3, "{rack:?}");
     }
 }

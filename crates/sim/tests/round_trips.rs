@@ -1,4 +1,5 @@
-//! Meters are told of the round-trip times that transports measure: each one, before the next packet, and of no other flow.
+//! Meters are told the round-trip times that transports measure: each one, before the next packet,
+//! and of no other flow.
 
 #[path = "common/tcp.rs"]
 mod settings;
@@ -162,8 +163,8 @@ fn a_meter_has_the_smoothed_round_trip_time_after_every_acknowledgement() {
     assert!(told > 5_000 && different > 1_000 && passed > 1_000, "{told} {different} {passed}");
 }
 
-/// What sends by its own pattern has no round-trip time: a meter that would follow it is told of none, and every packet
-/// leaves as it did.
+/// A source with a pattern of its own has no round-trip time. A meter that would follow it is told
+/// none, and every packet leaves as without it.
 #[test]
 fn a_source_without_round_trip_times_tells_of_none() {
     let plain = network(CROSS, "1mbit", "5ms", 0.0);

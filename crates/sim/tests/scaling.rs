@@ -35,8 +35,8 @@ fn trains(name: &str, faster: u64) -> Traffic {
     Traffic::Recorded { flow: Arc::new(flow), speed: 1.0, repeat: 1 }
 }
 
-/// One direction of Test One: an access link in front of three links, 18 flows on each of these, a fifth of
-/// them without an envelope and at twice the rate.
+/// One direction of Test One: an access link in front of three links, 18 flows on each of these, a
+/// fifth of them without an envelope and at twice the rate.
 fn network(faster: u64) -> Network {
     let span = |milliseconds: u64| Span::from_ticks(Span::from_millis(milliseconds).ticks() / faster);
     let mut network = chain(4, 400_000 * faster, span(5), "virtual-clock", span(SECONDS * 1000));

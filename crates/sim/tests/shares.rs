@@ -1,4 +1,4 @@
-//! What the names of schedulers promise, in scenario files: rates and delays by closed forms.
+//! Promises of the schedulers' names in scenario files: rates and delays by closed forms.
 
 #[path = "shares/drr.rs"]
 mod drr;
@@ -125,8 +125,9 @@ fn fair_queues_in_a_class_keep_their_bounds_of_what_is_left_to_it() {
     assert!(nearest.iter().all(|part| *part > 0.4), "{nearest:?}");
 }
 
-/// At 10 Tbit/s a packet of 64 bytes takes 5.12 units of time, and with whole units the link ran 2.4 % too fast. Such a rate
-/// is refused; what is accepted is kept to a thousandth, by links, sources and ceilings.
+/// At 10 Tbit/s a packet of 64 bytes takes 5.12 units of time, and with whole units the link ran
+/// 2.4 % too fast. Such a rate is refused; links, sources and ceilings keep an accepted rate to a
+/// thousandth.
 #[test]
 fn an_accepted_rate_is_kept_to_a_thousandth() {
     let errors = Scenario::load(&folder().join("terabit.toml"), &[]).unwrap_err().to_string();
@@ -173,8 +174,8 @@ fn an_accepted_rate_is_kept_to_a_thousandth() {
     assert!(refused > 20 && ran > 60, "{refused} refused, {ran} ran");
 }
 
-/// The file whose deadline of 30 ms was accepted and missed by 18: what is served before its class does not say how much it
-/// sends, so that the class is guaranteed nothing.
+/// The file whose deadline of 30 ms was accepted and missed by 18. The traffic served before its
+/// class is not bounded, so that the class is guaranteed nothing.
 #[test]
 fn deadlines_in_a_class_without_a_guarantee_are_refused() {
     let errors = Scenario::load(&folder().join("edfclass.toml"), &[]).unwrap_err().to_string();

@@ -135,21 +135,22 @@ fn an_envelope_lets_through_what_it_says() {
     assert!((offered as f64 / 10_000.0 - 1.0).abs() < 0.1, "{offered} packets in 1000 s at 10 packets/s");
     assert!(record.sent.1 <= 1000 * 20_000 / 8 + 12 * 250);
     assert!(record.discarded > 0 && record.dropped == 0);
-    // What still waits in the envelope was not sent: all that was sent has arrived, but one.
+    // Packets that still wait in the envelope were not sent: all sent packets but one have arrived.
     assert!(record.sent.0 - record.received.0 <= 1, "{record:?}");
-    // It is known how long they waited: 20 packets of 100 ms at the most, and the last of them is under way.
+    // Their wait is known: 20 packets of 100 ms at the most, and the last of them is on its way.
     let waited = world.envelope_wait(0).unwrap();
     assert!(waited.count() - record.received.0 <= 1, "{waited:?}");
     assert!(
         waited.max().unwrap() > Span::from_secs(1) && waited.max().unwrap() <= Span::from_secs(2),
         "{waited:?}"
     );
-    // What waited in the envelope had not left its source: the link alone is nearly empty.
+    // Packets that waited in the envelope had not left their source: the link alone is nearly
+    // empty.
     assert!(record.queueing.max().unwrap() < Span::from_millis(1), "{:?}", record.queueing.max());
 }
 
-/// With a warm-up too, nothing arrives that was not sent: what the envelope holds over the end of
-/// the warm-up leaves its source after it, and is measured.
+/// With a warm-up too, nothing arrives that was not sent. Packets that the envelope holds over the
+/// end of the warm-up leave their source after it, and are measured.
 #[test]
 fn an_envelope_over_the_warm_up_is_counted_once() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(100));

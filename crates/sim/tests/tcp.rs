@@ -125,7 +125,8 @@ fn outcome(network: &Network, seed: u64) -> [(f64, f64); 2] {
     })
 }
 
-/// One connection alone fills a link whose queue holds its bandwidth-delay product, whatever slow start has cost.
+/// One connection alone fills a link whose queue holds its bandwidth-delay product, after the
+/// losses of slow start.
 #[test]
 fn a_connection_alone_fills_its_link() {
     for settings in ALL {
@@ -277,7 +278,7 @@ fn the_ends_count_anew_after_the_warm_up() {
 #[test]
 fn the_delay_of_a_retransmission_counts_from_the_first() {
     let (one_way, round_trip) = (0.002 + 0.010, 0.002 + 0.010 + 0.000_08 + 0.010);
-    // What the receiver's window, 20 packets, waits at the link at most.
+    // Longest wait of the receiver's window, 20 packets, at the link.
     let queue = 20.0 * 0.002;
     let seconds = |span: Option<Span>| span.unwrap().as_secs_f64();
     for settings in ALL {

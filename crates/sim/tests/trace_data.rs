@@ -33,7 +33,7 @@ fn a_recording_arrives_whole_over_tcp_and_over_abr() {
             world.counts(0).and(world.counts(1)).delivered.unwrap()
         };
         assert_eq!(delivered("3s"), total, "{transport}");
-        // What was recorded until 1 s is written until 0.5 s.
+        // Data recorded until 1 s are written until 0.5 s.
         let half = Time::ORIGIN + Span::from_millis(500);
         let until: u64 = lines
             .iter()

@@ -1,4 +1,4 @@
-//! Finite transfers over TCP: what theory says of their completion times, and conservation.
+//! Finite transfers over TCP: completion times by theory, and conservation.
 
 #[path = "common/tcp.rs"]
 mod settings;
@@ -69,8 +69,8 @@ fn a_fixed_thinking_time_is_always_as_long() {
     assert!(done.windows(2).all(|two| two[1].began == two[0].began + two[0].took + think));
 }
 
-/// What the application has handed over is delivered, but for what is under way; transfers do not overlap; the table has
-/// their number, mean and quantiles.
+/// Data handed over by the application are delivered, except for those under way. Transfers do not
+/// overlap. The table has their number, mean and quantiles.
 #[test]
 fn what_is_handed_over_is_delivered() {
     for settings in ALL {

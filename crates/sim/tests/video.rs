@@ -28,7 +28,8 @@ fn packets(playing: &Playing, name: &str, count: usize) -> Vec<(u64, u32)> {
     (0..count).map(|_| next()).collect()
 }
 
-/// What is to be sent, frame by frame, from the frame `first` on, which begins after `phase` ticks.
+/// The expected packets, frame by frame, from the frame `first` on, which begins after `phase`
+/// ticks.
 fn expected(playing: &Playing, first: usize, phase: u64, count: usize) -> Vec<(u64, u32)> {
     let fps = playing.fps as u64;
     let (mut sent, mut free_at) = (Vec::new(), 0);
@@ -57,7 +58,7 @@ fn expected(playing: &Playing, first: usize, phase: u64, count: usize) -> Vec<(u
     sent
 }
 
-/// The same packets, at the same times but for what is rounded.
+/// Asserts that the packets and times are equal, except for rounding.
 fn assert_alike(sent: &[(u64, u32)], expected: &[(u64, u32)], rounded: u64) {
     assert_eq!(sent.len(), expected.len());
     for (ix, (one, other)) in sent.iter().zip(expected).enumerate() {
@@ -125,7 +126,8 @@ fn flows_begin_at_places_of_their_own() {
     assert!(firsts.len() > 20, "{}", firsts.len());
 }
 
-/// In a network: what a video of whole seconds sends in so many seconds is known to the byte.
+/// In a network: the bytes that a video of whole seconds sends within whole seconds are known
+/// exactly.
 #[test]
 fn a_network_carries_the_bytes_of_its_videos() {
     let frames: Vec<u32> = (0..50).map(|nth| 977 * (nth % 7)).collect();
@@ -136,7 +138,8 @@ fn a_network_carries_the_bytes_of_its_videos() {
         (0..5).for_each(|_| add(&mut network, 0..1, None, traffic.clone()));
         let world = run(&network, 1);
         for record in world.records() {
-            // Three times the file of two seconds; what is sent later than the phase ends after the run.
+            // Three times the file of two seconds. Packets sent later than the phase fall after the
+            // end of the run.
             assert!(record.sent.1.abs_diff(3 * total) <= 2 * 6000, "{} of {}", record.sent.1, 3 * total);
         }
     }

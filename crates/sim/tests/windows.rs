@@ -99,7 +99,7 @@ fn silence(recovery: &str, seed: u64) -> (f64, u64) {
     let flows = 0..network.flows.len();
     let timeouts = flows.clone().filter_map(|ix| world.counts(ix).timeouts).sum();
     let mut longest = 0.0_f64;
-    // What a receiver shows is in the series of its acknowledgements.
+    // Bytes delivered by a receiver are in the series of its acknowledgements.
     for flow in flows.filter(|ix| world.counts(*ix).timeouts.is_none()) {
         let delivered = world.series().unwrap().values(Subject::Flow(flow as u32), "delivered");
         assert!(delivered.len() >= 100, "{}", delivered.len());

@@ -1,5 +1,5 @@
-//! The exact W of flows along their routes is what the definition says of the packets that came there: against the log
-//! of a run, for every stretch of packets.
+//! The exact W of flows along their routes equals the definition applied to the packets that
+//! arrived there: against the log of a run, for every stretch of packets.
 
 mod common;
 
@@ -25,7 +25,8 @@ const TICKS_A_BYTE: u64 = 100_000;
 
 type Seen = Vec<(Time, u32)>;
 
-/// W by its definition: of every stretch of packets, by how much they exceed what the rate has served since the first.
+/// W by its definition: the greatest excess, over all stretches of packets, above the service of
+/// the rate since the first.
 fn workahead(rate: Rate, packets: &[(Time, u32)]) -> u64 {
     // In 2⁻²⁴ ticks, in which the rate is exact.
     let per_byte = i128::from(rate.time_for(1 << 24).ticks());
@@ -41,7 +42,7 @@ fn workahead(rate: Rate, packets: &[(Time, u32)]) -> u64 {
     u64::try_from((most + per_byte - 1) / per_byte).unwrap()
 }
 
-/// What a bucket of whole tokens, full at the start, lets go and when.
+/// Release times of a bucket of whole tokens, full at the start.
 fn let_go(plan: &ShaperPlan, arrivals: &Seen) -> Vec<Option<Time>> {
     let full = u64::from(plan.burst) * TICKS_A_BYTE;
     let (mut tokens, mut now) = (full, Time::ORIGIN);
@@ -63,7 +64,7 @@ fn let_go(plan: &ShaperPlan, arrivals: &Seen) -> Vec<Option<Time>> {
     arrivals.iter().map(release).collect()
 }
 
-/// What came of each flow to each place of its route, by the log of the run.
+/// Packets of each flow at each place of its route, by the log of the run.
 fn seen(network: &Network, world: &World<Calendar>) -> Vec<Vec<Seen>> {
     let mut lens: BTreeMap<PacketId, u32> = BTreeMap::new();
     let mut came: Vec<Vec<Vec<(PacketId, Time)>>> =
@@ -90,7 +91,7 @@ fn seen(network: &Network, world: &World<Calendar>) -> Vec<Vec<Seen>> {
             let arrivals = places[0].iter().map(|(packet, at)| (*at, lens[packet])).collect();
             let released = let_go(plan, &arrivals);
             for ((packet, at), released) in places[0].iter_mut().zip(released) {
-                // What is let go after the run is not let go in it.
+                // A release after the end of the run does not happen in it.
                 let released = released.filter(|at| *at <= Time::ORIGIN + network.duration);
                 (*at, *born.get_mut(packet).unwrap()) = (released.unwrap_or(*at), released);
             }
@@ -195,7 +196,7 @@ fn w_at_every_place_is_that_of_the_packets_that_came_there() {
             .filter(|entry| matches!(entry.what, What::Dropped(_, Reason::PushedOut)))
             .count() as u64;
     }
-    // What the test is about came up.
+    // The cases that the test is about occurred.
     assert!(places > 1000 && grown > 100 && enveloped > 20, "{places} {grown} {enveloped}");
     assert!(discarded > 100 && lost > 100, "{discarded} {lost}");
 }

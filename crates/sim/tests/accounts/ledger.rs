@@ -1,4 +1,4 @@
-//! The books of a run, from its packet log alone: where is every copy of every packet?
+//! The books of a run, from its packet log alone: the place of every copy of every packet.
 
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
@@ -18,7 +18,7 @@ pub struct Books {
     pub lost: u64,
     pub absorbed: u64,
     pub missed: u64,
-    /// Of what was absorbed.
+    /// Absorbed copies.
     pub taken: u64,
     /// Still in the network.
     pub under_way: u64,
@@ -62,7 +62,7 @@ impl Tree<'_> {
         (0..place).rev().find(|before| self.depth(*before) < depth).map(|before| self.setup.route[before])
     }
 
-    /// How many ends of the route are behind a link: every link is compared with every other.
+    /// Number of route ends behind a link. Every link is compared with every other.
     fn behind(&self, link: usize) -> u64 {
         let is_end = |of: usize| self.setup.route.iter().all(|other| self.before(*other) != Some(of));
         let leads_to = |mut of: usize| loop {
@@ -176,7 +176,7 @@ pub fn books(network: &Network, world: &World<Calendar>) -> Vec<Books> {
     }
     let mut books = vec![Books::default(); network.flows.len()];
     for ((flow, _), packet) in packets {
-        // What its envelope still holds has not left its source.
+        // A packet that its envelope still holds has not left its source.
         let Some(sent) = packet.sent else { continue };
         if sent < warm_at {
             continue;

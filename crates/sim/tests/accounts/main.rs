@@ -1,7 +1,8 @@
-//! What tables count adds up: every packet that left its source was received, dropped, lost or absorbed, or is still in the
+//! Counts in tables add up: every packet that left its source was received, dropped, lost or
+//! absorbed, or is still in the
 //! network, in the tables of flows and of links alike.
 //!
-//! The judge is the packet log, which `ledger` counts without looking at what the world counts.
+//! The judge is the packet log, which `ledger` counts without looking at the world's own counts.
 
 #[path = "../common/generate/mod.rs"]
 mod generate;
@@ -36,7 +37,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Runs a network to its end with a log of its packets; `None` when that takes more than so many events.
+/// Runs a network to its end with a log of its packets; `None` after more than `most` events.
 fn run(network: &Network, seed: u64, most: u64) -> Option<World<Calendar>> {
     let mut world = World::new(network, seed, &Probes { log: true, ..Probes::default() }).unwrap();
     world.advance(most).then_some(world)

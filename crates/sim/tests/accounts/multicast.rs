@@ -1,4 +1,5 @@
-//! Random multicast trees with losses at every place: what is counted is what the log says, and shares are shares.
+//! Random multicast trees with losses at every place: counts agree with the log, and shares are
+//! between 0 and 1.
 
 use super::{folder, ledger, network, run};
 use std::fmt::Write;

@@ -23,7 +23,7 @@ fn number<'t>(table: &'t Table, name: &str) -> &'t [Option<f64>] {
     }
 }
 
-/// Shares are between 0 and 1, and what is reached is not above what was sent.
+/// Shares are between 0 and 1, and no more packets are received than were sent.
 fn check_tables(network: &Network, world: &World<Calendar>) -> Result<(), String> {
     let tables = tables(network, world, 0, 1);
     let table = |name: &str| tables.iter().find(|table| table.record.name == name).unwrap();
@@ -56,7 +56,7 @@ fn check_tables(network: &Network, world: &World<Calendar>) -> Result<(), String
     Ok(())
 }
 
-/// How often something came of packets.
+/// Counts of packets by their fate.
 #[derive(Debug, Default)]
 struct Came {
     runs: u64,

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use tidegate_core::rng::Rng;
 
-/// What may happen on links.
+/// Faults allowed on links.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Whether links lose data and credit cells, and credit cells come twice.
+    /// True if links lose data and credit cells, and credit cells are duplicated.
     pub loses: bool,
-    /// Whether lost ones are made good.
+    /// True if checks replace lost credit.
     pub checks: bool,
 }
 
@@ -119,8 +119,9 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> String {
     text
 }
 
-/// The same network with what makes a credit cell late, or lets it be lost: traces in place of rates, credit cells of other
-/// sizes, incremental credits and links without checks; and the files of opportunities. Much of it is refused.
+/// Variant of [`scenario`] that makes credit cells late or lets them be lost: traces in place of
+/// rates, credit cells of other sizes, incremental credits and links without checks; and the files
+/// of opportunities. Many of these networks are refused.
 pub fn unsure(rng: &mut Rng) -> (String, Vec<(String, String)>) {
     let manner = Manner { loses: rng.below(2) == 0, checks: rng.below(2) == 0 };
     let (mut text, mut files) = (String::new(), Vec::new());

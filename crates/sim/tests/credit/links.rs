@@ -1,4 +1,4 @@
-//! What credit does on small networks: rates, memory, back-pressure, stalls.
+//! Credit on small networks: rates, memory, back-pressure, stalls.
 
 use crate::{check, network, run};
 use std::fmt::Write;
@@ -16,7 +16,7 @@ struct Row {
     links: u64,
     delay: u64,
     credit: String,
-    /// What else the first link has, and what its way back has.
+    /// Further keys of the first link, and of its reverse direction.
     first: &'static str,
     back: &'static str,
     flows: u64,
@@ -67,8 +67,8 @@ fn rates(row: &Row) -> Vec<f64> {
     world.records().iter().map(|record| record.received.0 as f64 / measured).collect()
 }
 
-/// What the calculator says of a link, in cells a second: RTT is the propagation both ways, the cell at the next link and
-/// the credit cell.
+/// Calculated rates of a link, in cells a second: RTT is the propagation both ways, the cell at the
+/// next link and the credit cell.
 fn calculated(row: &Row, buf_alloc: u64, n2: u64) -> (f64, f64) {
     let rtt = Exact::from_integer(u128::from(2 * row.delay + 2));
     let share = Loop::new(rtt, n2).unwrap().share(buf_alloc, row.flows).unwrap();
@@ -113,7 +113,7 @@ fn the_default_buffer_is_enough_for_the_whole_link() {
         let row = Row { delay, ..Row::default() };
         let plan = network(&row.text()).links[0].credit.as_ref().unwrap().plan;
         assert!((rates(&row)[0] - 1000.0).abs() < 2.0);
-        // And one that is smaller by a tenth of the RTT is not.
+        // A buffer smaller by a tenth of the RTT does not suffice.
         let Terms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };
         assert_eq!(plan.rtt, Span::from_millis(2 * delay + 2));
         let credit = format!("buffer = {}, n2 = {n2}", u64::from(buf_alloc) - (2 * delay + 2).div_ceil(10));
@@ -121,8 +121,8 @@ fn the_default_buffer_is_enough_for_the_whole_link() {
     }
 }
 
-/// Cells a second in all of so many VCs with a buffer of RTT and `batches` times N2, of which 30 % of the credit cells are lost,
-/// beside as many where none is.
+/// Total cells a second of `flows` VCs with a buffer of RTT and `batches` times N2, of which 30 %
+/// of the credit cells are lost, beside as many where none is.
 fn with_lost_credit(flows: u64, batches: u64, repeats: u64) -> (f64, f64) {
     let (rtt, n2) = (22, 8);
     let buffer = rtt + batches * n2;
@@ -173,7 +173,8 @@ fn lost_records_cost_what_waiting_for_the_next_ones_costs() {
     for (p, batches) in [(0.3, 1), (0.3, 2), (0.3, 3), (0.1, 2), (0.2, 1)] {
         let buffer = rtt + batches * n2;
         let expected = share_with_lost_records(rtt, n2, buffer, p, 400_000);
-        // Each wait counted for itself is at least as long as it is: one makes room for those that follow in an RTT.
+        // The waits counted one by one add up to no less than the real wait: one wait makes room
+        // for those that follow within an RTT.
         let least = 1.0 / (1.0 + p.powi(batches as i32));
         let with_longer_delay = share_with_lost_records(10 * rtt, n2, 10 * rtt + batches * n2, p, 400_000);
         assert!(expected > least - 0.003 && with_longer_delay > expected, "{p} {batches}");
@@ -197,7 +198,8 @@ fn a_stall_is_found_and_named() {
         check(&network, &world, &row.text());
         (world.stalls(), world.credit_links()[0].plan)
     };
-    // Buf_Alloc = N2: the first credit cell that is lost was the only one. And lost cells that nobody looks for.
+    // Buf_Alloc = N2: the first lost credit cell was the only one. The other case is lost data
+    // cells without checks.
     for (first, back, credit) in [
         ("", "loss = 0.1", "buffer = 4, n2 = 4, check = \"0s\""),
         ("loss = 0.1", "", "buffer = 12, n2 = 2, check = \"0s\""),
@@ -213,7 +215,7 @@ fn a_stall_is_found_and_named() {
             assert_eq!(stall.stall.to_string(), words);
         }
     }
-    // With checks none lasts.
+    // With checks no stall lasts.
     for (first, back) in [("", "loss = 0.1"), ("loss = 0.1", "")] {
         assert!(stalls(first, back, "buffer = 4, n2 = 4").0.is_empty());
     }
@@ -265,8 +267,8 @@ fn a_credit_cell_that_comes_twice_counts_once_except_with_incremental_credits() 
     assert!(duplicated > 100 && dropped > 100, "{duplicated} {dropped}");
 }
 
-/// Two flows over a first link, one of which goes on over a link of a tenth of its rate; packets of each that were received
-/// in a second, and what waits at the host.
+/// Two flows over a first link, one of which goes on over a link of a tenth of its rate. Returns
+/// the packets a second of each that were received, and the packets that wait at the host.
 fn fork(per: &str) -> (f64, f64, u64) {
     let credit = format!("credit = {{ buffer = 20, n2 = 2, per = \"{per}\" }}");
     let mut text = "version = 1\nduration = \"2s\"\n".to_owned();
@@ -307,7 +309,7 @@ fn back_pressure_reaches_the_host_and_blocks_nobody_else() {
     // 1 Mbit/s and 4 Mbit/s, in packets of 4000 bits.
     let (far, near, waiting) = fork("flow");
     assert!((far - 250.0).abs() < 2.0 && (near - 1000.0).abs() < 2.0, "{far} {near}");
-    // Of 2000 packets of the slow one 500 have left, and up to 60 are in the network.
+    // 500 of the slow flow's 2000 packets have left, and up to 60 are in the network.
     assert!(waiting > 1400, "{waiting}");
     // With one VC for all flows of a link the slow one holds the other back to its own rate.
     let (far, near, _) = fork("link");

@@ -40,7 +40,8 @@ fn run(network: &Network, seed: u64) -> World<Calendar> {
     world
 }
 
-/// What holds of every run: nothing is dropped, no receiver has more than it has memory for, and no order is lost.
+/// Checks of every run: nothing is dropped, no receiver holds more than its memory, and order is
+/// kept.
 fn check(network: &Network, world: &World<Calendar>, what: &str) {
     for (flow, record) in network.flows.iter().zip(world.records()) {
         assert_eq!(record.dropped, 0, "{}, {what}", flow.name);
@@ -48,7 +49,7 @@ fn check(network: &Network, world: &World<Calendar>, what: &str) {
     check_receivers(world, what);
 }
 
-/// What holds also where switches without credit drop packets.
+/// Checks of receivers that also apply where switches without credit drop packets.
 fn check_receivers(world: &World<Calendar>, what: &str) {
     for link in world.credit_links() {
         assert_eq!(link.dropped, 0, "{link:?}, {what}");
@@ -63,7 +64,7 @@ fn check_receivers(world: &World<Calendar>, what: &str) {
     }
 }
 
-/// How often what random runs are about has come up.
+/// Coverage counts of the random runs.
 #[derive(Debug, Default)]
 struct Drawn {
     /// Runs with a route of 6 links.

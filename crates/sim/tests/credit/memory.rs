@@ -1,4 +1,5 @@
-//! VCs without credit in the memory of a switch with credit: those with credit lose nothing, whatever the others send.
+//! VCs without credit in the memory of a switch with credit: VCs with credit lose nothing, whatever
+//! the others send.
 
 use crate::{cases, check_receivers, network, run};
 use std::fmt::Write;
@@ -94,6 +95,6 @@ fn vcs_with_credit_lose_nothing_whatever_the_others_send() {
             }
         }
     }
-    // A packet is discarded only where its VC has its share.
+    // A packet is discarded only where its VC has used its share.
     assert!(dropped > 100 * cases() && beside == dropped, "{beside} of {dropped}");
 }

@@ -41,7 +41,7 @@ fn row(links: usize, between: &str, credit: &str, across: &str) -> String {
     text
 }
 
-/// The same where the link between these switches has so many Mbit/s.
+/// Replaces the rate of the link between these switches by `rate` Mbit/s.
 fn with_rate(text: &str, from: &str, to: &str, rate: u64) -> String {
     let link = |rate: u64| format!("from = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}mbit\"");
     text.replacen(&link(1), &link(rate), 1)

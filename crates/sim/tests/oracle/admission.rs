@@ -1,5 +1,5 @@
-//! The Flow Network's promises: no link is over-booked, a flow is opened from its destination to its source, and sends
-//! when all of its links have opened it.
+//! The Flow Network's promises: no link is over-booked, and a flow is opened from its destination
+//! to its source and sends once all of its links have opened it.
 
 use std::collections::BTreeMap;
 use tidegate_core::units::{Rate, Time};
@@ -8,10 +8,10 @@ use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::{Entry, What};
 use tidegate_sim::world::{Answer, World};
 
-/// Checks what signalling has done; how many flows were set up.
+/// Checks the set-up by signalling; returns the number of flows that were set up.
 ///
 /// # Errors
-/// What is not as promised.
+/// The first broken promise.
 pub fn check<Q: EventQueue>(network: &Network, world: &World<Q>) -> Result<u64, String> {
     if network.policies.is_empty() {
         return Ok(0);
@@ -61,7 +61,7 @@ pub fn check<Q: EventQueue>(network: &Network, world: &World<Q>) -> Result<u64, 
     Ok(granted)
 }
 
-/// Of no link more is promised than may be.
+/// Checks that no link promises more than it may.
 fn check_books(network: &Network, log: &[Entry]) -> Result<(), String> {
     let bits = |rate: Option<Rate>| rate.map_or(0.0, Rate::bits_per_second);
     let mut promised: BTreeMap<(u32, u32), f64> = BTreeMap::new();

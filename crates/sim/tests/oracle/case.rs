@@ -60,7 +60,7 @@ pub fn logged(network: &Network) -> Option<World<Calendar>> {
     run(network, &Probes { log: true, ..Probes::default() })
 }
 
-/// What is checked of a log alone.
+/// Checks a log alone.
 ///
 /// # Errors
 /// The first error.

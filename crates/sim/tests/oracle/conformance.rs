@@ -1,4 +1,5 @@
-//! What is said of every interval: ceilings, envelopes, reservations and the delays that they promise.
+//! Properties of every interval: ceilings, envelopes, reservations and the delays that they
+//! promise.
 
 use crate::history::{History, Visit};
 use tidegate_core::bounds::{Hop, virtual_clock_delay};
@@ -23,10 +24,11 @@ fn excess(rate: Rate, packets: impl IntoIterator<Item = (Time, u32)>) -> i128 {
     most
 }
 
-/// No flow, class or port sends more than its ceiling and two packets over any interval; how many there are.
+/// Checks that no flow, class or port sends more than its ceiling and two packets over any
+/// interval; returns the number of ceilings.
 ///
 /// # Errors
-/// The first that does.
+/// The first violation.
 pub fn check_ceilings(history: &History<'_>) -> Result<u64, String> {
     let network = history.network;
     let mut checked = 0;
@@ -72,10 +74,11 @@ pub fn check_ceilings(history: &History<'_>) -> Result<u64, String> {
     Ok(checked)
 }
 
-/// What passes an envelope conforms to it over any interval; how many there are.
+/// Checks that packets that pass an envelope conform to it over any interval; returns the number of
+/// envelopes.
 ///
 /// # Errors
-/// The first whose flow does not.
+/// The first flow that does not conform.
 pub fn check_envelopes(history: &History<'_>) -> Result<u64, String> {
     let mut checked = 0;
     for (flow, setup) in history.network.flows.iter().enumerate() {
@@ -102,11 +105,12 @@ fn released(history: &History<'_>, flow: u32) -> Vec<(Time, u32)> {
     released
 }
 
-/// Packets of flows that reserve at VirtualClock ports all along their way are as early as is promised to a flow with
-/// their burst; how many packets there are.
+/// Checks that packets of flows that reserve at VirtualClock ports all along their way are as early
+/// as is promised to a flow with
+/// their burst; returns the number of such packets.
 ///
 /// # Errors
-/// The first that is late.
+/// The first late packet.
 pub fn check_bounds(history: &History<'_>) -> Result<u64, String> {
     let network = history.network;
     let mut checked = 0;
@@ -122,7 +126,7 @@ pub fn check_bounds(history: &History<'_>) -> Result<u64, String> {
             None => Some(visit.arrived),
         };
         if setup.envelope.is_some() && came.iter().any(|visit| visit.dropped.is_some()) {
-            // When it was let go is not known.
+            // The time of release is not known.
             continue;
         }
         let packets: Vec<(Time, u32)> =
@@ -159,7 +163,7 @@ pub fn check_bounds(history: &History<'_>) -> Result<u64, String> {
     Ok(checked)
 }
 
-/// What a flow reserves at every port of its way, where that promises a delay.
+/// Rate that a flow reserves at every port of its way; `None` where that promises no delay.
 fn promised(history: &History<'_>, flow: usize) -> Option<Rate> {
     let network = history.network;
     let setup = &network.flows[flow];
@@ -177,7 +181,7 @@ fn promised(history: &History<'_>, flow: usize) -> Option<Rate> {
         };
         let members = || network.flows.iter().filter(|other| other.route.contains(link));
         let contracts = || members().map(|other| other.plans[0].contract);
-        // The flows of a group that come and go are promised nothing together that the link does not have.
+        // The flows of a group that come and go cannot be promised more together than the link has.
         let reserved: f64 =
             contracts().filter_map(|contract| contract.reserve).map(Rate::bits_per_second).sum();
         stamps == Some(true)

@@ -1,4 +1,5 @@
-//! What a log says of each packet at each link of its way, and what is true of that whatever the policies do.
+//! The history of each packet at each link of its way according to a log, and properties that hold
+//! under any policy.
 
 use crate::model::links_before;
 use std::collections::BTreeMap;
@@ -39,7 +40,8 @@ impl<'n> History<'n> {
     /// Reads a log.
     ///
     /// # Errors
-    /// What cannot be: time that goes back, something that happens twice, or before what it follows from.
+    /// An impossible entry: time that goes back, an event that happens twice, or one before its
+    /// cause.
     pub fn new(network: &'n Network, log: &[Entry]) -> Result<History<'n>, String> {
         let mut history = History {
             network,
@@ -149,7 +151,8 @@ impl<'n> History<'n> {
         setup.route.iter().zip(before).filter(|(_, before)| before.is_none()).map(|(link, _)| *link).collect()
     }
 
-    /// Every packet is somewhere: what departs is lost, or at the end of the link after its delay, and goes on there.
+    /// Checks that every packet is somewhere: a packet that departs is lost, or is at the end of
+    /// the link after its delay and goes on there.
     ///
     /// # Errors
     /// The first that does not.
@@ -213,7 +216,8 @@ impl<'n> History<'n> {
         Ok(())
     }
 
-    /// No packet is faster than light: what is received took at least its transmissions and propagations.
+    /// Checks that no packet is faster than light: a received packet took at least its
+    /// transmissions and propagations.
     ///
     /// # Errors
     /// The first that is.

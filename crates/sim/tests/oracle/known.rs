@@ -1,5 +1,5 @@
-//! What is not asserted because it is known to be wrong, or is being decided. Each has one predicate, which says where; a
-//! predicate goes when its defect does.
+//! Properties that are not asserted because they are known to be wrong, or are being decided. Each
+//! has one predicate, which says where; a predicate goes when its defect does.
 
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::clearing::Excess;
@@ -68,9 +68,9 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     })
 }
 
-/// What markers write, some of them at random, is not modelled, and neither is how ABR sources colour the cells that they
-/// send out of rate: where a dropper heeds colours in a network that has either, and where a meter that clears marks may also
-/// drop, only the invariants are checked.
+/// The model covers neither marks that markers write, some of them at random, nor the colours of
+/// cells that ABR sources send out of rate. Where a dropper heeds colours in a network that has
+/// either, and where a meter that clears marks may also drop, only the invariants are checked.
 pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     let meters = |port: &PortPlan| {
         let of_classes = port.classes.iter().flat_map(|class| class.meters.clone());
@@ -99,7 +99,8 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     here.any(|port| (has_markers && heeds(port)) || meters(port).iter().any(drops))
 }
 
-/// Whether flows or classes of a link may be held: by a ceiling, or as a class that is idle while packets wait.
+/// Returns true if flows or classes of a link may be held: by a ceiling, or as a class that is idle
+/// while packets wait.
 fn holds_members(network: &Network, link: usize) -> bool {
     let role = Role::Scheduler { service: Service::WorkConserving };
     let idles = |kind: &SchedulerKind| kind.record().is_none_or(|record| record.role != role);

@@ -1,8 +1,11 @@
-//! Random scenarios against a slow and obvious model, packet by packet, and what holds for every one of them.
+//! Random scenarios against a slow and simple model, packet by packet, and invariants of all of
+//! them.
 //!
-//! `model` is the network once more, in lists that are searched from end to end. It is given the arrivals at every port, in
-//! the order of the run's log, and says what the port sends and drops, and when. `history`, `results`, `conformance` and
-//! `admission` check what holds whatever the policies do. `known` lists what is not asserted yet.
+//! `model` is the network once more, in lists that are searched from end to end. It is given the
+//! arrivals at every port, in
+//! the order of the run's log, and says what the port sends and drops, and when. `history`,
+//! `results`, `conformance` and
+//! `admission` check invariants that hold under any policy. `known` lists what is not asserted yet.
 
 mod admission;
 mod case;
@@ -21,7 +24,7 @@ use generate::Manner;
 use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
-/// What the scenarios that are checked have to have, each of them often enough.
+/// Features that the checked scenarios must have, each of them often enough.
 const FEATURES: [&str; 43] = [
     "[[node]]",
     "kind = \"host\"",
@@ -78,7 +81,8 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
     let mut checked = Checked::default();
     let mut drawn_with = [0; FEATURES.len()];
     let mut seed = 0;
-    // What packets carry is checked in few scenarios, in each of many packets: more are drawn until there were some.
+    // The values that packets carry are checked in few scenarios, but there for many packets. More
+    // scenarios are drawn until enough such packets were checked.
     let is_rare =
         |checked: &Checked| checked.model.carried < 5 * scenarios() && checked.scenarios < 3 * scenarios();
     while checked.scenarios < scenarios() || is_rare(&checked) {
@@ -118,7 +122,7 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
     assert!(each.iter().all(|count| *count >= scenarios() / 4), "{checked:?}");
 }
 
-/// What the model and the invariants cannot see would be checked by nobody.
+/// The model and the invariants must detect a falsified log; nothing else would.
 #[test]
 fn falsified_logs_are_found_out() {
     let mut found = [0; Mutation::ALL.len()];

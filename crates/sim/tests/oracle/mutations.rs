@@ -19,7 +19,7 @@ pub enum Mutation {
     NoDeparture,
     /// A packet is dropped without a log entry.
     NoDrop,
-    /// Another packet than the one that was dropped is.
+    /// A drop names another packet than the dropped one.
     OtherDrop,
     /// A packet is not received.
     NoReception,
@@ -36,7 +36,8 @@ impl Mutation {
         Mutation::NoReception,
     ];
 
-    /// A log falsified at a random place that is modelled; `None` when it has none for this.
+    /// A log falsified at a random modelled place; `None` when the log has no place for this
+    /// mutation.
     pub fn of(self, rng: &mut Rng, history: &History<'_>, log: &[Entry]) -> Option<Vec<Entry>> {
         let skipped = model::skipped(history.network);
         let modelled = |link: u32| !skipped.contains(&history.network.links[link as usize].from);

@@ -5,7 +5,7 @@ use crate::generate::{Drawn, pick};
 use tidegate_core::rng::Rng;
 use tidegate_sim::network::Network;
 
-/// A switch with two to four ports, and a pool that is now larger than what is set aside in it, now smaller.
+/// A switch with two to four ports. Its pool is larger or smaller than the memory set aside in it.
 fn drawn(rng: &mut Rng) -> Drawn {
     let mut text = format!(
         "version = 1\nduration = \"150ms\"\ntopology = {{ kind = \"nodes\" }}\nport = {{ scheduler = \"{}\" }}\n\
@@ -42,7 +42,8 @@ fn drawn(rng: &mut Rng) -> Drawn {
     Drawn { text, files: Vec::new() }
 }
 
-/// The same network where no switch knows the sizes of packets, so that all that is reserved counts by rate.
+/// Variant of the network in which no switch knows the sizes of packets, so that all reservations
+/// count by rate.
 fn by_rates(network: &Network) -> Network {
     let mut network = network.clone();
     network.flows.iter_mut().flat_map(|flow| &mut flow.plans).for_each(|plan| plan.sizes = None);

@@ -7,7 +7,7 @@ use tidegate_sim::event_queue::EventQueue;
 use tidegate_sim::packet_log::PacketId;
 use tidegate_sim::world::World;
 
-/// A quantity that is reported is what the log says.
+/// Checks that a reported quantity equals that of the log.
 fn equal<T: PartialEq + std::fmt::Debug>(
     whose: &str,
     what: &str,
@@ -67,7 +67,8 @@ fn check_flow<Q: EventQueue>(history: &History<'_>, world: &World<Q>, flow: usiz
         let sum: u128 = delays.iter().map(|delay| u128::from(delay.ticks())).sum();
         let (reported, longest) = (record.delay.sum_ticks(), delays.iter().copied().max());
         if world.counts(flow).retransmissions.unwrap_or(0) > 0 {
-            // What is sent again is delayed since it was sent first, which the log does not say.
+            // A retransmission's delay counts from the first transmission, which the log does not
+            // have.
             if reported < sum || record.delay.max() < longest {
                 return Err(format!("{name}: delays of {reported} in all are reported, the log has {sum}"));
             }
@@ -76,7 +77,7 @@ fn check_flow<Q: EventQueue>(history: &History<'_>, world: &World<Q>, flow: usiz
         equal(name, "the sum of delays", reported, sum as _)?;
         equal(name, "the largest delay", record.delay.max(), longest)?;
     } else {
-        // What waits in the envelope is not sent yet.
+        // A packet in the envelope is not sent yet.
         let gone = record.received.0 + record.dropped + world.lost(flow);
         let most = entered.0 - record.discarded;
         let copies = begins.len() > 1 || !setup.depths.is_empty();
@@ -120,7 +121,7 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
     {
         return Err(format!("{name}: {used} bytes are used, and {offered} were offered"));
     }
-    // What waits in an envelope is not queued, and the log does not say until when it waits.
+    // A packet in an envelope is not queued, and the log does not say how long it waits there.
     if here.iter().any(|visit| enveloped(visit)) {
         return Ok(());
     }
@@ -135,13 +136,15 @@ fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usiz
     equal(name, "the longest queue", stats.longest, longest(&queued, warm_at))
 }
 
-/// Whether a packet was in the queue: pushed out at once counts, and so does one that a dropper took later, at the head.
+/// Returns true if a packet was in the queue. Packets that were pushed out at once count, and so do
+/// those that a dropper took later, at the head.
 fn joined(visit: &Visit) -> bool {
     visit.dropped.is_none_or(|(at, reason)| reason == Reason::PushedOut || at > visit.arrived)
 }
 
-/// The most packets at once since the warm-up: for some time, until one of them departed at the same instant, or as a packet
-/// that came then saw them. What push-out takes as another comes leaves the queue as long as it was.
+/// The most packets at once since the warm-up: for some time, until one of them departed at the
+/// same instant, or as an arriving packet saw them. A push-out by an arrival leaves the queue
+/// length unchanged.
 fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
     let mut steps: Vec<(usize, Time, i64)> = Vec::new();
     for visit in queued {
@@ -149,7 +152,7 @@ fn longest(queued: &[&Visit], warm_at: Time) -> u64 {
         if left.is_some_and(|at| at < warm_at) {
             continue;
         }
-        // What was there when the warm-up ended was there from then on.
+        // A packet that was queued when the warm-up ended counts from that time.
         let place = if visit.arrived < warm_at { 0 } else { visit.places.0 };
         steps.push((place, visit.arrived.max(warm_at), 1));
         if let (Some(place), Some(at)) = (visit.places.1, left) {

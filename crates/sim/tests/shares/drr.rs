@@ -10,7 +10,7 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::record::FlowRecord;
 use tidegate_sim::world::World;
 
-/// Bytes that each flow has received, in its share of all that was.
+/// Share of all received bytes for each flow.
 fn shares_of(records: &[FlowRecord]) -> Vec<f64> {
     let all: u64 = records.iter().map(|record| record.received.1).sum();
     records.iter().map(|record| record.received.1 as f64 / all as f64).collect()
@@ -71,11 +71,11 @@ fn a_call_under_drr_waits_no_longer_than_its_latency() {
     assert!(most <= bound && bound < 0.04, "{most} s of {bound}");
 }
 
-/// What a flow of a random network has.
+/// A flow of a random network.
 struct Flow {
     weight: u64,
     largest: u64,
-    /// Whether its source has a packet in every time in which one is sent.
+    /// True if its source has a packet in every time in which one is sent.
     always: bool,
 }
 
@@ -140,7 +140,8 @@ fn network(rng: &mut Rng) -> (String, Vec<Flow>, u64) {
     (text, drawn, quantum)
 }
 
-/// How far two flows have been apart since both have had packets: bytes of either times the weight of the other.
+/// Distance of two flows since both have had packets: bytes of either times the weight of the
+/// other.
 #[derive(Clone, Copy, Default)]
 struct Apart {
     now: i64,
@@ -148,19 +149,20 @@ struct Apart {
     most: i64,
 }
 
-/// What a link with its queue has done so far, packet by packet.
+/// History of a link with its queue, packet by packet.
 struct Link<'f> {
     flows: &'f [Flow],
     quantum: u64,
     queued: Vec<u32>,
     /// Flows that had packets at the latest selection.
     backlogged: Vec<bool>,
-    /// Of flows i < j at (i, j).
+    /// Distances of flows i < j, at (i, j).
     apart: BTreeMap<(usize, usize), Apart>,
 }
 
 impl Link<'_> {
-    /// A packet is selected: a flow without one begins anew with its next. False if its source always has one.
+    /// A packet is selected: a flow without one begins anew with its next. Returns false if its
+    /// source always has one.
     fn select(&mut self) -> bool {
         for flow in 0..self.flows.len() {
             let before = std::mem::replace(&mut self.backlogged[flow], self.queued[flow] > 0);
@@ -174,8 +176,8 @@ impl Link<'_> {
         true
     }
 
-    /// A packet of the flow is sent: for each other flow with packets, how far the two have been apart, as a part of the bound,
-    /// and whether packets of either are longer than its quantum.
+    /// A packet of the flow is sent. Returns, for each other flow with packets, their distance as a
+    /// part of the bound, and whether packets of either are longer than its quantum.
     fn send(&mut self, flow: usize, len: u32) -> Vec<(f64, bool)> {
         self.queued[flow] -= 1;
         let others = (0..self.flows.len()).filter(|other| *other != flow && self.backlogged[*other]);

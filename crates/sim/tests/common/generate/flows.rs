@@ -17,7 +17,7 @@ pub(super) struct Flows {
     pub(super) files: Vec<(String, String)>,
 }
 
-/// What a gate gives its flows is in its file.
+/// The gate file states these for the gate's flows.
 const SAID_BY_GATE: [&str; 12] = [
     "profile",
     "reserve",
@@ -78,8 +78,8 @@ impl Flows {
 
     pub(super) fn connection(&mut self, rng: &mut Rng, ix: u64) -> String {
         let (from, others) = self.others(rng.below(self.ends.names.len() as u64) as usize);
-        // Of many parameters two often clash. A window of a million packets fills a queue that is looked through at every
-        // event here.
+        // Several values drawn at random often conflict. A window of a million packets fills a
+        // queue, and every event here searches it.
         let transport = match self.manner.wild > 0.0 && rng.chance(0.3) {
             true => "\"tcp\"".to_owned(),
             false => policy::<BuiltInTransport>(rng, self.manner)
@@ -124,12 +124,12 @@ impl Flows {
         format!("[[connection]]\n{}\n", keys.join("\n"))
     }
 
-    /// Whether what cannot be set up by signalling is left out.
+    /// True if keys that signalling cannot set up are left out.
     fn signals(&self) -> bool {
         self.signalled && self.manner.wild == 0.0
     }
 
-    /// How often a flow has several destinations.
+    /// Probability that a flow has several destinations.
     fn multicast(&self) -> f64 {
         match self.manner.wild > 0.0 {
             true => 0.25,

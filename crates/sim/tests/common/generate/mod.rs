@@ -11,17 +11,17 @@ pub use networks::{Ends, Network};
 use std::path::Path;
 use tidegate_core::rng::Rng;
 
-/// How scenarios are drawn.
+/// Settings of the generator.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     /// Probability with which a policy's value is drawn from all that its kind takes, its ends included, and
     /// beyond. Otherwise it is one that goes with the others.
     pub wild: f64,
-    /// Whether the network may be a gate's.
+    /// True if the network may be a gate's.
     pub gates: bool,
-    /// How long runs last, in milliseconds.
+    /// Duration of runs in milliseconds.
     pub duration: u64,
-    /// Whether every port is such that reservations promise a delay.
+    /// True if every port is such that reservations promise a delay.
     pub promises: bool,
 }
 
@@ -69,7 +69,7 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> Drawn {
     if rng.chance(0.3) {
         text.push_str(&format!("warmup = \"{}ms\"\n", manner.duration / 5));
     }
-    // What is a value comes before the tables.
+    // Plain values come before the tables.
     let (values, tables) = network.split_once('\n').unwrap_or((&network, ""));
     text.push_str(values);
     text.push('\n');

@@ -14,14 +14,14 @@ pub struct Network {
     pub through_gate: bool,
 }
 
-/// Between which nodes flows may go.
+/// Nodes between which flows may go.
 #[derive(Clone, Debug, Default)]
 pub struct Ends {
     pub names: Vec<String>,
-    /// Which nodes are joined in both directions, by their places among the names; empty where routes are not
+    /// Pairs of nodes joined in both directions, by index in the names; empty where routes are not
     /// drawn.
     pub joined: Vec<(usize, usize)>,
-    /// How many of the nodes forward: they stand first.
+    /// Number of forwarding nodes, which come first.
     pub switches: usize,
 }
 

@@ -65,7 +65,7 @@ pub(super) fn policy<B: BuiltIn>(rng: &mut Rng, manner: Manner) -> String {
             text.push_str(&format!(", {name} = {}", setting(rng, manner, param.kind, &value)));
         }
     }
-    // What the example leaves out is given now and then.
+    // Parameters that the example leaves out are set now and then.
     for param in record.params.iter().filter(|param| one.values().iter().all(|(name, _)| *name != param.name))
     {
         if rng.chance(0.2) {

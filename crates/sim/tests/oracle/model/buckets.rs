@@ -61,13 +61,13 @@ impl Bucket {
         cost(self.rate, len).min(self.depth())
     }
 
-    /// When a packet conforms, if nothing is taken before; in the past when it does.
+    /// Time at which a packet conforms if nothing is taken before; in the past if it conforms now.
     fn conforms_at(&self, len: u32) -> Ticks {
         let missing = (self.needed(len) - self.level).max(0);
         (self.since + missing as u64).max(self.apart)
     }
 
-    /// Whether a packet conforms now; if so, it is taken.
+    /// Returns true if a packet conforms now, and takes it.
     pub fn passes(&mut self, now: Ticks, len: u32) -> bool {
         self.fill(now);
         let passes = self.conforms_at(len) <= now;
@@ -155,8 +155,8 @@ impl Ceiling {
         Ceiling { rate, clear_at: 0 }
     }
 
-    /// A packet that was there from `arrived` on starts now. What it starts late behind the earliest moment at which
-    /// it could have, the next one makes up for, by one packet's time at most.
+    /// Charges a packet that was present from `arrived` on and starts now. The delay behind its
+    /// earliest possible start is credited to the next packet, by one packet's time at most.
     pub fn charge(&mut self, now: Ticks, arrived: Ticks, len: u32) {
         let time = self.rate.time_for(len).ticks();
         let could_start = self.clear_at.max(arrived).min(now);

@@ -23,12 +23,12 @@ struct Clock {
     refused: bool,
 }
 
-/// What a meter says of a packet.
+/// A meter's verdict on a packet.
 pub struct Reading {
-    /// What VirtualClock reads without the packet, if the flow was checked.
+    /// VirtualClock's reading without the packet, if the flow was checked.
     pub checked: Option<Ticks>,
     pub drop: bool,
-    /// Whether it is out of profile.
+    /// True if the packet is out of profile.
     pub red: bool,
 }
 
@@ -38,7 +38,7 @@ const NOTHING: Reading = Reading { checked: None, drop: false, red: false };
 enum Meter {
     Monitor(Monitor),
     Policer(Policer),
-    /// It writes marks, and lets all pass: what it writes is not modelled.
+    /// Writes marks and passes all packets. The marks are not modelled.
     Marker,
 }
 
@@ -57,7 +57,7 @@ impl Meter {
         }
     }
 
-    /// A flow or a profile comes, or its contract changes; what was metered of it stays.
+    /// A flow or a profile comes, or its contract changes; its metered state stays.
     fn set(&mut self, whose: (bool, u32), contract: Contract) {
         match self {
             Meter::Monitor(monitor) => monitor.clocks.entry(whose).or_default().contract = contract,
@@ -84,7 +84,7 @@ struct Policer {
 #[derive(Default)]
 struct Policed {
     contract: Contract,
-    /// The bucket, and the contract that it is of.
+    /// The bucket and its contract.
     bucket: Option<(Bucket, Contract)>,
 }
 
@@ -114,7 +114,7 @@ struct Monitor {
     threshold: Option<Span>,
     polices: bool,
     by_time: bool,
-    /// Those of flows, then those of profiles.
+    /// Clocks of flows, then those of profiles.
     clocks: BTreeMap<(bool, u32), Clock>,
 }
 
@@ -225,7 +225,7 @@ impl Guards {
         std::iter::successors(Some(leaf), |at| self.places[*at].above).collect()
     }
 
-    /// A flow comes, or its contract changes; what was metered of it stays.
+    /// A flow comes, or its contract changes; its metered state stays.
     pub fn set_flow(&mut self, leaf: usize, flow: u32, contract: Contract) {
         for at in self.path(leaf) {
             for meter in &mut self.places[at].meters {
@@ -234,7 +234,7 @@ impl Guards {
         }
     }
 
-    /// What the meters on a packet's way say, the innermost first, until one drops it.
+    /// The verdicts of the meters on a packet's way, the innermost first, until one drops it.
     pub fn meter(
         &mut self,
         now: Ticks,
@@ -258,7 +258,7 @@ impl Guards {
         readings
     }
 
-    /// Whether all queues around a leaf have room for a packet; if so, it is counted.
+    /// Returns true if all queues around a leaf have room for a packet, and counts it there.
     pub fn admit(&mut self, leaf: usize, len: u32, colour: Colour) -> bool {
         let path = self.path(leaf);
         let queues = path.iter().filter_map(|at| self.places[*at].queue.as_ref());

@@ -39,7 +39,7 @@ impl Line {
         list.last().map_or(Ticks::MAX, |(at, _)| *at)
     }
 
-    /// The times from `now` on at which it is open, with a trace; else only `now`, when it always is.
+    /// The times from `now` on at which it is open, with a trace; otherwise only `now`.
     pub fn openings(&self, now: Ticks) -> Vec<Ticks> {
         match &self.opportunities {
             None => vec![now],
@@ -50,7 +50,8 @@ impl Line {
         }
     }
 
-    /// A packet starts at a time at which the line is open: when its last bit is out.
+    /// Starts a packet at a time at which the line is open; returns the time when its last bit is
+    /// out.
     pub fn carry(&mut self, now: Ticks, len: u32) -> Ticks {
         self.opens(now);
         let Some(list) = &mut self.opportunities else { return now + self.rate.time_for(len).ticks().max(1) };
@@ -72,7 +73,7 @@ fn instants(trace: &Trace, until: Ticks) -> impl Iterator<Item = Ticks> {
     let origin = Time::ORIGIN.ticks();
     let period = trace.period().ticks();
     let millisecond = Span::from_millis(1).ticks();
-    // What is counted up to the end of each millisecond, less what is counted up to its beginning.
+    // The count up to the end of each millisecond, less the count up to its beginning.
     let at = move |ms: u64| {
         let [before, after] =
             [0, 1].map(|tick| trace.opportunities_within(Span::from_ticks(ms * millisecond + tick)));

@@ -26,7 +26,7 @@ use tidegate_sim::source::Traffic;
 /// Instants and lengths of time, in ticks.
 pub type Ticks = u64;
 
-/// What a switch is expected to drop next: at which link, what, and why.
+/// The next drop expected at a switch: link, packet, reason.
 type Expected = (u32, PacketId, Reason);
 
 /// The ports of one node, and the memory that they share.
@@ -38,11 +38,11 @@ struct Switch {
     /// The time of its latest entry.
     at: Ticks,
     expected: VecDeque<Expected>,
-    /// Whether it is not modelled.
+    /// True if it is not modelled.
     skipped: bool,
 }
 
-/// How much was checked.
+/// Counts of the checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
     pub starts: u64,
@@ -68,9 +68,9 @@ pub struct Model<'n> {
     network: &'n Network,
     ports: Vec<Port>,
     switches: Vec<Switch>,
-    /// The colour with which a packet has left a link, when it is not green.
+    /// Colour with which a packet left a link, if not green.
     colours: BTreeMap<(PacketId, u32), Colour>,
-    /// What a packet carries that has left a link, when it is not nothing.
+    /// Value that a packet carried when it left a link, if not zero.
     carries: BTreeMap<(PacketId, u32), i64>,
     /// The link before each link of a flow's route.
     before: BTreeMap<(u32, u32), u32>,
@@ -80,7 +80,7 @@ pub struct Model<'n> {
 /// Checks a whole log against the model.
 ///
 /// # Errors
-/// What differs first.
+/// The first difference.
 pub fn check(network: &Network, log: &[Entry]) -> Result<Checked, String> {
     let mut model = Model::new(network);
     let mut left = log;
@@ -117,7 +117,7 @@ fn sizes(flow: &FlowSetup) -> Option<(u32, u32)> {
         | Traffic::Greedy { sizes, .. } => sizes.to_vec(),
         Traffic::Recorded { flow, .. } => flow.packets.iter().map(|(_, len)| *len).collect(),
         Traffic::Video(playing) => {
-            // A frame is cut from its beginning; its last packet is what is left.
+            // A frame is cut from its beginning; its last packet is the remainder.
             let left = |frame: u32| (0..frame).step_by(playing.size as usize).map(move |sent| frame - sent);
             playing
                 .video
@@ -139,8 +139,8 @@ pub fn links_before(route: &[usize], depths: &[u16]) -> Vec<Option<usize>> {
     (0..route.len()).map(|ix| before(ix).map(|before| route[before])).collect()
 }
 
-/// The switches that are not modelled: what an envelope marks there has an unknown colour from there on, and what packets
-/// carry is unknown.
+/// The switches that are not modelled. Colours that an envelope gives there, and values that
+/// packets carry from there, are unknown.
 pub fn skipped(network: &Network) -> BTreeSet<usize> {
     let mut skipped: BTreeSet<usize> = (0..network.nodes.len())
         .filter(|switch| {
@@ -229,7 +229,7 @@ impl<'n> Model<'n> {
         Ok(())
     }
 
-    /// Whether anything at a switch was due before `before` and has not happened.
+    /// Returns an error if an event of a switch was due before `before` and has not happened.
     fn overdue(&self, switch: usize, before: Ticks) -> Result<(), String> {
         let Switch { links, at, expected, skipped, .. } = &self.switches[switch];
         if *skipped {
@@ -258,7 +258,7 @@ impl<'n> Model<'n> {
         Ok(())
     }
 
-    /// What an entry says, or several for the copies of one packet, is what the model says.
+    /// Compares an entry, or the entries for the copies of one packet, with the model.
     fn step(&mut self, entries: &[Entry]) -> Result<(), String> {
         let Entry { at, link, what } = entries[0];
         let (now, ix) = (at.ticks(), link as usize);
@@ -317,7 +317,7 @@ impl<'n> Model<'n> {
                 self.ports[ix].change(now, flow, change)
             }
             What::Closed(flow) => self.ports[ix].close(flow),
-            // What lines do is checked along the ways of packets.
+            // Lines are checked along the ways of packets.
             What::LetGo(_) | What::Absorbed(_) | What::Lost(_) | What::Received(_) => Ok(()),
         }
     }

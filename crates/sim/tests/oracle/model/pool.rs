@@ -26,7 +26,7 @@ impl Pool {
         self.limit.is_some_and(|limit| !limit.admits(self.packets, self.bytes))
     }
 
-    /// Whether it is limited in bytes.
+    /// True if it is limited in bytes.
     fn counts_bytes(&self) -> bool {
         matches!(self.limit, Some(Limit::Bytes(_)))
     }
@@ -58,7 +58,8 @@ impl Pool {
 /// A packet that goes: at which link, which, and how long it is.
 pub type Victim = (usize, PacketId, u32);
 
-/// What goes next to make room in the pool of the ports `links`; `arrived` is where the latest packet, of `flow`, went.
+/// Chooses the next packet to remove from the pool of the ports `links`; `arrived` is the port of
+/// the latest packet, of `flow`.
 pub fn push_out(
     now: Ticks,
     ports: &mut [Port],
@@ -73,10 +74,12 @@ pub fn push_out(
     }
 }
 
-/// The port that holds most beyond its share gives way, of equal ones that with the latest arrival. Its share is what its
-/// flows with buckets need, or a part of it when all need more than there is, and of half of what they leave a part in
-/// proportion to what its other flows reserve. At that port, what waits in envelopes goes when it is more than a third of
-/// the rest, the latest of the longest queue; else what would be sent last.
+/// The port with the largest excess over its share gives way; among equal ones, the one with the
+/// latest arrival. The share has two parts. The first is the need of the port's flows with buckets,
+/// or a part of it when all need more than there is. The second is a part of half of the remainder,
+/// in proportion to the reservations of its other flows. At that port, a packet in an envelope goes
+/// when the envelopes hold more than a third of the rest, the latest of the longest queue;
+/// otherwise the packet that would be sent last goes.
 fn push_out_beyond_share(now: Ticks, ports: &mut [Port], links: &[usize], pool: &Pool) -> Option<Victim> {
     let in_bytes = pool.counts_bytes();
     let sum =

@@ -37,7 +37,7 @@ pub struct Serving {
 /// A flow at a port.
 struct AtPort {
     open: bool,
-    /// Whether it is closed and nothing of it is left.
+    /// True if it is closed and has no packets left.
     gone: bool,
     contract: Contract,
     /// Its smallest and its largest packet, where its source states them.
@@ -49,7 +49,7 @@ struct AtPort {
 }
 
 impl AtPort {
-    /// What a full bucket takes, and two packets.
+    /// Content of a full bucket, and two packets.
     fn need(&self, in_bytes: bool) -> Option<u64> {
         let Contract { reserve, workahead, interval, .. } = self.contract;
         let (smallest, largest) = self.sizes?;
@@ -133,7 +133,7 @@ impl Port {
         Ok(())
     }
 
-    /// A closed flow of which nothing is left gives back what it had.
+    /// A closed flow without packets gives back its resources.
     fn forget_if_drained(&mut self, flow: u32) {
         let Some(at) = self.flows.get_mut(&flow) else { return };
         let node = &mut self.tree.nodes[at.leaf];
@@ -145,7 +145,7 @@ impl Port {
         }
     }
 
-    /// A packet's last bit is in: why it is dropped, if it is. `orders` numbers arrivals.
+    /// A packet's last bit is in. Returns the reason if it is dropped. `orders` numbers arrivals.
     pub fn arrive(&mut self, now: Ticks, mut coming: Coming, orders: &mut u64) -> Result<Colour, Reason> {
         *orders += 1;
         let flow = coming.packet.flow;
@@ -161,7 +161,8 @@ impl Port {
         self.admit(now, coming, *orders).map(|()| coming.colour)
     }
 
-    /// What the envelopes let go now: the packets, and why each is dropped, if it is.
+    /// Releases the packets that the envelopes let go now; returns those that are dropped, with the
+    /// reason.
     pub fn release(&mut self, now: Ticks, orders: &mut u64) -> Vec<(PacketId, Reason, u32)> {
         let mut dropped = Vec::new();
         while let Some((at, _, flow)) = self.next_release()
@@ -178,7 +179,7 @@ impl Port {
         dropped
     }
 
-    /// When an envelope lets its next packet go, in what order, and whose it is.
+    /// Time at which an envelope lets its next packet go, its order of arrival, and its flow.
     pub fn next_release(&self) -> Option<(Ticks, u64, u32)> {
         let release = |(flow, at): (&u32, &AtPort)| {
             at.envelope.as_ref()?.releases().map(|(when, order)| (when, order, *flow))
@@ -213,19 +214,19 @@ impl Port {
         Ok(())
     }
 
-    /// Its flows that reserve, with what they reserve and what they need of the pool, in its unit.
+    /// Its flows that reserve, with their reservations and their needs of the pool, in its unit.
     fn reserving(&self, in_bytes: bool) -> impl Iterator<Item = (Rate, Option<u64>)> {
         let flows = self.flows.values().filter(|at| !at.gone);
         flows.filter_map(move |at| Some((at.contract.reserve?, at.need(in_bytes))))
     }
 
-    /// Rate that those of its flows reserve of which no need is known, in bytes per second.
+    /// Total reservation of its flows whose need is not known, in bytes per second.
     pub fn reserved(&self, in_bytes: bool) -> u64 {
         let without = self.reserving(in_bytes).filter(|(_, need)| need.is_none());
         without.map(|(rate, _)| rate.bytes_in_about(Span::from_secs(1))).sum()
     }
 
-    /// What its other flows need of the pool.
+    /// Total need of its other flows of the pool.
     pub fn needed(&self, in_bytes: bool) -> u64 {
         self.reserving(in_bytes).filter_map(|(_, need)| need).sum()
     }
@@ -273,7 +274,8 @@ impl Port {
         self.guards.left(leaf, len);
     }
 
-    /// The first time from `now` on at which it would send something, if nothing came; `None` for never.
+    /// The first time from `now` on at which it would start a packet if none arrived; `None` for
+    /// never.
     pub fn next_start(&self, now: Ticks) -> Option<Ticks> {
         if self.serving.is_some() || self.tree.is_empty() {
             return None;
@@ -284,14 +286,14 @@ impl Port {
                 return Some(start);
             }
             if self.line.is_traced() {
-                // All that come have been looked at.
+                // All arrivals have been examined.
                 return None;
             }
         }
         None
     }
 
-    /// What it sends now, on a link that is free.
+    /// Starts the next packet, on a free link.
     pub fn start(&mut self, now: Ticks) -> Result<Serving, String> {
         if self.serving.is_some() {
             return Err("the packet before has not left".into());

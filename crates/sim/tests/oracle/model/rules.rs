@@ -23,20 +23,20 @@ pub enum Rule {
     Fifo,
     StrictPriority,
     VirtualClock {
-        /// Whether stamps lag behind real time until a check.
+        /// True if stamps lag behind real time until a check.
         saves_credit: bool,
-        /// Whether a check sets the clock back only when the queue has been empty.
+        /// True if a check sets the clock back only when the queue has been empty.
         waits: bool,
     },
     Tdm(Frame),
     FifoPlus {
-        /// How many packets have been sent, and how long they waited.
+        /// Number of packets sent, and their total waiting time.
         sent: u128,
         waited: u128,
     },
     EarliestDeadline {
         regulated: bool,
-        /// Of the server.
+        /// Rate of the server.
         rate: Option<Rate>,
     },
     Turns(Turns),
@@ -51,7 +51,7 @@ pub struct Frame {
     began: Option<Ticks>,
     /// The place of the member that owns each slot.
     owners: Vec<Option<usize>>,
-    /// How many slots each member owns.
+    /// Number of slots of each member.
     owned: Vec<usize>,
 }
 
@@ -153,14 +153,14 @@ impl Rule {
         }
     }
 
-    /// The latest packet of a member is gone and will not be sent.
+    /// The latest packet of a member was removed and will not be sent.
     pub fn removed(&mut self, place: usize, members: &[Member]) {
         if let Rule::Turns(turns) = self {
             turns.removed(place, members);
         }
     }
 
-    /// What a packet carries whose service begins.
+    /// Sets the value that a packet carries when its service begins.
     pub fn depart(&mut self, now: Ticks, member: &Member, packet: &mut Queued) {
         match self {
             Rule::FifoPlus { sent, waited } => {
@@ -178,7 +178,7 @@ impl Rule {
         }
     }
 
-    /// A member comes, or reserves something else.
+    /// A member comes, or its reservation changes.
     pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
         let frame = match self {
             Rule::Tdm(frame) => frame,
@@ -205,28 +205,29 @@ impl Rule {
         }
     }
 
-    /// A packet joins the queue of a member; `others` says whether anybody has packets.
+    /// A packet joins the queue of a member; `others` is true if any member has packets.
     pub fn joins(&mut self, now: Ticks, place: usize, queue: &[Queued], packet: &Queued, others: bool) {
         if let Rule::Fair(fair) = self {
             fair.joins(now, place, packet, !queue.is_empty(), !others);
         }
     }
 
-    /// A packet is served; `queue` is what its member has left.
+    /// A packet is served; `queue` is the rest of its member's queue.
     pub fn served(&mut self, now: Ticks, place: usize, packet: &Queued, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {
             fair.served(now, place, packet.len, queue.first().map(|next| next.len));
         }
     }
 
-    /// The latest packet of a member was pushed out; `queue` is what it has left.
+    /// The latest packet of a member was pushed out; `queue` is the rest of its queue.
     pub fn pushed_out(&mut self, now: Ticks, place: usize, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {
             fair.pushed_out(now, place, !queue.is_empty());
         }
     }
 
-    /// The stamp of a packet that is about to join a queue that has been empty so often.
+    /// The stamp of a packet that is about to join a queue; `emptied` counts the times that the
+    /// queue has been empty.
     pub fn stamp(&self, member: &mut Member, packet: &Queued, emptied: u64) -> Ticks {
         let latest = member.queue.last().map_or(0, |last| last.stamp);
         let saves_credit = match self {
@@ -264,7 +265,7 @@ impl Rule {
         }
     }
 
-    /// What a packet is ranked by: smaller is sooner.
+    /// Rank of a packet: smaller is sooner.
     fn rank(&self, member: &Member, packet: &Queued) -> (u8, Ticks, u64) {
         match self {
             Rule::Fifo | Rule::Tdm(_) | Rule::Turns(_) => (0, 0, packet.order),
@@ -277,8 +278,8 @@ impl Rule {
         }
     }
 
-    /// Push-out's order among the latest packets: the largest goes first. A class has so many packets and bytes
-    /// behind its token.
+    /// Push-out's order among the latest packets: the largest goes first. `behind` is the number of
+    /// packets and bytes behind a class's token.
     pub fn rank_of_last(
         &self,
         place: usize,
@@ -303,7 +304,7 @@ impl Rule {
         }
     }
 
-    /// Who of those that are able to send does now.
+    /// The member that sends now, of those that are able to.
     pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
         let by_rank = |place: &usize| self.rank(&members[*place], &members[*place].queue[0]);
         match self {
@@ -332,8 +333,9 @@ impl Rule {
         (0..=owners.len() as u64).map(|nth| first + nth * slot).collect()
     }
 
-    /// The flow's monitor has checked it: its VirtualClock reads `virtual_clock`. `in_service` is the stamp of what the link
-    /// sends, if that was queued here; `queue` says of a queue with packets how often it has been empty.
+    /// The flow's monitor has checked it: its VirtualClock reads `virtual_clock`. `in_service` is
+    /// the stamp of the packet that the link sends, if that was queued here; `queue` is, for a
+    /// queue with packets, how often it has been empty.
     pub fn synchronise(
         &self,
         member: &mut Member,
@@ -363,7 +365,7 @@ impl Rule {
 }
 
 impl Frame {
-    /// Gives a member so many slots, each at the first free one from its even share on.
+    /// Gives a member `needed` slots, each at the first free one from its even share on.
     fn assign(&mut self, place: usize, needed: usize) {
         let frame = self.owners.len();
         for owner in &mut self.owners {
@@ -379,7 +381,7 @@ impl Frame {
         self.owned[place] = needed;
     }
 
-    /// Who owns the slot that begins now; `None` when none does.
+    /// Owner of the slot that begins now; `None` for a slot without owner.
     fn owner_from(&self, now: Ticks) -> Option<Option<usize>> {
         let since = now - self.began?;
         let number = since / self.slot;

@@ -1,7 +1,9 @@
 //! A port's tree of schedulers: lists of packets, searched from end to end.
 //!
-//! Towards its parent a class looks like a flow with one packet, its *token*: as long as what the class would send first,
-//! as old as that, stamped as packets are. What was sent beyond the token's length goes into the next one.
+//! Towards its parent a class looks like a flow with one packet, its *token*: as long and as old as
+//! the packet that the class
+//! would send first, and stamped as packets are. Bytes sent beyond the token's length are charged
+//! to the next token.
 
 use super::Ticks;
 use super::buckets::Ceiling;
@@ -21,14 +23,14 @@ pub struct Queued {
     pub len: u32,
     pub arrived: Ticks,
     pub order: u64,
-    /// What the scheduler wrote on it.
+    /// Stamp written by the scheduler.
     pub stamp: Ticks,
-    /// What it brings from hop to hop.
+    /// Value carried from hop to hop.
     pub carry: i64,
     pub colour: Colour,
 }
 
-/// Who takes part in a node.
+/// Kind of a node's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Who {
     Flow(u32),
@@ -44,9 +46,10 @@ pub struct Member {
     pub ceiling: Option<Ceiling>,
     /// auxVC; 0 for a newcomer.
     pub aux_vc: Ticks,
-    /// What VirtualClock reads after a check that waits for an empty queue, and how often it had been empty by then.
+    /// VirtualClock's reading after a check that waits for an empty queue, and the number of times
+    /// that the queue had been empty by then.
     pub checked: Option<(Ticks, u64)>,
-    /// What a rule that stamps otherwise remembers.
+    /// State of a rule with stamps of its own.
     pub memory: Memory,
     pub queue: Vec<Queued>,
 }
@@ -60,7 +63,7 @@ pub struct Node {
     pub above: Option<(usize, usize)>,
     /// Bytes sent less bytes that tokens announced.
     uncharged: i64,
-    /// How often a packet that was sent left no other behind, or was a datagram.
+    /// Number of sent packets that left no other behind, or were datagrams.
     emptied: u64,
 }
 
@@ -116,7 +119,7 @@ impl Tree {
         place
     }
 
-    /// Whether a member has something that may be sent now.
+    /// Returns true if a member has a packet that may be sent now.
     fn may_send(&self, member: &Member, now: Ticks) -> bool {
         let clear = member.ceiling.is_none_or(|ceiling| ceiling.clear_at <= now);
         let ready = match member.who {
@@ -142,7 +145,7 @@ impl Tree {
         node.rule.first(now, &node.members, &able)
     }
 
-    /// The leaf and the place there of what is sent now.
+    /// The leaf of the next packet, and its place there.
     pub fn next(&self, now: Ticks) -> Option<(usize, usize)> {
         let mut at = 0;
         loop {
@@ -278,7 +281,7 @@ impl Tree {
         self.nodes[at].members.iter().any(|member| !member.queue.is_empty())
     }
 
-    /// Takes the packet that is the first to lose; the pool is measured in bytes, or in packets.
+    /// Takes the packet that push-out removes first; the pool is measured in bytes, or in packets.
     pub fn push_out(&mut self, now: Ticks, in_bytes: bool) -> Option<(usize, u32, Queued)> {
         let mut at = 0;
         loop {

@@ -11,7 +11,7 @@ type Tag = u128;
 
 const FRACTION: u32 = 40;
 
-/// Which of the fair queues.
+/// Kind of fair queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     Wfq,
@@ -29,13 +29,13 @@ struct Fluid {
 
 struct Flow {
     rate: Rate,
-    /// Whether something of it is queued.
+    /// True while it has packets queued.
     waits: bool,
-    /// Whether it is a class, of which a token is queued.
+    /// True for a class, of which a token is queued.
     is_class: bool,
     start: Tag,
     finish: Tag,
-    /// WFQ: the finish tags of what is queued, and what is in the fluid system.
+    /// WFQ: the finish tags of the queued packets, and the content of the fluid system.
     finishes: Vec<Tag>,
     fluid: Vec<Fluid>,
 }
@@ -45,19 +45,19 @@ pub struct Fair {
     which: Which,
     unreserved: Rate,
     server: Option<Rate>,
-    /// Whether it is in front of the link, and not in a class.
+    /// True in front of the link, false in a class.
     at_port: bool,
     flows: Vec<Flow>,
     virtual_time: Tag,
     as_of: Ticks,
-    /// WF²Q+: what of the packet in service is not done, in bytes times 2⁴⁰.
+    /// WF²Q+: the remainder of the packet in service, in bytes times 2⁴⁰.
     undone: u128,
-    /// The latest finish tag of what was served, and when the busy period is over.
+    /// The latest finish tag of a served packet, and the end of the busy period.
     latest: Tag,
     over: Ticks,
 }
 
-/// What serves a byte in a unit of [`Tag`], as a weight.
+/// Weight that serves a byte in one unit of [`Tag`].
 const SERVER: u128 = 800_000_000_000 << 16;
 
 /// Whole ticks; nearly the next one counts as the next.
@@ -65,7 +65,8 @@ fn ticks(tag: Tag) -> u128 {
     (tag + (1 << (FRACTION - 6))) >> FRACTION
 }
 
-/// What so many bytes take at this rate: the time of 2²⁴ bytes is the rate as it is held.
+/// Service time of `len` bytes at this rate, from the time of 2²⁴ bytes, which is how a rate is
+/// held.
 fn span(rate: Rate, len: u32) -> Tag {
     (u128::from(len) * u128::from(rate.time_for(1 << 24).ticks())) << (FRACTION - 24)
 }
@@ -102,7 +103,7 @@ impl Fair {
         }
     }
 
-    /// Time has come to `now`.
+    /// Advances time to `now`.
     fn pass(&mut self, now: Ticks) {
         let passed = now - std::mem::replace(&mut self.as_of, now);
         let Some(server) = self.server else { return };
@@ -119,7 +120,7 @@ impl Fair {
         }
     }
 
-    /// The fluid server serves everybody who has something in it, and classes with a token.
+    /// The fluid server serves every member with content in it, and classes with a token.
     fn serve_fluid(&mut self, mut left: Tag, rate: u128) {
         let may_have_more = |flow: &&Flow| flow.is_class && flow.waits;
         loop {
@@ -142,7 +143,8 @@ impl Fair {
         }
     }
 
-    /// A class has no token any more: if it was served beyond the last one, the others are served so much.
+    /// A class has no token any more. If it was served beyond the last one, the others receive that
+    /// service.
     fn ends(&mut self, place: usize) {
         let flow = &mut self.flows[place];
         let own = flow.fluid.last().map_or(0, |packet| packet.weight);
@@ -154,7 +156,7 @@ impl Fair {
         }
     }
 
-    /// So much of the packet in service is done.
+    /// Completes `done` bytes (times 2⁴⁰) of the packet in service.
     fn work(&mut self, done: u128) {
         self.undone -= done;
         let mut left = done;
@@ -196,7 +198,8 @@ impl Fair {
         }
     }
 
-    /// A packet joins its member's queue, in which others are or not; `alone` says whether nobody has any.
+    /// A packet joins its member's queue. `queued` is true if the queue has other packets, `alone`
+    /// if no member has any.
     pub fn joins(&mut self, now: Ticks, place: usize, packet: &Queued, queued: bool, alone: bool) {
         self.pass(now);
         let len = packet.len;
@@ -225,7 +228,7 @@ impl Fair {
         }
     }
 
-    /// The first packet of a member is served; `next` is as long as the one behind it.
+    /// The first packet of a member is served; `next` is the length of the one behind it.
     pub fn served(&mut self, now: Ticks, place: usize, len: u32, next: Option<u32>) {
         self.pass(now);
         let (start, mut finish) = (self.flows[place].start, self.flows[place].finish);
@@ -265,7 +268,7 @@ impl Fair {
         self.over = now + sent.max(tags as Ticks);
     }
 
-    /// The latest packet of a member was pushed out; `queued` says whether it has others.
+    /// The latest packet of a member was pushed out; `queued` is true if it has others.
     pub fn pushed_out(&mut self, now: Ticks, place: usize, queued: bool) {
         self.pass(now);
         let virtual_time = self.virtual_time;
@@ -290,7 +293,8 @@ impl Fair {
         }
     }
 
-    /// The finish tag of the latest packet that a member has queued, in ticks, and of so many bytes behind that.
+    /// The finish tag of the latest packet that a member has queued, in ticks, and of `behind`
+    /// further bytes.
     pub fn last(&self, place: usize, member: &Member, behind: u64) -> u128 {
         let flow = &self.flows[place];
         let queued = member.queue.iter().skip(1).map(|packet| span(flow.rate, packet.len));
@@ -298,7 +302,7 @@ impl Fair {
         ticks(last + span(flow.rate, behind as u32))
     }
 
-    /// Who of those that are able to send does now.
+    /// The member that sends now, of those that are able to.
     pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
         let order = |place: usize| members[place].queue.first().map(|first: &Queued| first.order);
         let finish = |place: &usize| {

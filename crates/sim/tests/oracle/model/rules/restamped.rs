@@ -6,7 +6,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::params::Value;
 use tidegate_core::scheduler::SchedulerKind;
 
-/// How a stamp is made.
+/// Kind of stamp.
 #[derive(Clone, Copy, PartialEq)]
 enum Stamp {
     PeakVc,
@@ -18,16 +18,17 @@ enum Stamp {
 /// A rule of that report.
 pub struct Restamped {
     stamp: Stamp,
-    /// Whether the backlog is what the flow has queued here, or what it would have at its reserved rate.
+    /// True if the backlog is the flow's own queue here, false if it is the backlog at its reserved
+    /// rate.
     counts_queue: bool,
 }
 
-/// What a rule remembers of a flow.
+/// State of a flow under a rule.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
     /// Its latest stamp.
     latest: i128,
-    /// The backlog that its packet before found, in ticks.
+    /// The backlog that its previous packet found, in ticks.
     backlog: i128,
     /// Bytes that it has sent since its first packet; `None` before that.
     sent: Option<u64>,
@@ -87,7 +88,7 @@ impl Restamped {
                 if credits == 0 {
                     clock + slow
                 } else {
-                    // Large ticks that are due with the byte numbered so, counted from one.
+                    // Large ticks at which the byte with this number, from 1, is due.
                     let due = |byte: u64| byte.div_ceil(credits).saturating_sub(1);
                     let sent = sent.unwrap_or(0);
                     let times = due(sent + u64::from(packet.len)) - due(sent);

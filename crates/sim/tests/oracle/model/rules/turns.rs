@@ -19,7 +19,7 @@ struct Turn {
     round: u64,
     /// In 2⁻²⁴ bytes; of packet round robin, in packets.
     deficit: u64,
-    /// Whether it has had its quantum.
+    /// True if it has had its quantum.
     begun: bool,
 }
 
@@ -33,7 +33,7 @@ pub struct Turns {
     /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a packet a turn.
     quantum: Option<(u64, Rate)>,
     list: Vec<Turn>,
-    /// The member that was sent of, until the next packet is.
+    /// The member whose packet was sent, until the next packet is sent.
     served: Option<usize>,
     /// Members that may not send in their next turn, in the order in which they began to rest.
     resting: Vec<Turn>,
@@ -50,7 +50,7 @@ impl Turns {
         Turns { quantum, list, served: None, resting, next_round: 0, round: 0, largest: 0 }
     }
 
-    /// What a member may send in a turn.
+    /// Bytes or packets that a member may send in a turn.
     fn quantum_of(&self, place: usize, members: &[Member]) -> u64 {
         let Some((bytes, unreserved)) = self.quantum else { return 1 };
         let of = |member: &Member| weight(member.contract.reserve.unwrap_or(unreserved));
@@ -58,7 +58,7 @@ impl Turns {
         (quantum as u64).max(1)
     }
 
-    /// A member comes, or reserves something else.
+    /// A member comes, or its reservation changes.
     pub fn opened(&mut self, reserve: Option<Rate>) {
         if let Some((_, unreserved)) = self.quantum {
             self.largest = self.largest.max(weight(reserve.unwrap_or(unreserved)));
@@ -109,7 +109,7 @@ impl Turns {
         self.settle(members);
     }
 
-    /// The latest packet of a member is gone and will not be sent.
+    /// The latest packet of a member was removed and will not be sent.
     pub fn removed(&mut self, place: usize, members: &[Member]) {
         self.see_to_changes(members);
         if members[place].queue.is_empty() {
@@ -127,13 +127,13 @@ impl Turns {
         members[turn.place].queue.first().is_none_or(|first| turn.deficit >= self.cost(first))
     }
 
-    /// Whether a member may send in its next turn.
+    /// Returns true if a member may send in its next turn.
     fn may_send_then(&self, turn: &Turn, members: &[Member]) -> bool {
         let deficit = turn.deficit + self.quantum_of(turn.place, members);
         self.may_send(&Turn { deficit, ..*turn }, members)
     }
 
-    /// Behind all others, if it may send in its next turn.
+    /// Joins behind all others if it may send in its next turn.
     fn take_turns(&mut self, turn: Turn, members: &[Member]) {
         match self.may_send_then(&turn, members) {
             true => self.list.push(turn),
@@ -163,7 +163,8 @@ impl Turns {
         }
     }
 
-    /// Round by round: who rests has had its turn in the round before, and takes turns again if it may send in this one.
+    /// Advances the rounds one by one. A resting member has had its turn in the previous round, and
+    /// takes turns again if it may send in this one.
     fn begin_round(&mut self, round: u64, members: &[Member]) {
         while self.round < round {
             self.round += 1;
@@ -180,15 +181,16 @@ impl Turns {
         }
     }
 
-    /// Whose packet would be sent now.
+    /// The member whose packet would be sent now.
     pub fn first(&self, members: &[Member]) -> Option<usize> {
         let mut then = self.clone();
         then.choose(members);
         then.list.first().map(|turn| turn.place)
     }
 
-    /// Push-out's rank of a member that has so many packets and bytes behind its token: under deficit round robin what it
-    /// has queued, an only packet behind all others, and with a packet a turn the round in which the latest is sent.
+    /// Push-out's rank of a member with `behind` packets and bytes behind its token. Under deficit
+    /// round robin it is the member's backlog, with an only packet behind all others. With a packet
+    /// a turn it is the round in which the latest packet is sent.
     pub fn rank_of_last(&self, member: &Member, place: usize, behind: (u64, u64), in_bytes: bool) -> u64 {
         let packets = member.queue.len() as u64 + behind.0;
         match self.quantum {
