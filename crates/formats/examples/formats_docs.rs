@@ -1,10 +1,11 @@
-//! Prints one of the documents that come from the records: `schema`, `reference`, `gate-reference` or `python`.
-//! `write` writes those that are kept in the repository; `check` says which of them are not current.
+//! Prints one of the documents that come from the records: `schema`, `reference`, `gate-reference`
+//! or `python`. `write` writes those that are kept in the repository; `check` lists those of them
+//! that are not current.
 
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is kept in the repository: the reference pages, and the types of the Python package.
+/// The documents kept in the repository: the reference pages, and the types of the Python package.
 fn kept() -> [(&'static str, String); 3] {
     [
         ("docs/scenario.md", tidegate_formats::reference()),
@@ -13,7 +14,7 @@ fn kept() -> [(&'static str, String); 3] {
     ]
 }
 
-/// Goes through what is kept; whether everything was current.
+/// Goes through the kept documents; returns true if all of them are current.
 fn compare(stale: impl Fn(&str, &Path, &str)) -> bool {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut current = true;

@@ -57,7 +57,7 @@ pub enum TransferSizes {
 }
 
 impl Application {
-    /// Whether the application has unlimited data.
+    /// Returns true if the application has unlimited data.
     pub fn is_endless(&self) -> bool {
         *self == Application::Bulk
     }

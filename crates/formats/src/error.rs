@@ -104,7 +104,8 @@ impl Origin {
     }
 }
 
-/// What the system says of an error, without the number that Rust adds: `No such file or directory`.
+/// The system's message for an error, without the number that Rust adds: `No such file or
+/// directory`.
 pub fn in_words(error: &std::io::Error) -> String {
     without_numbers(&error.to_string())
 }
@@ -209,7 +210,7 @@ impl std::error::Error for FormatError {}
 pub struct SpecErrors {
     /// The mistakes.
     pub errors: Vec<FormatError>,
-    /// Whether there may be more mistakes than are listed.
+    /// True if there may be more mistakes than are listed.
     pub truncated: bool,
 }
 
@@ -257,12 +258,13 @@ impl Report {
 
     /// Notes mistakes in a file that this one names; they are listed after its own.
     pub(crate) fn say_elsewhere(&mut self, errors: SpecErrors) {
-        // Of a list that is not whole, one mistake too many stands for the others.
+        // A truncated list counts as one mistake more than the limit, which stands for the unlisted
+        // ones.
         let beyond = errors.errors.last().filter(|_| errors.truncated).cloned();
         self.elsewhere.extend(errors.errors.into_iter().chain(beyond));
     }
 
-    /// Whether looking for more is pointless: one more than is listed has been found.
+    /// Returns true if further search is pointless: one mistake more than is listed has been found.
     pub(crate) fn is_full(&self) -> bool {
         self.found.len() + self.elsewhere.len() > MAX_REPORTED
     }

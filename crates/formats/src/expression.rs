@@ -28,7 +28,7 @@ pub(crate) fn key_of(kind: &str) -> Result<&'static str, Complaint> {
     Ok(if known(kind)?.role == Role::Dropper { "dropper" } else { "scheduler" })
 }
 
-/// The parts that a value under `policy` states; `None` for what is no policy.
+/// The parts that a value under `policy` states; `None` if it is not a policy.
 pub(crate) fn parts_of(value: &Value) -> Option<Parts> {
     match value {
         Value::String(text) => parse(text.value()).ok(),
@@ -36,7 +36,7 @@ pub(crate) fn parts_of(value: &Value) -> Option<Parts> {
     }
 }
 
-/// Whether a policy has a parameter.
+/// Returns true if a policy has a parameter.
 pub(crate) fn has_param(kind: &str, param: &str) -> bool {
     find(kind).is_some_and(|record| record.params.iter().any(|one| one.name == param))
 }
@@ -75,7 +75,7 @@ fn malformed(text: &str) -> Complaint {
     Complaint::new(message).help(EXAMPLES)
 }
 
-/// The name at the beginning, which may end in `++`, and what is behind it.
+/// The name at the beginning, which may end in `++`, and the text behind it.
 fn name(text: &str) -> (&str, &str) {
     let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let mut end = text.bytes().take_while(|byte| is_letter(*byte)).count();
@@ -85,7 +85,8 @@ fn name(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// The parameters in parentheses, if there are any, and what is behind them. `None` for what is not in this form.
+/// The parameters in parentheses, if there are any, and the text behind them. `None` if they are
+/// not in this form.
 fn params(text: &str) -> Option<(Vec<(&str, Value)>, &str)> {
     let Some(inside) = text.strip_prefix('(') else { return Some((Vec::new(), text)) };
     let (inside, behind) = inside.split_once(')')?;

@@ -64,7 +64,7 @@ pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
     origin.error(Place::File, complaint).into()
 }
 
-/// What stands for standard input elsewhere.
+/// The path by which other tools name standard input.
 const STDIN: &str = "-";
 
 /// The text of a file that is a `what` in the form `form`, of at most `largest` bytes.

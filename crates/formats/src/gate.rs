@@ -100,7 +100,7 @@ pub struct GateFlow {
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub each: Option<Each>,
-    /// Whether each of `each` is a class, in which every 5-tuple has a flow of its own.
+    /// True if each of `each` is a class, in which every 5-tuple has a flow of its own.
     pub within: bool,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
@@ -229,8 +229,8 @@ fn name_of(own: Option<&str>, file_name: &str) -> String {
     name.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
 }
 
-/// Whether a letter is shown where it stands: no control character, no end of a line or paragraph, and none that turns the
-/// direction of what follows.
+/// Returns true if a letter is shown in its place: no control character, no end of a line or
+/// paragraph, and none that changes the direction of the text after it.
 fn is_plain(letter: char) -> bool {
     !letter.is_control()
         && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

@@ -43,7 +43,7 @@ impl<B: BuiltIn> Chosen<B> {
         Some(Chosen { policy, place, params: Vec::new(), written: Vec::new() })
     }
 
-    /// The same choice of another policy, which has some of its parameters.
+    /// Like this choice, for another policy that has some of its parameters.
     fn part<P>(&self, policy: P) -> Chosen<P> {
         let Chosen { place, params, written, .. } = self.clone();
         Chosen { policy, place, params, written }
@@ -54,7 +54,7 @@ impl<B: BuiltIn> Chosen<B> {
         self.policy.record()
     }
 
-    /// Whether a parameter was written, rather than left to its default.
+    /// Returns true if a parameter was written, rather than left to its default.
     pub(crate) fn states(&self, param: &str) -> bool {
         self.written.contains(&param)
     }
@@ -66,8 +66,8 @@ impl<B: BuiltIn> Chosen<B> {
 }
 
 impl Chosen<BuiltInComposite> {
-    /// The policies of which it consists, and the queues that the dropper guards. `None` for values that a part does not take,
-    /// which its record excludes.
+    /// The policies of which it consists, and the queues that the dropper guards. `None` for values
+    /// that a part does not take, which its record excludes.
     pub(crate) fn parts(&self) -> Option<(Chosen<BuiltInScheduler>, Chosen<BuiltInDropper>, Scope)> {
         let parts = self.policy.parts().ok()?;
         Some((self.part(parts.scheduler), self.part(parts.dropper), parts.scope))

@@ -1,11 +1,12 @@
-//! Which policy does a person mean by a name that none has, or none of the kind that is wanted?
+//! The policy that a person means by a name that no policy has, or none of the wanted kind.
 
 use crate::suggest::did_you_mean;
 use tidegate_core::params::{PolicyRecord, Role};
 use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
 
-/// Words of other tools for what a port does. Each has the tools whose word it is, and what to write for it.
-/// `docs/names.md` has the other direction: what other tools call a policy.
+/// Words of other tools for the policies of a port. Each has the tools whose word it is, and the
+/// name to write for it. `docs/names.md` has the other direction: the words of other tools for a
+/// policy.
 const WORDS: &[(&str, &str, &str)] = &[
     ("adaptive-red", "ns-3", "policy = \"red\": its `max_p` does not adapt"),
     ("afq", "papers", "policy = \"scfq\" or \"wf2q-plus\""),
@@ -120,7 +121,7 @@ const KEYS: &[(&str, &str, &[PolicyRecord])] = &[
     ("vsvd", "coupling", abr::coupling::RECORDS),
 ];
 
-/// What to write in place of `name`, which is none of `options` for a key that takes a `what`.
+/// The help for `name`, which is none of `options` for a key that takes a `what`.
 pub(crate) fn help<'c>(
     what: &str,
     name: &str,
@@ -183,7 +184,7 @@ mod tests {
         assert_eq!(words.intersection(&names).collect::<Vec<_>>(), Vec::<&&str>::new());
     }
 
-    /// The policies that an answer says to write can be written.
+    /// A policy that an answer recommends can be read.
     #[test]
     fn what_is_to_be_written_is_read() {
         let mut read = 0;

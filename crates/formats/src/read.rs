@@ -72,7 +72,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports a key whose meaning a policy beside it has already.
+    /// Reports a key that repeats the meaning of a policy beside it.
     fn stated_twice(&mut self, section: &'static Section, node: &Node) {
         let Some((key, parts)) = section.policy_key().filter(|(key, _)| node.get(key.name).is_some()) else {
             return;
@@ -306,7 +306,7 @@ fn needed(field: &Field) -> String {
     }
 }
 
-/// Whether a name is plain: names go into file names, labels and `--set` paths.
+/// Returns true if a name is plain: names go into file names, labels and `--set` paths.
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')

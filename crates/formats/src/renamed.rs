@@ -5,7 +5,8 @@ use crate::record::Section;
 use crate::tree::Content;
 use crate::units::parse_time;
 
-/// What is said of a key that the section does not know, but knew by this name before; `content` is what the file gives it.
+/// The complaint about a key that the section does not know, but once knew by this name; `content`
+/// is its value in the file.
 pub(crate) fn key(section: &Section, key: &str, content: Option<&Content>) -> Option<Complaint> {
     let knows = |name| section.field(name).is_some();
     match key {
@@ -24,7 +25,7 @@ pub(crate) fn key(section: &Section, key: &str, content: Option<&Content>) -> Op
     }
 }
 
-/// The two settings that mean what a `variant` meant.
+/// The two settings that replace a word of `variant`.
 fn variant(word: &str) -> String {
     let (congestion, recovery) = match word {
         "cubic" => ("cubic", "sack"),
@@ -36,7 +37,7 @@ fn variant(word: &str) -> String {
     format!("variant = \"{word}\" was congestion = \"{congestion}\", recovery = \"{recovery}\"")
 }
 
-/// What is said of a value that the key took while it meant something else.
+/// The complaint about a value from the time when the key meant something else.
 pub(crate) fn value(key: &str, content: &Content) -> Option<Complaint> {
     let Content::Text(text) = content else { return None };
     (key == "priority" && parse_time(text).is_ok()).then(|| {

@@ -136,7 +136,7 @@ impl Source {
     }
 }
 
-/// Whether the source has packet sizes of its own.
+/// Returns true if the source has packet sizes of its own.
 pub(crate) fn brings_sizes(values: &Values) -> bool {
     matches!(values.section.name, "trace" | "capture")
 }

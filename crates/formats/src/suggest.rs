@@ -48,8 +48,8 @@ pub(crate) fn did_you_mean<'c>(
     }
 }
 
-/// The nearest of `candidates`, and what else there is: for names that a person chose, of which the nearest by its
-/// letters may not be what was meant.
+/// The nearest of `candidates`, and all others: for names that a person chose, of which the nearest
+/// by its letters may not be the intended one.
 pub(crate) fn nearest_and_all<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str> + Clone,

@@ -49,7 +49,7 @@ impl Values {
         }
     }
 
-    /// Whether the key was written, rather than left to its default.
+    /// Returns true if the key was written, rather than left to its default.
     pub(crate) fn given(&self, name: &str) -> bool {
         self.held(name).is_some_and(|held| held.given)
     }

@@ -133,7 +133,7 @@ fn what_only_a_reservation_gives_a_meaning_to() {
     );
 }
 
-/// Admission books links, and what is in a class is booked in its class.
+/// Admission books links, and flows in a class are booked in their class.
 #[test]
 fn a_flow_in_a_class_is_not_set_up() {
     let text = FULL.replace("reserve = \"64kbit\"", "reserve = \"64kbit\"\nclass = \"gold\"");

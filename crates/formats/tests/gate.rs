@@ -97,7 +97,8 @@ fn a_gates_ports_have_droppers() {
     }
 }
 
-/// Who names a scheduler gets that and nothing else; classes have the default of ports.
+/// A file that names a scheduler gets that one without the default's dropper; classes have the
+/// default of ports.
 #[test]
 fn a_scheduler_that_is_named_stands_alone() {
     let parse = |rest: &str| {

@@ -1,5 +1,5 @@
-//! No policy is named but in its own file, by those who offer it to a person, and in tests and docs: what
-//! others want to know of it is in its record.
+//! Only a policy's own file, files that offer it to a person, tests and docs name a policy. Other
+//! code takes its properties from its record.
 
 use std::path::{Path, PathBuf};
 use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
@@ -18,17 +18,17 @@ const OFFERED: &[&str] = &[
     "crates/core/src/meter/clearing.rs",
     // A colour of packets has the name of a dropper.
     "crates/formats/src/colour.rs",
-    // And so has a stretch of the history of drops.
+    // And so has a span of the history of drops.
     "crates/core/src/detector/drop_history.rs",
     // Written from the records.
     "python/tidegate/policies.py",
-    // An example of use, and what is compared when nothing else is asked for.
+    // An example of use, and the policies compared by default.
     "python/tidegate/__init__.py",
     "python/tidegate/cli/compare.py",
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
     "python/tidegate/source.py",
-    // The demonstration of two.
+    // The demonstration of two policies.
     "python/tidegate/demo/",
 ];
 

@@ -1,4 +1,5 @@
-//! `docs/names.md` says what each name stands for, and what other tools call it: the records have the same.
+//! `docs/names.md` lists the meaning of each name, and the names of other tools for it: the records
+//! agree.
 
 mod common;
 
@@ -31,7 +32,7 @@ fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     rows.map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
 }
 
-/// What a policy consists of, by its record.
+/// The composition of a policy, by its record.
 fn consists(record: &PolicyRecord) -> String {
     match record.role {
         Role::Composite(consists) => format!("`{consists}`"),
@@ -100,7 +101,7 @@ fn words(cell: &'static str) -> impl Iterator<Item = &'static str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// What a scenario with this policy is answered; `None` where it is accepted.
+/// The message for a scenario with this policy; `None` where it is accepted.
 fn answer(policy: &str) -> Option<String> {
     let text = format!("version = 1\nduration = \"1s\"\nport = \"{policy}\"\n");
     parse(&text, &[]).err().map(|errors| errors.to_string())
@@ -131,7 +132,8 @@ fn what_other_tools_call_a_policy_leads_to_its_name() {
     assert!(tried > 20, "{tried}");
 }
 
-/// A word that means something else elsewhere is a name here; what to write for the other is a policy.
+/// A word with another meaning elsewhere is a name here; the page's substitute for the other
+/// meaning is a policy.
 #[test]
 fn false_friends_are_names_here() {
     let all: BTreeSet<&str> =

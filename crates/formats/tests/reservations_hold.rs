@@ -1,9 +1,13 @@
-//! A named flow within its reservation loses nothing and keeps its bound, whoever else sends: both worlds run these ports and
-//! these edges.
+//! A named flow within its reservation loses nothing and keeps its bound, whatever others send: the
+//! gate and the simulator run these
+//! ports and these edges.
 //!
-//! The bound is a closed form of the file's numbers. At a guaranteed-rate server a packet's last bit has left a largest packet's
-//! time after it would have left a line of its own with the reserved rate (Parekh and Gallager 1993; Xie and Lam 1995; Bennett
-//! and Zhang 1997). A class may send a packet other than the one that it was charged for, and is charged for the difference
+//! The bound is a closed form of the file's numbers. At a guaranteed-rate server a packet's last
+//! bit has left a largest packet's
+//! time after it would have left a line of its own with the reserved rate (Parekh and Gallager
+//! 1993; Xie and Lam 1995; Bennett
+//! and Zhang 1997). A class may send a packet other than the one that it was charged for, and is
+//! charged for the difference
 //! with its next: a largest packet more for each class beside the flow.
 
 use std::net::Ipv4Addr;
@@ -23,7 +27,7 @@ const PORT: PortIx = PortIx(0);
 /// The address of the named flow; others are in 10.0.0.0/8.
 const CALLER: [u8; 4] = [192, 168, 7, 7];
 
-/// A packet that arrives: when, in seconds; from which address; its length.
+/// An arriving packet: time in seconds, source address, and length.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at: f64,
@@ -32,7 +36,7 @@ struct Arrival {
     len: u32,
 }
 
-/// What became of the named flow's packets.
+/// Outcome for the named flow's packets.
 #[derive(Debug, Default)]
 struct Outcome {
     sent: u64,
@@ -40,7 +44,7 @@ struct Outcome {
     /// The longest time, in seconds, from a packet's arrival to its last bit, beyond the time at which its own line would have
     /// sent it.
     latest: f64,
-    /// Of all others.
+    /// Lost packets of all other flows.
     others_lost: u64,
     others_sent: u64,
     flows: usize,
@@ -69,9 +73,10 @@ fn run(file: &GateFile, reserve: f64, arrivals: impl Iterator<Item = Arrival>) -
     let mut rng = Rng::named(1, "reservations");
     let (mut out, mut outcome) = (Vec::new(), Outcome::default());
     let rate = file.rates[0];
-    // When the packet in service is through, and when the port is to be asked again.
+    // Time when the packet in service is through, and time of the next call of the port.
     let (mut busy, mut wake) = (Time::NEVER, Time::NEVER);
-    // When the named flow's own line has sent each packet, by body; the line is free at the last.
+    // Time when the named flow's own line has sent each packet, by body; the line is free at the
+    // last.
     let (mut due, mut free) = (Vec::<f64>::new(), 0.0_f64);
     let mut arrivals = arrivals.peekable();
     loop {
@@ -185,8 +190,8 @@ fn file(text: &str) -> GateFile {
     GateFile::parse(text, "gate.toml", &[]).unwrap_or_else(|errors| panic!("{text}\n{errors}"))
 }
 
-/// The case: one machine that sends 10 Mbit/s from 60,000 random addresses beside a call that reserves 1,000 kbit/s and
-/// uses 95.
+/// The reported case: one machine that sends 10 Mbit/s from 60,000 random addresses beside a call
+/// that reserves 1,000 kbit/s and uses 95.
 #[test]
 fn sixty_thousand_addresses_take_nothing_from_a_reserved_call() {
     let gate = file(
@@ -228,10 +233,11 @@ struct Drawn {
     longest: u32,
     slack: f64,
     pattern: Pattern,
-    /// The time that a packet of the named flow may leave after its own line would have sent it: a largest packet's time at the
-    /// link, and as much for each class beside; at its class, one more for what the class itself owes.
+    /// Longest time after its own line would have sent it that a packet of the named flow may
+    /// leave: a largest packet's time at the link, and as much for each class beside; at its class,
+    /// one more for the class's own debt.
     bound: f64,
-    /// What each member of the first flow with `each` reserves.
+    /// Reservation of each member of the first flow with `each`.
     each: f64,
 }
 
@@ -307,7 +313,8 @@ fn draw(seed: u64, most_addresses: f64) -> Drawn {
         in_turn: rng.chance(0.5),
         seconds: 0.0,
     };
-    // As many packets of the others as a few rounds of the addresses take, and of the call at least fifty.
+    // As many packets of the others as a few rounds of the addresses take, and at least fifty of
+    // the call.
     let mean = f64::from(least + most) * 4.0;
     let packets = (pattern.addresses as f64 * pattern.in_a_row as f64 * 1.5).clamp(4_000.0, 150_000.0);
     let longest = one_of(rng, &[64, 214, 600, FULL]);
@@ -363,7 +370,8 @@ fn a_named_flow_within_its_reservation_loses_nothing_and_keeps_its_bound() {
     );
 }
 
-/// Circuits that reserve nothing have a weight under fair queueing, and a thousand of them had more than the class.
+/// Circuits that reserve nothing have a weight under fair queueing; a thousand of them once had
+/// more than the class.
 #[test]
 fn circuits_without_a_reservation_take_nothing_from_one_that_reserves() {
     let folder = std::env::temp_dir().join(format!("tidegate-circuits-{}", std::process::id()));
@@ -390,7 +398,8 @@ fn circuits_without_a_reservation_take_nothing_from_one_that_reserves() {
     assert!(outcome.latest <= 2.0 * full / 10e6 + 3.0 * full / 4e6, "{outcome:?}");
 }
 
-/// On a line of which everything is reserved, beside members with ceilings: nothing is lost, although no bound is told.
+/// Beside members with ceilings, on a line that is reserved completely: nothing is lost, although
+/// no bound is promised.
 #[test]
 fn ceilings_of_others_cost_a_named_flow_no_packet() {
     for (scheduler, seed) in [("wf2q-plus", 1), ("virtual-clock", 2), ("drr", 3), ("sfq", 4), ("scfq", 5)] {

@@ -245,7 +245,8 @@ fn overrides_change_values_and_keep_comments() {
     assert_eq!(good(FULL).to_toml(), FULL);
 }
 
-/// What a shell hands on: blanks around a value, and numbers that TOML wants another digit of.
+/// Values as a shell passes them: blanks around a value, and numbers to which TOML requires another
+/// digit.
 #[test]
 fn overrides_are_read_as_they_are_typed() {
     for (path, typed, read) in [

@@ -1,4 +1,4 @@
-//! Settings that are seldom meant are warned of, and no others.
+//! Settings that are seldom intended get a warning, and no others do.
 
 mod common;
 
@@ -45,7 +45,7 @@ fn what_no_policy_reads_is_warned_of() {
             let keys = format!("{key} = {value}\n{reserve}");
             let text =
                 format!("{HEAD}{CHAIN}port = {{ scheduler = \"{}\" }}\n{}", record.name, flow("a", &keys));
-            // Some need more than that, and say so.
+            // Some need more than that, and report it.
             let Ok(scenario) = parse(&text, &[]) else { continue };
             let found: Vec<String> = scenario.warnings().iter().map(ToString::to_string).collect();
             let named = found.iter().any(|one| {
@@ -88,8 +88,8 @@ fn a_key_is_read_where_a_class_a_meter_an_envelope_or_admission_reads_it() {
     silent(&format!("{one}{}", flow("a", reserve)));
 }
 
-/// The paths of a network that is drawn at random: a link is named if no flow uses it and it lies on a path with as few
-/// links as that of a flow, which a search over all paths finds.
+/// The paths of a random network: a link is named if no flow uses it and it lies on a path with as
+/// few links as a flow's path, which a search over all paths finds.
 #[test]
 fn parallel_links_and_equal_paths_that_carry_nothing_are_named() {
     use std::collections::BTreeSet;
@@ -266,7 +266,8 @@ fn a_receivers_window_below_the_bandwidth_delay_product_is_warned_of() {
         }
     }
     assert!((3..=6).contains(&warned), "{warned}");
-    // Enough connections fill the link all the same, and so does other traffic; what is finite needs no more.
+    // Enough connections fill the link all the same, and so does other traffic; finite data need no
+    // more.
     let long = dumbbell("1gbit", "50ms");
     said(&format!("{long}{}", connection("\"tcp\"", "count = 10")), "`receiver_window`");
     silent(&format!("{long}{}", connection("\"tcp\"", "count = 12")));
@@ -316,7 +317,8 @@ fn a_start_after_the_end_is_warned_of() {
     said(&format!("{}{late}", dumbbell("10mbit", "1ms")), "`c` would start at 20s");
 }
 
-/// Shares by weight are no reservations when classes reserve more than there is: each gets less, which nothing said.
+/// Shares by weight are no reservations when classes reserve more than there is: each gets less,
+/// without an error.
 #[test]
 fn classes_that_reserve_more_than_there_is_above_them_are_warned_of() {
     let text = |scheduler: &str, reserves: [&str; 2], inner: &str| {
@@ -369,11 +371,11 @@ fn a_pool_that_does_not_cover_buckets_is_warned_of() {
         &text(&pool("63p"), bucket, ""),
         "the pool of `s` holds 63p, and needs 64p for flows within their buckets, 62p of it on link s->a",
     );
-    // The same in bytes, and as an interval: 1 Mbit/s for 240 ms.
+    // The bucket in bytes, and as an interval: 1 Mbit/s for 240 ms.
     let interval = "reserve = \"1mbit\"\ninterval = \"240ms\"";
     silent(&text(&pool("32kB"), interval, ""));
     said(&text(&pool("31900B"), interval, ""), "holds 31900B, and needs 32kB");
-    // Reservations by rate get half of what is in no bucket; members count one by one.
+    // Reservations by rate get half of the memory that is in no bucket; members count one by one.
     silent(&text(&pool("66p"), bucket, "reserve = \"1mbit\""));
     said(&text(&pool("65p"), bucket, "reserve = \"1mbit\""), "needs 66p");
     said(&text(&pool("187p"), &format!("{bucket}\ncount = 3"), ""), "needs 188p");
@@ -386,7 +388,7 @@ fn a_pool_that_does_not_cover_buckets_is_warned_of() {
     let small = small.replace(&to("b"), "");
     said(&small, "needs 24p");
     silent(&small.replace("23p", "24p"));
-    // What sets nothing aside has nothing to cover.
+    // A pool without memory set aside has nothing to cover.
     silent(&text("buffer = \"10p\", push_out = \"longest-queue\"", bucket, ""));
     silent(&text("", bucket, ""));
     silent(&text(&pool("10p"), "reserve = \"1mbit\"", "reserve = \"1mbit\""));

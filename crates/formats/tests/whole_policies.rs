@@ -1,4 +1,4 @@
-//! A policy is whole: its name stands for all that it consists of, however a file writes it.
+//! A policy is whole: its name stands for all its parts, in every form in which a file writes it.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn port_of(link: &Link) -> PortPlan {
 /// The ports of all links, with their classes.
 fn ports(text: &str, sets: &[(&str, &str)]) -> Vec<PortPlan> {
     let read = parse(text, sets).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
-    // What is kept as the scenario's text means the same.
+    // The text kept for the scenario has the meaning of the original.
     let again = parse(read.to_toml(), &[]).unwrap_or_else(|errors| panic!("{errors}\n{}", read.to_toml()));
     let plans = |scenario: &Scenario| -> Vec<PortPlan> {
         let classes = |link: &Link| {
@@ -48,7 +48,7 @@ fn said(result: Result<Scenario, SpecErrors>) -> String {
     result.expect_err("a mistake was expected").to_string()
 }
 
-/// What every way to write a policy comes to, as the tables of its parts.
+/// Each way to write a policy, and the tables of its parts.
 const WRITTEN: &[(&str, &str)] = &[
     ("\"fifo\"", "scheduler = \"fifo\""),
     ("\"codel\"", "scheduler = \"fifo\", dropper = \"codel\""),
@@ -105,7 +105,7 @@ fn params(values: &[(&'static str, Value)]) -> String {
     format!("({})", given.join(", "))
 }
 
-/// The same as a table.
+/// The values as a table.
 fn table(kind: &str, values: &[(&'static str, Value)]) -> String {
     let given = values.iter().map(|(name, value)| match value {
         Value::Integer(_) | Value::Number(_) => format!(", {name} = {}", show_value(value)),
@@ -134,7 +134,7 @@ fn every_scheduler_goes_with_every_dropper_in_one_line() {
     assert!(pairs > 100, "{pairs}");
 }
 
-/// A file of before wrote both halves; it means what it meant.
+/// An older file states both halves; its meaning is unchanged.
 #[test]
 fn the_halves_of_a_composite_policy_beside_each_other_are_that_policy() {
     let codel = "dropper = { kind = \"codel\", scope = \"flow\", interval = \"50ms\" }";
@@ -183,7 +183,7 @@ fn a_policy_stands_alone() {
     // A link's policy has no other dropper than its own, whatever the port's is.
     let plain = ports(&scenario("port = \"red\"", ", policy = \"drr\""), &[]);
     assert_eq!(plain[2].dropper, None);
-    // What belongs to the name of a scheduler goes with it.
+    // A dropper that belongs to the name of a scheduler is replaced with it.
     let fifo = ports(&scenario("port = \"fq-codel\"", ", scheduler = \"fifo\""), &[]);
     assert_eq!(fifo[2].dropper, None);
     let red = ports(&scenario("port = \"drr + red\"", ", scheduler = \"fifo\""), &[]);
@@ -239,7 +239,7 @@ fn an_override_changes_a_policy_or_a_part_of_it_however_it_is_written() {
     assert!(said.contains("has no key `targt`") && said.contains("`target`"), "{said}");
 }
 
-/// The words that a person types who comes from another tool, or takes a dropper for a scheduler.
+/// The words of a user of another tool, or of one who takes a dropper for a scheduler.
 #[test]
 fn a_name_that_is_no_scheduler_is_answered_with_what_to_write() {
     for word in [
@@ -325,7 +325,7 @@ fn a_gate_has_the_fair_default_as_a_policy_like_any_other() {
     assert_eq!(fair[0].scheduler.record().map(|record| record.name), Some(composite::FAIR_DEFAULT.scheduler));
     assert_eq!(kind.record().map(|record| record.name), Some(composite::FAIR_DEFAULT.dropper));
     assert_eq!(*scope, composite::FAIR_DEFAULT.scope);
-    // Given one part, the default policy stands back.
+    // If one part is stated, the default policy gives way.
     assert_eq!(ports("port = { scheduler = \"wf2q-plus\" }")[0].dropper, None);
     assert_eq!(ports("port = \"codel\"")[0].scheduler.record().map(|record| record.name), Some("fifo"));
     assert_eq!(ports("port = \"fq-codel\""), ports("port = { scheduler = \"fq-codel\" }"));

@@ -65,7 +65,8 @@ impl Found {
         }
     }
 
-    /// Every line that is TOML by itself, in the table whose header stands above it. What is found first holds.
+    /// Reads every line that is TOML by itself, in the table whose header stands above it. The
+    /// first value found for a key holds.
     fn line_by_line(text: &str) -> Found {
         let (mut all, mut header) = (Found::default(), "");
         for line in text.lines().map(str::trim) {

@@ -29,7 +29,7 @@ fn a_file_without_mistakes_has_the_outline_of_its_gate() {
     assert_eq!((name, socket), (GateFile::parse(&plain, "/etc/office.toml", &[]).unwrap().name, None));
 }
 
-/// Whatever is put into any other line, the outline stays.
+/// A change of any other line leaves the outline unchanged.
 #[test]
 fn a_mistake_hides_nothing_that_it_is_not_in() {
     let mistakes = [

@@ -17,9 +17,11 @@ use tidegate_core::units::Rate;
 /// Packets that match no rule and keep the link working reserve this part of the rate; so do all others.
 const REST: u64 = 100;
 
-/// The least share of a shared class, in bit/s, for which an address has a queue of its own: a packet a second, about.
+/// The least share of a shared class, in bit/s, for which an address has a queue of its own: about
+/// a packet a second.
 const MIN_SHARE: u64 = 10_000;
-/// So many addresses have queues of their own whatever the rate is, as many as FQ-CoDel has queues (RFC 8290, section 5.2.4).
+/// Number of addresses that have queues of their own at any rate, the number of FQ-CoDel's queues
+/// (RFC 8290, section 5.2.4).
 const FEWEST_QUEUES: u64 = 1024;
 
 impl GateFile {
@@ -65,12 +67,13 @@ impl GateFile {
         }
     }
 
-    /// A class that the flows of a `[[flow]]` share which packets open, with the scheduler above as its own.
+    /// A class shared by the flows of a `[[flow]]` that packets open, with a scheduler equal to the
+    /// one above.
     fn shared_class(&self, shared: &SharedClass, direction: Direction) -> ClassPlan {
         let flow = &self.flows[shared.flow];
         let chosen = shared.class.map_or(&self.port.scheduler, |class| &self.classes[class].class.scheduler);
         let one = flow.terms[direction as usize].contract(&flow.contract);
-        // Its members may burst together, and are held to their own peaks.
+        // Its members may send bursts at the same time, and are held to their own peaks.
         let times = shared.reserve.div_ceil(flow.terms[direction as usize].reserve.unwrap_or(shared.reserve));
         let bursts = |bytes: u32| u32::try_from(u64::from(bytes).saturating_mul(times)).unwrap_or(u32::MAX);
         let contract = Contract {
@@ -88,7 +91,7 @@ impl GateFile {
         }
     }
 
-    /// How many addresses may have queues of their own in a shared class of this rate.
+    /// Number of addresses that may have queues of their own in a shared class of this rate.
     pub(super) fn queues_for(&self, rate: u64) -> u64 {
         (rate / MIN_SHARE).max(FEWEST_QUEUES).min(self.most_flows as u64)
     }
@@ -116,7 +119,7 @@ impl GateFile {
             let reserve = shares.shared[usize::from(class) - shares.classes.len()].reserve;
             most = usize::try_from(self.queues_for(reserve)).unwrap_or(most);
         }
-        // Where all contracts together have to fit, the last flow asks for nothing.
+        // Where all contracts together have to fit, the last flow reserves nothing.
         let contract = if above.policy.record().divides { Contract::default() } else { plan.contract };
         let beyond = Beyond { most, plan: FlowPlan { contract, ..plan } };
         let split = match self.conversations(flow) {
@@ -126,8 +129,8 @@ impl GateFile {
         Rule { beyond, ..Rule::new(flow.matching.clone(), split, plan, flow.idle) }
     }
 
-    /// What is at the class of each host, where a flow divides those into conversations: a dropper of each queue, unless the
-    /// port has one.
+    /// Settings of the class of each host where a flow divides hosts into conversations: a dropper
+    /// of each queue, unless the port has one.
     fn conversations(&self, flow: &GateFlow) -> Option<Conversations> {
         if !flow.within {
             return None;
@@ -156,7 +159,7 @@ impl GateFile {
         FlowPlan { contract: Contract { reserve, ..Contract::default() }, spared, ..FlowPlan::default() }
     }
 
-    /// What push-out leaves to flows that are named and reserve at a scheduler.
+    /// Memory that push-out leaves to named flows that reserve at a scheduler.
     fn aside(&self, direction: Direction, above: &Chosen<BuiltInScheduler>) -> Option<Aside> {
         let reads = above.policy.record().reads.contains(&"reserve");
         reads.then_some(Aside { buffer: self.buffer, rate: self.rates[direction as usize] })

@@ -1,4 +1,4 @@
-//! Whether a gate's policies fit its links and its flows.
+//! Checks that a gate's policies fit its links and its flows.
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
@@ -10,8 +10,8 @@ use tidegate_core::contract::Contract;
 use tidegate_core::params::{BuiltIn, Guarantee, Member, NodeContext, Supply, Traffic};
 use tidegate_core::units::Rate;
 
-/// Checks the policies of both directions. `placed` says where a mistake is told that is made at a place of
-/// the gate file.
+/// Checks the policies of both directions. `placed` maps a place in the gate file to the place
+/// where the mistake is reported.
 pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &mut Report) {
     let mut told = BTreeSet::new();
     let root = std::iter::once((None, &gate.port.scheduler));
@@ -104,7 +104,7 @@ fn members<'g>(
     inner.chain(flows(gate, class, direction, placed)).collect()
 }
 
-/// What the schedulers above a class guarantee to it. The sizes of packets are unknown, and not counted.
+/// Guarantee of the schedulers above a class. The sizes of packets are unknown, and not counted.
 fn guarantee(
     gate: &GateFile,
     class: usize,
@@ -129,7 +129,8 @@ fn guarantee(
     Some(ceiling.map_or(guarantee, |ceiling| guarantee.under(ceiling, 0)))
 }
 
-/// What the flows in a class, and in classes within it, send together; `None` where one does not say.
+/// Total traffic of the flows in a class, and in classes within it; `None` where one does not state
+/// it.
 fn traffic(
     gate: &GateFile,
     class: usize,
@@ -178,7 +179,7 @@ fn flows<'g>(
                 );
             }
             Some(_) => {}
-            // What is one flow is opened in both directions, whichever its packets take.
+            // A single flow is opened in both directions, even if its packets go in one.
             None if flow.class == class && (flow.each.is_none() || goes(flow, direction)) => {
                 let contract: Contract = flow.plan(direction).contract;
                 members.push(named(contract, "flow", &flow.name, placed(flow.place)));

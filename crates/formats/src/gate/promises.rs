@@ -1,4 +1,4 @@
-//! What does a gate promise its flows?
+//! The promises of a gate to its flows.
 
 use super::shares::{LINK, Shares, goes, node_of};
 use super::{GateClass, GateFile, GateFlow};
@@ -10,20 +10,21 @@ use tidegate_core::units::{Rate, Span};
 /// The longest frame that a promise is about, with its Ethernet header.
 pub const LONGEST_FRAME: u32 = 1514;
 
-/// What a flow is promised in one direction.
+/// A promise to a flow in one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Promise {
-    /// The rate of a flow that is named: as long as it sends no more, a frame has left by so much later than a line of its own
-    /// with that rate would have sent it.
+    /// The rate of a named flow. As long as the flow sends no more, a frame leaves at most `behind`
+    /// later than a line of its own with that rate would have sent it.
     Named {
         /// Index of the flow.
         flow: usize,
         /// Reserved rate in bit/s.
         reserve: u64,
-        /// How much later a frame may be.
+        /// Bound of a frame's lateness.
         behind: Span,
     },
-    /// What all that a flow with `each` opens share, or the circuits of a flow that reserve nothing.
+    /// The share of all flows that a flow with `each` opens, or of the circuits of a flow that
+    /// reserve nothing.
     Shared {
         /// Index of the flow.
         flow: usize,
@@ -31,17 +32,17 @@ pub enum Promise {
         class: Option<usize>,
         /// Rate that all of them share, in bit/s.
         rate: u64,
-        /// What each of them reserves; `None` for nothing.
+        /// Reservation of each of them; `None` for none.
         each: Option<u64>,
-        /// How many may have a queue of their own.
+        /// Number of queues of their own that they may have.
         queues: u64,
     },
 }
 
 impl GateFile {
-    /// What flows are promised in a direction, in the order of the file. A named flow has no bound where its scheduler states
-    /// none, where the rate of the link is not steady, and beside ceilings, whose flows may claim later what they are held
-    /// back from.
+    /// Promises to flows in a direction, in the order of the file. A named flow has no bound where
+    /// its scheduler states none, where the rate of the link is not steady, and beside ceilings,
+    /// because the flows under them may later claim the service that they were denied.
     pub fn promises(&self, direction: Direction) -> Vec<Promise> {
         let shares = Shares::of(self, direction);
         let mut promises = Vec::new();
@@ -120,7 +121,7 @@ impl GateFile {
     }
 }
 
-/// Whether a flow, or some of its circuits, may be directly at a scheduler.
+/// Returns true if a flow, or some of its circuits, may be directly at a scheduler.
 fn stands_in(flow: &GateFlow, node: Option<usize>) -> bool {
     flow.class == node || flow.circuits.is_some()
 }

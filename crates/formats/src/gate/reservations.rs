@@ -1,4 +1,4 @@
-//! Whether reservations fit: in their class if that reserves, and on the link.
+//! Checks that reservations fit: in their class if that reserves, and on the link.
 
 use super::circuits::Listing;
 use super::{GateClass, GateFlow};
@@ -15,8 +15,8 @@ struct Demand<'a> {
     bits: u64,
 }
 
-/// Adds up what is reserved in each direction, in the order of the file: in bit/s, of the link, up first. What is too
-/// much is reported at the first that does not fit.
+/// Adds up the reservations in each direction, in the order of the file: in bit/s, of the link, up
+/// first. Reports the first reservation that does not fit.
 pub(super) fn check(
     flows: &[GateFlow],
     listings: &[Option<Listing>],
@@ -54,8 +54,8 @@ pub(super) fn check(
     reserved
 }
 
-/// What reserves in a direction: a flow, or its circuits. The number of flows of a rule with `each` is unknown; at
-/// least one has to fit.
+/// The holders of reservations in a direction: a flow, or its circuits. The number of flows of a
+/// rule with `each` is unknown; at least one has to fit.
 fn demands<'a>(flow: &'a GateFlow, listing: Option<&'a Listing>, direction: Direction) -> Vec<Demand<'a>> {
     if flow.matching.direction.is_some_and(|only| only != direction) {
         return Vec::new();
@@ -108,7 +108,7 @@ impl Ledger<'_> {
             }
             let Some(class) = holder else { return overdraft };
             if let Some(reserve) = self.reserved(class) {
-                // To the scheduler above, a class asks for what it reserves, whatever is in it.
+                // A class asks the scheduler above for its own reservation, whatever its content.
                 bits =
                     if std::mem::replace(&mut self.counted[class], true) { 0 } else { u128::from(reserve) };
             }

@@ -1,14 +1,22 @@
-//! What does each scheduler of a gate promise its members, and how much is left for flows that packets open?
+//! The promise of each scheduler of a gate to its members, and the remainder for flows that packets
+//! open.
 //!
-//! How many flows a flow with `each` has is up to those who send, so that no scheduler promises anything to one of them:
-//! at a scheduler that reads reservations they are one member, a *shared class*, in which the same scheduler divides what the
-//! class has in proportion to their reservations. So are circuits that reserve nothing, where such flows have a weight.
+//! The senders decide how many flows a flow with `each` has, so that no scheduler promises anything
+//! to one of them. At a
+//! scheduler that reads reservations they are one member, a *shared class*, in which the same
+//! scheduler divides the class's
+//! service in proportion to their reservations. So are circuits that reserve nothing, where such
+//! flows have a weight.
 //!
-//! A shared class reserves what its members ask for at least (a reservation of one of `each`), and a part of what is left:
-//! in proportion to the reservations of one member, or to the weights of those that reserve nothing. What all members of a
-//! scheduler reserve and weigh is at most what the scheduler itself is promised; where there is too little for the weights
-//! of flows without a reservation, these become smaller. A class without a reservation asks the scheduler above for what
-//! is in it.
+//! A shared class reserves at least the demand of its members (a reservation of one of `each`), and
+//! a part of the remainder:
+//! in proportion to the reservations of one member, or to the weights of those that reserve
+//! nothing. The reservations and
+//! weights of all members of a scheduler add up to at most the promise that the scheduler itself
+//! has. Where there is too
+//! little for the weights of flows without a reservation, these become smaller. A class without a
+//! reservation asks the
+//! scheduler above for the demand of its members.
 
 use super::{GateFile, GateFlow};
 use crate::policy::Chosen;
@@ -26,7 +34,8 @@ pub(super) const LINK: usize = 0;
 /// The reservations in one direction, in bit/s.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shares {
-    /// Of each class of the file, with its scheduler above; `None` where nothing is promised.
+    /// Reservation of each class of the file, with its scheduler above; `None` where nothing is
+    /// promised.
     pub(super) classes: Vec<Option<u64>>,
     /// The shared classes, which are behind the classes of the file.
     pub(super) shared: Vec<SharedClass>,
@@ -34,41 +43,41 @@ pub(super) struct Shares {
     weights: Vec<Option<u64>>,
 }
 
-/// A class that the flows of one `[[flow]]` share which packets open.
+/// A class shared by the flows of one `[[flow]]` that packets open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SharedClass {
     /// Index of the `[[flow]]`.
     pub(super) flow: usize,
     /// The class of the file that it is in.
     pub(super) class: Option<usize>,
-    /// What it reserves.
+    /// Its reservation.
     pub(super) reserve: u64,
 }
 
-/// A scheduler, and what its members ask for.
+/// A scheduler, and the demands of its members.
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// Whether it serves by reservations.
+    /// True if it serves by reservations.
     by_reservation: bool,
     /// The weight of a flow without a reservation; 0 where it has none.
     unreserved: u64,
-    /// Reservations that somebody is named for.
+    /// Reservations of named members.
     booked: u128,
-    /// Members without a reservation that are neither a shared class nor a class that asks for something.
+    /// Members without a reservation that are neither a shared class nor a class with a demand.
     others: u64,
     /// The node above, and the ceiling, where a class reserves nothing itself.
     open_class: Option<(usize, u64)>,
-    /// Members that get a part of what is left: shared classes, and classes without a reservation.
+    /// Members that get a part of the remainder: shared classes, and classes without a reservation.
     parts: Vec<Part>,
 }
 
-/// A member that gets a part of what is left.
+/// A member that gets a part of the remainder.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     whose: Whose,
-    /// What it asks for in any case.
+    /// Its demand in any case.
     least: u128,
-    /// What it weighs besides as long as there is enough.
+    /// Its additional weight as long as there is enough.
     weight: u128,
     /// Its part of the remainder.
     part: u128,
@@ -164,7 +173,7 @@ impl Tree {
         }
     }
 
-    /// A shared class for flows of a `[[flow]]` at a node, if the number of them would count there.
+    /// Adds a shared class for flows of a `[[flow]]` at a node, if their number would count there.
     fn share(&mut self, flow: usize, node: usize, reserve: Option<u64>, count: u64) {
         let Node { by_reservation, unreserved, .. } = self.nodes[node];
         if !by_reservation || (reserve.is_none() && unreserved == 0) {
@@ -222,7 +231,7 @@ impl Tree {
         Shares { classes, shared: self.shared, weights }
     }
 
-    /// What a class asks the scheduler above for.
+    /// Adds a class's demand to the scheduler above.
     fn ask_above(&mut self, at: usize, gate: &GateFile, direction: Direction) {
         let class = &gate.classes[at - 1];
         let above = node_of(class.class.parent);
@@ -254,7 +263,8 @@ impl Node {
         Node { by_reservation, unreserved: weight.unwrap_or(0), ..Node::default() }
     }
 
-    /// Divides the node's room: the weight of a flow without a reservation, if it has to be smaller, and what each part gets.
+    /// Divides the node's room: the weight of a flow without a reservation, if it has to be
+    /// smaller, and the part of each member.
     fn divide(&self, room: u128) -> (Option<u64>, Vec<(Whose, u64)>) {
         let sum = |of: fn(&Part) -> u128| self.parts.iter().map(of).sum::<u128>();
         let left = room.saturating_sub(self.booked + sum(|part| part.least));
@@ -279,7 +289,7 @@ pub(super) fn node_of(class: Option<usize>) -> usize {
     class.map_or(LINK, |class| class + 1)
 }
 
-/// Whether packets of a flow go in a direction.
+/// Returns true if packets of a flow go in a direction.
 pub(super) fn goes(flow: &GateFlow, direction: Direction) -> bool {
     flow.matching.direction.is_none_or(|only| only == direction)
 }

@@ -54,7 +54,7 @@ impl ContractSpec {
     }
 }
 
-/// What is measured by a rate means nothing without one, and the peak rate bounds the average.
+/// Values measured by a rate mean nothing without one, and the peak rate bounds the average.
 pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
     if values.time("interval") == Some(Span::ZERO) {
         report.add(values.place_of("interval"), Complaint::new("`interval` is zero"));

@@ -1,4 +1,4 @@
-//! The dropper of a port or a class, and what it guards.
+//! The dropper of a port or a class, and the queues that it guards.
 
 use crate::error::{Place, Report};
 use crate::policy::Chosen;
@@ -14,9 +14,10 @@ use tidegate_core::switch::plan::DropperPlan;
 pub struct DropperSpec {
     /// The policy that decides.
     pub chosen: Chosen<BuiltInDropper>,
-    /// Whether the dropper guards the queue as a whole, or each flow's own.
+    /// The guarded queues: the whole queue, or each flow's own.
     pub scope: Scope,
-    /// Whether a file states it by itself; if not, it belongs to a scheduler's name or to a default, and goes with them.
+    /// True if a file states it by itself. Otherwise it belongs to a scheduler's name or to a
+    /// default, and is removed with them.
     pub stated: bool,
 }
 
@@ -27,14 +28,15 @@ impl DropperSpec {
         Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")?, stated: true })
     }
 
-    /// The dropper that goes with the default of a gate's ports, stated nowhere.
+    /// The dropper that belongs to the default of a gate's ports, stated nowhere.
     pub(crate) fn fair_default(place: Place) -> Option<DropperSpec> {
         let chosen = Chosen::by_default(FAIR_DEFAULT.dropper, place)?;
         Some(DropperSpec { chosen, scope: FAIR_DEFAULT.scope, stated: false })
     }
 
-    /// Whether it does what another dropper does already for all packets that pass both: it only belongs to a scheduler's name,
-    /// has all its defaults, and guards each flow's queue as the other does.
+    /// Returns true if another dropper already does the same for all packets that pass both: this
+    /// one only belongs to a scheduler's name, has all its defaults, and guards each flow's queue
+    /// as the other does.
     pub(crate) fn is_done_by(&self, other: &DropperSpec) -> bool {
         let record = self.chosen.record();
         let has_defaults = record.params.iter().all(|param| !self.chosen.states(param.name));

@@ -1,4 +1,4 @@
-//! Whether the policies of a node fit its server and its members.
+//! Checks that the policies of a node fit its server and its members.
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
@@ -51,8 +51,8 @@ pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -
     Some((chosen.place_of(key), fault))
 }
 
-/// Where a meter is told to follow round-trip times, and what is wrong when nothing measures any; `None` for one that
-/// follows none.
+/// Reports a meter that is told to follow round-trip times where none are measured: the place, and
+/// the mistake; `None` for one that follows none.
 pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Complaint)> {
     let key = meter.policy.follows_round_trips()?;
     let message = format!(

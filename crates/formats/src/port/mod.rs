@@ -49,8 +49,9 @@ pub struct PortSpec {
 }
 
 impl PortSpec {
-    /// The port of a link of this rate, without classes and without a ceiling. A meter that has something to do
-    /// only for flows that state a key is left out when it is not among those `stated`: it would only cost time.
+    /// The port of a link of this rate, without classes and without a ceiling. A meter that applies
+    /// only to flows that state a key is left out when that key is not among those `stated`: it
+    /// would only cost time.
     pub fn plan(&self, link: Rate, stated: &BTreeSet<&'static str>) -> PortPlan {
         let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
@@ -89,7 +90,7 @@ pub(crate) struct OwnPolicies {
 }
 
 impl OwnPolicies {
-    /// What the table states. `None` after something was reported.
+    /// Reads the policies that the table states. `None` after something was reported.
     pub(crate) fn read(link: &Values, report: &mut Report) -> Option<OwnPolicies> {
         Some(OwnPolicies {
             stated: Stated::read(link, report)?,
@@ -101,7 +102,7 @@ impl OwnPolicies {
         })
     }
 
-    /// These policies, in place of those that a port usually has.
+    /// These policies, where the table states them, over a port's `usual` ones.
     pub(crate) fn over(&self, usual: PortSpec) -> PortSpec {
         PortSpec {
             scheduler: self.stated.scheduler.clone().unwrap_or(usual.scheduler),

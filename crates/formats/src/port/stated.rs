@@ -8,28 +8,29 @@ use tidegate_core::composite::BuiltInComposite;
 use tidegate_core::params::{Consists, PolicyRecord, Role};
 use tidegate_core::scheduler::BuiltInScheduler;
 
-/// What a table states of the order and of the drops at a port or a class.
+/// A table's statement of the order and of the drops at a port or a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Stated {
     /// The scheduler; `None` for none stated.
     pub(crate) scheduler: Option<Chosen<BuiltInScheduler>>,
     /// The dropper, also one that belongs to the scheduler's name.
     pub(crate) dropper: Option<DropperSpec>,
-    /// Whether it is a policy, which has no other dropper than its own.
+    /// True for a whole policy, which has no other dropper than its own.
     pub(crate) is_whole: bool,
 }
 
 impl Stated {
-    /// What a table states, or has by default. `None` after something was reported.
+    /// Reads a table's statement or its default. `None` after something was reported.
     pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Stated> {
-        // A default policy stands back where a part is given, or a detector, which wants its dropper named.
+        // A default policy gives way where a part is stated, or a detector, which needs a named
+        // dropper.
         let parts = ["scheduler", "dropper", "detector"];
         let by_default = parts.iter().all(|key| !values.given(key));
         let policy = values.table("policy").filter(|_| by_default || values.given("policy"));
         let table = policy.unwrap_or(values);
         let dropper = DropperSpec::read(table, "dropper", report);
         let dropper = dropper.map(|dropper| DropperSpec {
-            // What a default names is not stated.
+            // A default does not count as stated.
             stated: policy.is_none() || values.given("policy"),
             ..dropper
         });
@@ -47,7 +48,7 @@ impl Stated {
         Some(Stated { scheduler, dropper, is_whole: policy.is_some() })
     }
 
-    /// The same without what is only a default.
+    /// Like [`Stated::read`], without a scheduler from a default.
     pub(crate) fn read_given(values: &Values, report: &mut Report) -> Option<Stated> {
         let given = ["policy", "scheduler"].iter().any(|key| values.given(key));
         let stated = Stated::read(values, report)?;
@@ -59,7 +60,7 @@ impl Stated {
         match (&self.scheduler, &self.dropper) {
             (_, own) if self.is_whole => own.clone(),
             (_, Some(own)) if own.stated => Some(own.clone()),
-            // What belongs to the name of another scheduler goes with it.
+            // A dropper that belongs to the name of another scheduler is replaced with it.
             (Some(_), own) => {
                 let usual = usual.filter(|usual| usual.stated);
                 match own {

@@ -239,7 +239,8 @@ fn gate_class() -> Section {
     section
 }
 
-/// The same section with the scheduler that is a gate's default, and with the defaults that parameters have in gate files.
+/// The section with the scheduler that is a gate's default, and with the defaults that parameters
+/// have in gate files.
 fn with_gate_defaults(mut section: Section) -> Section {
     for field in &mut section.fields {
         match &mut field.shape {

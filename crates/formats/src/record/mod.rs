@@ -36,7 +36,7 @@ pub struct Section {
     pub fields: Vec<Field>,
     /// For a policy, the record that the section was made from.
     pub policy: Option<&'static PolicyRecord>,
-    /// Whether it is a source or a transport that adapts its sending to the network.
+    /// True for a source or a transport that adapts its sending to the network.
     pub responsive: bool,
 }
 
@@ -47,10 +47,10 @@ pub struct Field {
     pub name: &'static str,
     /// The values that it takes.
     pub shape: Shape,
-    /// What holds when it is left out, spelled as in a scenario file (text without its quotes, `{}` for
-    /// a table of defaults); `None` when leaving it out has a meaning of its own, which `help` states.
+    /// The default, spelled as in a scenario file (text without its quotes, `{}` for a table of
+    /// defaults); `None` when leaving it out has a meaning of its own, which `help` states.
     pub default: Option<Cow<'static, str>>,
-    /// Whether it must be given.
+    /// True if it must be given.
     pub required: bool,
     /// One sentence for a person.
     pub help: &'static str,
@@ -89,7 +89,7 @@ pub enum Shape {
 /// Several kinds of which one is chosen by its name.
 #[derive(Clone, Debug)]
 pub struct OneOf {
-    /// What is chosen, in prose: `scheduler`.
+    /// The thing chosen, in prose: `scheduler`.
     pub what: &'static str,
     /// The kind that a table without `kind` means; `None` when `kind` is required.
     pub default_kind: Option<&'static str>,
@@ -103,13 +103,13 @@ impl Section {
         Section { name, title, help, source: None, fields, policy: None, responsive: false }
     }
 
-    /// The same section with its source cited.
+    /// This section with its source cited.
     fn citing(mut self, source: &'static str) -> Section {
         self.source = Some(source);
         self
     }
 
-    /// The same source, which responds to the network.
+    /// This source, marked as responsive to the network.
     fn responding(mut self) -> Section {
         self.responsive = true;
         self
@@ -128,7 +128,7 @@ impl Section {
         }
     }
 
-    /// The key that takes a whole policy, and the keys in whose place it stands.
+    /// The key that takes a whole policy, and the keys that it replaces.
     pub fn policy_key(&self) -> Option<(&Field, &Section)> {
         self.fields.iter().find_map(|field| match &field.shape {
             Shape::Policy(parts) => Some((field, parts)),

@@ -51,7 +51,7 @@ fn no_kind_takes_a_key_named_kind() {
     });
 }
 
-/// A default is shown as it would be written, and means what the policy's own code has.
+/// A default is shown as it would be written, and equals the default in the policy's own code.
 #[test]
 fn defaults_of_policies_are_read_as_they_are_meant() {
     every_section(scenario(), &mut |section| {

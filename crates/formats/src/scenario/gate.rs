@@ -41,7 +41,8 @@ pub(super) fn load(
         if port.given("detector") {
             gate.port.detector = Chosen::read(port, "detector", report);
         }
-        // What does not fit the gate's flows now is what was put there: the file itself was in order.
+        // The file itself was in order, so the policies put in place of its own are those that do
+        // not fit its flows.
         let here = port.place_of(if port.given("policy") { "policy" } else { "scheduler" });
         policies::check(&gate, |_| here, report);
     }
@@ -114,7 +115,8 @@ pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], repor
     check_terms(values, route, report);
 }
 
-/// Whether a connection says what a gate on the way there or back has to know, and nothing that would not hold there.
+/// Checks that a connection states the values that a gate on the way there or back needs, and none
+/// that would not hold there.
 pub(super) fn check_connection(values: &Values, routes: [&[usize]; 2], links: &[Link], report: &mut Report) {
     let name = values.text("name").unwrap_or("");
     let crossings = routes.map(|route| crossing(route, links));

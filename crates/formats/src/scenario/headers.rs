@@ -20,8 +20,8 @@ pub struct HeadersSpec {
 }
 
 impl HeadersSpec {
-    /// What `headers` says of `count` flows that pass a gate in a direction. `None` after something was
-    /// reported.
+    /// Reads the `headers` of `count` flows that pass a gate in a direction. `None` after something
+    /// was reported.
     pub(super) fn read(
         values: &Values,
         count: u32,

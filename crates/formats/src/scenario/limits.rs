@@ -1,4 +1,4 @@
-//! Whether a computer can hold and resolve a scenario: memory of flows and of series, and the
+//! Checks that a computer can hold and resolve a scenario: memory of flows and of series, and the
 //! shortest representable time.
 
 use crate::error::{Complaint, Report};
@@ -54,9 +54,9 @@ fn gigabytes(bytes: u64) -> String {
     format!("{:.1} GB", bytes as f64 / 1e9)
 }
 
-/// How many series are recorded: of each link its queue and utilisation, of the `coloured` ones their in-traffic, of each
-/// group its throughput, lead and warnings, of each connection what its sender shows, of each link with credit its pool, and
-/// of each of its VCs three.
+/// Number of recorded series: of each link its queue and utilisation, of the `coloured` ones their
+/// in-traffic, of each group its throughput, lead and warnings, of each connection the values that
+/// its sender shows, of each link with credit its pool, and of each of its VCs three.
 pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64 {
     let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
     let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
@@ -88,7 +88,8 @@ pub(super) fn check_series(
 /// The most by which whole ticks may change the time that a packet takes: a thousandth.
 const ROUNDING: f64 = 1e-3;
 
-/// What is wrong with a rate for packets of this size: they take less than a tick, or whole ticks make the rate another one.
+/// The fault of a rate for packets of this size: they take less than a tick, or whole ticks change
+/// the rate.
 fn rate_fault(size: u32, bits: u64, whose: &str) -> Option<String> {
     let (work, bits_per_second) = (u128::from(size) * 8 * u128::from(TICKS_PER_SECOND), u128::from(bits));
     let (packet, rate) = (show_size(u64::from(size)), show_rate(bits));

@@ -19,7 +19,7 @@ pub struct Load {
     pub largest: u32,
     /// All sizes of their packets; `None` where their source or their transport decides.
     pub sizes: Option<PacketSizes>,
-    /// What each of them plays of a recording; `None` without one, and before its file is read.
+    /// The recording that each of them plays; `None` without one, and before its file is read.
     pub played: Option<Played>,
 }
 
@@ -28,7 +28,7 @@ pub struct Load {
 pub struct Played {
     /// Its mean rate in bit/s while it is played.
     pub rate: u64,
-    /// How long that takes, from the flow's start on.
+    /// Duration of playback, from the flow's start on.
     pub lasts: Span,
 }
 

@@ -1,8 +1,11 @@
-//! Whether transports respond to the marks of droppers.
+//! Checks that transports respond to the marks of droppers.
 //!
-//! A dropper that marks drops packets that are not ECN-capable (RFC 3168, section 5). Where it is asked to mark and no transport
-//! on its way negotiates ECN, it never can: this is a mistake. Where some do and others do not, only the others lose packets,
-//! which is legal and seldom intended: this is a warning. A dropper that would mark by default and has nothing to mark gets no
+//! A dropper that marks drops packets that are not ECN-capable (RFC 3168, section 5). Where it is
+//! asked to mark and no transport
+//! on its way negotiates ECN, it never can: this is a mistake. Where some do and others do not,
+//! only the others lose packets,
+//! which is legal and seldom intended: this is a warning. A dropper that would mark by default and
+//! has nothing to mark gets no
 //! message.
 
 use crate::error::{Complaint, Place, Report};
@@ -33,7 +36,8 @@ impl<'s> Guarded<'s> {
     }
 }
 
-/// Whether the transport of a group's data negotiates ECN; `None` for a group that sends no such data.
+/// Returns true if the transport of a group's data negotiates ECN; `None` for a group that sends no
+/// such data.
 fn negotiates_ecn(group: &FlowGroup) -> Option<bool> {
     let Source::Sender { transport, .. } = &group.source else { return None };
     let made = TransportKind::BuiltIn(transport.policy.clone()).build().ok()?;

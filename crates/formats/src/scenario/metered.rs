@@ -1,4 +1,5 @@
-//! Meters and their packets, and whether the meters' links can carry the traffic inside the profiles.
+//! Meters and their packets, and checks that the meters' links can carry the traffic inside the
+//! profiles.
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
@@ -54,7 +55,7 @@ pub(super) fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
     meter.record().role == Role::Meter { colours: true }
 }
 
-/// How many links packets pass at a meter that colours, or behind one.
+/// Number of links on which packets pass a meter that colours, or have passed one.
 pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups: &[FlowGroup]) -> u64 {
     let mut coloured = BTreeSet::new();
     for group in groups {
@@ -137,7 +138,7 @@ fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// Whether the sender of a flow measures round-trip times.
+/// Returns true if the sender of a flow measures round-trip times.
 fn measures_round_trips(source: &Source) -> bool {
     let Source::Sender { transport, .. } = source else { return false };
     let made = TransportKind::BuiltIn(transport.policy.clone()).build();
@@ -185,8 +186,9 @@ fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s
     }
 }
 
-/// The first link whose profiles, of all packets that are coloured on the way to it, add up to more than it carries. Of the
-/// profiles that packets were coloured by one after the other, the last one counts: no more is inside.
+/// The first link whose profiles, of all packets that are coloured on the way to it, add up to more
+/// than it carries. If packets were coloured by several profiles one after the other, the last one
+/// counts: it bounds the traffic in profile.
 pub(super) fn oversubscribed(
     links: &[Link],
     nodes: &[Node],
@@ -194,8 +196,8 @@ pub(super) fn oversubscribed(
     profiles: &[Profile],
     groups: &[FlowGroup],
 ) -> Option<(Place, Complaint)> {
-    // Profiles by their index, and flows' own by that of their group: each is provisioned for once at each link whose port
-    // coloured by it, which has a bucket of its own.
+    // Profiles by their index, and flows' own by that of their group. Each is counted once at each
+    // link whose port coloured by it, which has a bucket of its own.
     let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize, usize), u128>>::new();
     let loads: Vec<Load> =
         groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
@@ -211,7 +213,8 @@ pub(super) fn oversubscribed(
             }
             ProfileAt::Own => ((false, ix, link), group.contract.reserve_bits().map_or(0, own)),
         };
-        // With several nodes that receive, what is behind a link may not have passed it: more is warned of, not less.
+        // With several nodes that receive, packets behind a link may not have passed it: this warns
+        // too often, not too seldom.
         let mut inside = None;
         for index in &group.route {
             if meters(group, &links[*index], nodes, classes).any(colours) {

@@ -169,8 +169,8 @@ impl Scenario {
     }
 }
 
-/// From values that each fit their record to a scenario whose parts fit each other. `None` only after
-/// something was reported.
+/// Builds a scenario whose parts fit each other from values that each fit their record. `None` only
+/// after something was reported.
 fn expand(
     gate: Option<GateFile>,
     values: &Values,

@@ -30,7 +30,7 @@ pub enum NodeKind {
 pub struct Node {
     /// Its name, unique among nodes.
     pub name: String,
-    /// Whether the node forwards.
+    /// Switch or host.
     pub kind: NodeKind,
     /// A switch's pool, shared by its ports with push-out; `None` for a host, and for no limit.
     pub buffer: Option<Limit>,
@@ -49,7 +49,7 @@ pub struct Link {
     pub to: usize,
     /// Rate in bit/s; for a link with a trace, the mean.
     pub rate_bits: u64,
-    /// The same as a rate.
+    /// The rate, as a [`Rate`].
     pub rate: Rate,
     /// When it delivers; `None` for always, at its rate.
     pub trace: Option<Arc<Trace>>,
@@ -65,7 +65,7 @@ pub struct Link {
     pub profile: Option<usize>,
     /// Which direction of the scenario's gate it is.
     pub gate: Option<Direction>,
-    /// Whether a `[[link]]` states it, and not the topology.
+    /// True if a `[[link]]` states it, and not the topology.
     pub stated: bool,
     /// Place of its statement in the file.
     pub place: Place,

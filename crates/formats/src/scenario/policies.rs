@@ -1,4 +1,4 @@
-//! Whether policies fit their links and flows.
+//! Checks that policies fit their links and flows.
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
@@ -207,7 +207,8 @@ impl<'s> Divided<'s> {
         members
     }
 
-    /// What the flows in a class, and in classes within it, send together; `None` where one does not say.
+    /// Total traffic of the flows in a class, and in classes within it; `None` where one does not
+    /// state it.
     fn traffic(&self, link: usize, outer: usize, classes: &[Class]) -> Option<Traffic> {
         let loads = self.loads.get(&link).map_or(&[][..], Vec::as_slice);
         let mut sum = Traffic { burst: 0.0, rate: 0.0 };
@@ -221,7 +222,7 @@ impl<'s> Divided<'s> {
         Some(sum)
     }
 
-    /// What the schedulers above a class guarantee to it at a link, or what the port's own has.
+    /// Guarantee of the schedulers above a class at a link, or to the port's own scheduler.
     fn guarantee(&self, link: usize, class: Option<usize>, classes: &'s [Class]) -> Option<Guarantee> {
         let port = &self.parts.links[link];
         let Some(class) = class else {
@@ -241,7 +242,7 @@ impl<'s> Divided<'s> {
         })
     }
 
-    /// Flows with what they reserve, and with what they will ask for while they run.
+    /// Flows with their reservations, and with those that they will request while they run.
     fn flows(&self, load: &'s Load) -> impl Iterator<Item = Named<'s>> {
         let group = &self.parts.groups[load.group];
         let signalled = self.parts.admission.is_some() && group.contract.reserve_bits().is_some();

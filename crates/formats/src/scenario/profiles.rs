@@ -86,7 +86,7 @@ pub(super) fn give_to_links(
     }
 }
 
-/// Whether a meter at the link's port, or in a class there, has something to do for the profile.
+/// Returns true if a meter at the link's port, or in a class there, applies to the profile.
 fn is_metered(profile: &Profile, link: &Link, classes: &[Class]) -> bool {
     let stated = ContractSpec::stated(std::iter::once(&profile.contract));
     let meters = std::iter::once(&link.port.meter).chain(classes.iter().map(|class| &class.meter));

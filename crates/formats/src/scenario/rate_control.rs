@@ -1,4 +1,4 @@
-//! Whether ports that control the rates of ABR connections can do so.
+//! Checks that ports can control the rates of ABR connections.
 
 use super::policies::Parts;
 use crate::error::{Complaint, Report};
@@ -41,7 +41,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     check_loops(parts, report);
 }
 
-/// A port with VS/VD needs a loop before it, and the answers of what passes it.
+/// A port with VS/VD needs a loop before it, and the answers of the connections that pass it.
 fn check_loops(parts: &Parts<'_>, report: &mut Report) {
     let couples = |link: &Link| link.gate.is_none() && link.port.vsvd.is_some();
     for (index, group) in parts.groups.iter().enumerate() {

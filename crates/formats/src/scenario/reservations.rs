@@ -1,4 +1,4 @@
-//! Whether reservations fit: on every link, and in every class that has a reservation.
+//! Checks that reservations fit: on every link, and in every class that has a reservation.
 
 use crate::error::{Complaint, Report};
 use crate::port::Class;
@@ -18,8 +18,8 @@ struct Ledger {
     tipped_by: Option<(usize, u64)>,
 }
 
-/// Adds up reservations along every route, in the order of the file; a holder that cannot keep them is
-/// reported once for each group that tips one.
+/// Adds up reservations along every route, in the order of the file. An overbooked holder is
+/// reported once for each group that exceeds it.
 pub(super) fn check(
     links: &[Link],
     nodes: &[Node],
@@ -42,7 +42,7 @@ pub(super) fn check(
                 let room = capacity(holder, links, classes);
                 ledgers.entry(holder).or_default().add(demand, room, index);
                 let Some(class) = holder.1 else { break };
-                // To the scheduler above, a class asks for what it reserves, whatever is in it.
+                // A class asks the scheduler above for its own reservation, whatever its content.
                 if let Some(reserve) = classes[class].contract.reserve_bits() {
                     demand = Demand { each: u128::from(reserve), members: u128::from(is_new) };
                 }

@@ -38,7 +38,7 @@ impl<'n> Router<'n> {
         Router { links, onward, direct, reached: vec![(0, 0); nodes.len()], searches: 0 }
     }
 
-    /// As [`route`].
+    /// Like [`route`].
     pub fn shortest(&mut self, from: usize, to: usize) -> Option<Vec<usize>> {
         if from == to {
             return Some(Vec::new());
@@ -46,7 +46,8 @@ impl<'n> Router<'n> {
         self.searches += 1;
         let mut waiting = VecDeque::from([from]);
         while let Some(node) = waiting.pop_front() {
-            // Nodes come in the order of their paths, so the first that has a link to the end is right.
+            // Nodes come in the order of their paths, so the first that has a link to the end is
+            // the right one.
             if let Some(last) = self.direct(node, to) {
                 let mut path = self.walk_back(from, node);
                 path.push(last);

@@ -1,7 +1,8 @@
 //! Settings that are not mistakes, but are seldom intended.
 //!
-//! Each kind of them is found by one function, which names the first case in the file, or all of them in one
-//! message. What `check` prints, `run`, `compare` and every other command print from here too.
+//! Each kind of them is found by one function, which names the first case in the file, or all of
+//! them in one
+//! message. The output of `check`, `run`, `compare` and every other command comes from here.
 
 mod buffers;
 mod ceilings;
@@ -23,18 +24,19 @@ use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, NodeKind};
 use tidegate_core::scheduler::BuiltInScheduler;
 
-/// A setting that is seldom intended, and where it is.
+/// A setting that is seldom intended, and its place.
 type Found = (Place, Complaint);
 
 impl Scenario {
-    /// Settings that are not mistakes, but are seldom intended, with their places, as far as the file alone says it.
+    /// Settings that are not mistakes, but are seldom intended, with their places, as far as the
+    /// file alone shows them.
     pub fn warnings(&self) -> Vec<FormatError> {
         let loads: Vec<Load> =
             self.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
         self.warnings_of(&loads)
     }
 
-    /// The same, when it is known what recordings bring to links.
+    /// Like [`Scenario::warnings`], with the known load of recordings on links.
     pub fn warnings_of(&self, loads: &[Load]) -> Vec<FormatError> {
         let Scenario { links, nodes, classes, profiles, groups, .. } = self;
         let oversubscribed = metered::oversubscribed(links, nodes, classes, profiles, groups);
@@ -60,7 +62,7 @@ impl Scenario {
         all.into_iter().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
     }
 
-    /// Whether the node that sends on a link is a switch, whose ports have classes.
+    /// Returns true if the node that sends on a link is a switch, whose ports have classes.
     fn forwards(&self, link: &Link) -> bool {
         self.nodes[link.from].kind == NodeKind::Switch
     }

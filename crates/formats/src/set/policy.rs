@@ -113,7 +113,8 @@ impl<'t> Table<'t> {
         self.text.remove(key);
     }
 
-    /// Puts the parts of a policy in its place. One that is no policy stays, and is reported when it is read.
+    /// Replaces a policy by its parts. A value that is not a policy stays, and is reported when it
+    /// is read.
     fn spell_out(&mut self, policy: &str) {
         let stated = self.text.get(policy).cloned().and_then(|item| item.into_value().ok());
         let place = self.node.iter().find(|entry| entry.key == policy).map(|entry| entry.value.place);

@@ -182,8 +182,8 @@ fn whole_bytes(number: &str, text: &str, what: &str, unit: Unit) -> Result<u64, 
     }
 }
 
-/// Parts the number from its unit; the unit may be misspelled but not missing. `fault` says what is wrong with a text
-/// without the blanks in front of its unit.
+/// Parts the number from its unit; the unit may be misspelled but not missing. `fault` describes
+/// the mistake in a text without the blanks in front of its unit.
 fn split<'t>(
     text: &'t str,
     what: &str,

@@ -4,7 +4,7 @@ use super::{RATES, TIMES, Unit};
 use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
-/// Sizes are shown in thousands only: `65536B` says more than `64KiB` does to a reader of tables.
+/// Sizes are shown in thousands only: `65536B` is clearer than `64KiB` to a reader of tables.
 const SHOWN_SIZES: &[Unit] = &[
     Unit { name: "B", factor: 1 },
     Unit { name: "kB", factor: 1_000 },

@@ -108,7 +108,7 @@ fn class(section: &Section, of: Option<&OneOf>) -> String {
     text
 }
 
-/// Python's own words that a key could be; `to_dict` takes the mark off again.
+/// Python's own words that a key could be; `to_dict` removes the mark that is appended to them.
 const KEYWORDS: &[&str] =
     &["as", "class", "for", "from", "global", "if", "in", "is", "lambda", "pass", "with", "yield"];
 

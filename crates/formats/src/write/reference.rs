@@ -119,7 +119,7 @@ fn units() -> String {
     )
 }
 
-/// How a policy is written in one line, and which names stand for several.
+/// The form of a policy in one line, and the names that stand for several.
 fn policies() -> String {
     let mut text = String::from(POLICIES);
     for record in composite::RECORDS {

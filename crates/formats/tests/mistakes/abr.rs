@@ -1,4 +1,5 @@
-//! What is refused of ABR connections and of the ports that control their rates before anything runs.
+//! Mistakes of ABR connections, and of the ports that control their rates, that are refused before
+//! a run.
 
 use super::{Mistake, check};
 

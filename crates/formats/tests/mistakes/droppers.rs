@@ -96,7 +96,8 @@ fn connections(dropper: &str, ecn: [&str; 2]) -> String {
     )
 }
 
-/// Who asks for marks where nothing can be marked is told so; a mixture is warned of; what marks by default says nothing.
+/// A dropper that is asked to mark gets a message where nothing can be marked. A mixture gets a
+/// warning. A dropper that marks by default gets no message.
 #[test]
 fn marks_need_a_transport_that_answers_to_them() {
     let signal = |word: &str| format!(", signal = \"{word}\"");

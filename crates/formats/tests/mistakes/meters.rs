@@ -93,7 +93,7 @@ fn buckets_have_a_depth_and_hold_a_packet() {
         let text = with(", reserve = \"500kbit\", peak = \"400kbit\", workahead = \"3kB\"");
         let message = "`peak` (400kbit) is below `reserve` (500kbit)";
         check(&text, &[], &format!("a.toml:5:{}: {message}", column(&text, 5, "\"400kbit\"")), None);
-        // A flow's own contract, too.
+        // And a flow's own contract.
         let text = scenario(&meter, "", ", reserve = \"500kbit\"");
         let message = "f on link s1->s2: it has no committed burst size (CBS): state its `workahead`, or \
                        its `interval`";
@@ -264,7 +264,8 @@ fn a_profile_is_divided_among_all_its_flows() {
         &format!("a.toml:8:{}: `weight`: 0 is out of range", column(&good, 8, "1 }")),
         Some("it takes a whole number from 1 to 1000000"),
     );
-    // Each on its own link, a profile of more than a link carries is no promise of any.
+    // Each flow has a link of its own. A divided profile counts there by the flow's share, while a
+    // shared one counts as a whole and exceeds the link.
     let apart = |keys: [&str; 2]| {
         let text = format!(
             "version = 1\nduration = \"1s\"\n\
@@ -284,7 +285,8 @@ fn a_profile_is_divided_among_all_its_flows() {
     assert_eq!(apart([", weight = 3", ", weight = 1"]).unwrap(), 1);
 }
 
-/// With the sum of its profiles a link is full; above it, packets inside them may be lost, which is no mistake.
+/// A link may be as full as the sum of its profiles. Above it, packets inside them may be lost,
+/// which is no mistake but gets a warning.
 #[test]
 fn profiles_beyond_a_bottleneck_are_warned_of() {
     let meter = "{ kind = \"tsw-tagger\", window = \"100ms\" }";
@@ -301,7 +303,7 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
         let scenario = parse(&text, &[]).unwrap();
         scenario.warnings().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    // A profile counts once at a port, whoever shares it.
+    // A profile counts once at a port, however many flows share it.
     assert_eq!(warnings("600kbit", "400kbit", meter), [""; 0]);
     let found = warnings("600kbit", "401kbit", meter);
     assert_eq!(found.len(), 1, "{found:?}");
@@ -315,7 +317,8 @@ fn profiles_beyond_a_bottleneck_are_warned_of() {
     assert!(unread.iter().all(|one| one.contains("no meter on the way of `f`")), "{unread:?}");
 }
 
-/// A host and two switches: what `meter` sees on the link between the switches belongs to the profile that the link names.
+/// A host and two switches: the packets at `meter`, on the link between the switches, belong to the
+/// profile that the link names.
 fn boundary(meter: &str, profile: &str, link: &str) -> String {
     format!(
         "version = 1\nduration = \"1s\"\n\
@@ -374,7 +377,7 @@ fn the_profile_of_a_link_is_read_there() {
     check(&one_way, &[], &format!("a.toml:4:{}: {message}", column(&one_way, 4, "\"p\"")), help);
 }
 
-/// Whoever is metered against a link's profile may be warned by it.
+/// A flow that is metered against a link's profile may be warned by it.
 #[test]
 fn a_flow_without_an_interval_is_warned_by_the_profile_of_a_link() {
     let warned =
@@ -388,7 +391,8 @@ fn a_flow_without_an_interval_is_warned_by_the_profile_of_a_link() {
     assert!(errors.contains("a flow without `interval` is not monitored"), "{errors}");
 }
 
-/// Behind a boundary no more is inside than its own profile: that is what links there must carry.
+/// Behind a boundary, no more traffic is in profile than the boundary's own profile: links there
+/// must carry that.
 #[test]
 fn behind_a_boundary_its_profile_is_provisioned_for() {
     let warnings = |boundary: &str, behind: &str| {

@@ -39,7 +39,7 @@ fn slots_are_counted_at_every_port() {
     );
 }
 
-/// What the flows of a class need is counted in the class, and what the class needs above it.
+/// The needs of the flows of a class are counted in the class, and the needs of the class above it.
 #[test]
 fn slots_are_counted_in_classes() {
     let class = |rest: &str| {
@@ -135,7 +135,7 @@ fn signalled_flows_take_whole_slots() {
     );
 }
 
-/// Deadlines that flows which keep their contracts may miss are refused, where contracts say what flows send.
+/// Deadlines that conforming flows may miss are refused, where contracts state the flows' traffic.
 #[test]
 fn deadlines_that_may_be_missed_are_refused() {
     for scheduler in ["edf", "jitter-edd"] {
@@ -325,7 +325,8 @@ fn guards_of_classes_and_hosts_and_profiles_are_checked() {
     check(&scenario(&flow), &[], "a.toml:4:147: there is no profile `pp`", Some("add a [[profile]]"));
 }
 
-/// An envelope takes from the contract what it does not state; what neither states, or what does not go together, is said.
+/// An envelope takes the values that it does not state from the contract. Values that neither
+/// states, or that conflict, are reported.
 #[test]
 fn an_envelope_takes_its_values_from_the_contract() {
     let flow = |keys: &str| scenario(&flows(1, "300kbit", keys));

@@ -1,4 +1,4 @@
-//! Credit-based flow control of links: its figures, and whether it fits.
+//! Credit-based flow control of links: its figures, and checks that it fits.
 
 mod memory;
 mod way;
@@ -56,7 +56,7 @@ pub struct LinkCredit {
     pub plan: CreditPlan,
     /// Its VCs.
     pub vcs: u64,
-    /// Of a virtual link the links after this one up to the receiver, by their indexes.
+    /// Further links of a virtual link, after this one up to the receiver, by their indexes.
     pub further: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the packets of a flow are sent as ATM cells, and whether they can be.
+//! Checks that the packets of a flow can be sent as ATM cells, if they are.
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
@@ -12,7 +12,7 @@ use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
 use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams, Supply};
 use tidegate_core::units::{Rate, Span};
 
-/// Whether a flow over the links `route` is sent as cells. Conflicts are reported.
+/// Returns true if a flow over the links `route` is sent as cells. Conflicts are reported.
 pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) -> bool {
     if !wanted(values) {
         return false;
@@ -38,7 +38,8 @@ pub(super) fn of_flow(values: &Values, route: &[usize], links: &[Link], report: 
     true
 }
 
-/// Whether both flows of a connection over the links `routes` are sent as cells. Conflicts are reported.
+/// Returns true if both flows of a connection over the links `routes` are sent as cells. Conflicts
+/// are reported.
 pub(super) fn of_connection(
     values: &Values,
     transport: &Chosen<BuiltInTransport>,
@@ -70,8 +71,8 @@ pub(super) fn of_connection(
     true
 }
 
-/// What is agreed on for the VC that carries the cells of a connection whose first link has this rate; `None` for none, or
-/// once a mistake has been reported.
+/// The terms agreed for the VC that carries the cells of a connection whose first link has this
+/// rate; `None` for none, or once a mistake has been reported.
 pub(super) fn vc(values: &Values, aal5: bool, first: Rate, report: &mut Report) -> Option<SourceTerms> {
     let table = values.table("vc")?;
     if !aal5 {

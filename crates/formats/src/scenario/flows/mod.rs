@@ -46,11 +46,11 @@ pub struct FlowGroup {
     pub from: usize,
     /// Indexes of the nodes that receive, at least one.
     pub to: Vec<usize>,
-    /// Indexes of the links on the way: the route that was given, or else the shortest. With several nodes that
-    /// receive, the links of a tree in preorder, each followed by all that is behind it.
+    /// Indexes of the links on the way: the stated route, or else the shortest. With several nodes
+    /// that receive, the links of a tree in preorder, each followed by all links behind it.
     pub route: Vec<usize>,
-    /// With several nodes that receive, how many links come between the source and the end of each link of
-    /// the route, that link included; empty with one.
+    /// With several nodes that receive, the number of links from the source to the end of each link
+    /// of the route, that link included; empty with one.
     pub depths: Vec<u16>,
     /// Its contract with the ports on its way.
     pub contract: ContractSpec,
@@ -67,7 +67,7 @@ pub struct FlowGroup {
     pub ceiling: Option<u64>,
     /// Packet sizes in bytes, drawn with equal chance; empty when the source brings its own.
     pub sizes: Vec<u32>,
-    /// Whether its packets are sent as ATM cells, by AAL5.
+    /// True if its packets are sent as ATM cells, by AAL5.
     pub aal5: bool,
     /// Time that the host takes for each packet before its cells.
     pub preparation: Span,
@@ -85,8 +85,8 @@ pub struct FlowGroup {
     pub hangup: Option<Span>,
     /// The response of its source to a warning.
     pub warned: WhenWarned,
-    /// Whether its packets are ECN-capable, though its source heeds no mark. For a connection its transport
-    /// decides.
+    /// True if its packets are ECN-capable, though its source heeds no mark. For a connection its
+    /// transport decides.
     pub ecn: bool,
     /// Changes of its contract, in chronological order.
     pub changes: Vec<ChangeSpec>,
@@ -158,7 +158,7 @@ impl FlowGroup {
         if self.aal5 { &[aal5::CELL] } else { &self.sizes }
     }
 
-    /// Whether its packets on links have no sizes but those that are stated.
+    /// Returns true if its packets on links have only the stated sizes.
     pub(super) fn states_sizes(&self) -> bool {
         let decides =
             matches!(self.source, Source::Sender { .. } | Source::Receiver { .. } | Source::Video { .. });

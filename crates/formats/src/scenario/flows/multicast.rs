@@ -6,11 +6,11 @@ use crate::scenario::gate;
 use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A tree of links in preorder, each followed by all that is behind it.
+/// A tree of links in preorder, each followed by all links behind it.
 pub(super) struct Tree {
     /// Indexes of the links.
     pub links: Vec<usize>,
-    /// How many links come between the source and the end of each, that link included.
+    /// Number of links from the source to the end of each, that link included.
     pub depths: Vec<u16>,
 }
 

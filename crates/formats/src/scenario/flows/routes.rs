@@ -67,8 +67,8 @@ impl<'s> Routes<'s> {
         found
     }
 
-    /// The way back of what answers: over the links of the other direction, or the shortest where one of them
-    /// is missing. `None` after something was reported.
+    /// The route of a flow of answers: over the links of the other direction, or the shortest where
+    /// one of them is missing. `None` after something was reported.
     pub(super) fn back(
         &mut self,
         values: &Values,

@@ -1,4 +1,4 @@
-//! Queues that are shorter than a packet, of which none passes.
+//! Queues that are shorter than a packet, so that no packet passes.
 
 use super::{Found, and_more};
 use crate::error::{Complaint, Place};

@@ -1,4 +1,4 @@
-//! Ceilings: whose packets wait for them, and what these packets take from others.
+//! Ceilings: the packets that wait for them, and the resources that these packets take from others.
 
 use super::Found;
 use crate::error::{Complaint, Place};

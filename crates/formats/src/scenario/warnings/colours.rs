@@ -13,7 +13,7 @@ use tidegate_core::params::BuiltIn;
 /// A policy that goes by colours, as a file states it.
 struct Reader {
     message: String,
-    /// Whether packets pass it that have colours.
+    /// True if coloured packets pass it.
     coloured: bool,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn uncoloured(scenario: &Scenario) -> Option<Found> {
     Some((place, Complaint::new(message).help(help)))
 }
 
-/// Whether a flow's packets have colours when they are queued for a link.
+/// Returns true if a flow's packets have colours when they are queued for a link.
 fn is_coloured(scenario: &Scenario, group: &FlowGroup, until: usize) -> bool {
     let own = group.envelope.is_some() || group.headers.is_some() || group.colour != Colour::Green;
     let mut way = group.route.iter().take_while(|link| **link != until).chain([&until]);

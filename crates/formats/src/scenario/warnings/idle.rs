@@ -6,8 +6,8 @@ use crate::scenario::Scenario;
 use crate::scenario::network::NodeKind;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Links that are looked at for equal paths, over all destinations: of a network beyond that, only the first
-/// destinations are.
+/// Number of links examined for equal paths, over all destinations. In a larger network, only the
+/// first destinations are examined.
 const MAX_LOOKS: usize = 50_000_000;
 /// The most links that a message names.
 const MAX_NAMED: usize = 4;
@@ -21,7 +21,7 @@ pub(super) fn links(scenario: &Scenario) -> Option<Found> {
     let alone = |link: &usize| scenario.links[*link].stated && !pairs.contains(&ends(scenario, *link));
     let mut stated: Vec<usize> =
         (0..scenario.links.len()).filter(alone).filter(|link| !equal.contains(link)).collect();
-    // Of a duplex link, the first direction.
+    // The first direction of a duplex link.
     stated.dedup_by_key(|link| scenario.links[*link].place);
     if equal.is_empty() && stated.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What would begin after the end of the run.
+//! Flows and changes that would begin after the end of the run.
 
 use super::{Found, and_more};
 use crate::error::Complaint;

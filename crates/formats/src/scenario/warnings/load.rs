@@ -11,8 +11,8 @@ use tidegate_core::units::Span;
 /// A recording that is shorter than this part of the run is a burst, and no load.
 const SHORTEST: u64 = 10;
 
-/// The first link that is offered more than it carries while all that waits is kept: it takes memory as long
-/// as the run goes on.
+/// The first link that is offered more than it carries while all waiting packets are kept: they
+/// take memory as long as the run goes on.
 pub(super) fn overload(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     let endless = |link: usize| {
         let link = &scenario.links[link];
@@ -43,8 +43,8 @@ pub(super) fn overload(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     })
 }
 
-/// By how much flows with a known rate raise and lower what is offered to each link, and when. Flows that come
-/// one after the other are not counted.
+/// Changes of the load that flows with a known rate offer to each link, and their times. Flows that
+/// come one after the other are not counted.
 fn changes_of_load(scenario: &Scenario, loads: &[Load]) -> BTreeMap<usize, Vec<(Span, i128)>> {
     let mut changes: BTreeMap<usize, Vec<(Span, i128)>> = BTreeMap::new();
     for load in loads {

@@ -1,4 +1,5 @@
-//! A shared pool that is smaller than what flows within their buckets may have in it (docs/pool.md).
+//! A shared pool that is smaller than the memory that flows within their buckets may use
+//! (docs/pool.md).
 
 use super::Found;
 use crate::error::{Complaint, Place};
@@ -31,7 +32,7 @@ pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
         let most = ports.iter().max_by_key(|port| of(port.aside))?;
         let place = most.place?;
         let beyond = ports.iter().map(|port| of(port.beyond)).max()?.saturating_mul(ports.len() as u64);
-        // Half of what is set aside for nobody goes by rates.
+        // Half of the memory that is set aside for nobody goes by rates.
         let halves = if ports.iter().any(|port| port.by_rate) { 2 } else { 1 };
         let aside = ports.iter().fold(0u64, |sum, port| sum.saturating_add(of(port.aside)));
         let needed = aside.saturating_add(beyond.saturating_mul(halves));
@@ -59,14 +60,15 @@ pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
 /// The flows at a port.
 struct Port<'s> {
     name: &'s str,
-    /// What is set aside for those with buckets.
+    /// Memory set aside for flows with buckets.
     aside: Count,
-    /// The most that the port holds beyond that while they keep their contracts: a packet of another flow in service, and
-    /// what comes meanwhile at flows' rates, where that is more than the packet that is set aside for it.
+    /// The most memory that the port uses beyond that while these flows keep their contracts: a
+    /// packet of another flow in service, and the arrivals meanwhile at the flows' rates, where
+    /// these exceed the packet that is set aside for it.
     beyond: Count,
-    /// Whether others reserve.
+    /// True if other flows reserve.
     by_rate: bool,
-    /// Where the first bucket is stated.
+    /// Place of the first stated bucket.
     place: Option<Place>,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn absent(scenario: &Scenario) -> Option<Found> {
     ))
 }
 
-/// Whether a group's data are cells of ABR VCs.
+/// Returns true if a group's data are cells of ABR VCs.
 fn is_abr(scenario: &Scenario, group: &FlowGroup) -> bool {
     let Source::Sender { transport, .. } = &group.source else { return false };
     let Some(first) = group.route.first() else { return false };

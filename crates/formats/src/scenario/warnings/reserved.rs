@@ -1,4 +1,4 @@
-//! Reservations of classes beyond what is above them.
+//! Reservations of classes beyond those above them.
 
 use super::Found;
 use crate::error::Complaint;

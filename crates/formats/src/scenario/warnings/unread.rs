@@ -93,7 +93,8 @@ fn stated(contract: &ContractSpec) -> impl Iterator<Item = &'static str> {
     changed.map(|param| param.name)
 }
 
-/// Whether something reads a key of a flow's contract: a policy on its way, its envelope, its source or admission.
+/// Returns true if something reads a key of a flow's contract: a policy on its way, its envelope,
+/// its source or admission.
 fn is_read(scenario: &Scenario, group: &FlowGroup, key: &str) -> bool {
     let envelope = group.envelope.as_ref().is_some_and(|envelope| envelope.record().reads.contains(&key));
     let source = key == PEAK && matches!(group.source, Source::Video { peak: Some(_), .. });
@@ -103,7 +104,7 @@ fn is_read(scenario: &Scenario, group: &FlowGroup, key: &str) -> bool {
         || booked
         || group.route.iter().any(|link| {
             let link = &scenario.links[*link];
-            // A gate's file says what its flows are promised.
+            // A gate's file states the promises to its flows.
             link.gate.is_some() || is_read_at(scenario, group, link, key)
         })
 }

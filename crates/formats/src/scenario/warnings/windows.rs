@@ -86,7 +86,7 @@ impl<'s> Path<'s> {
     }
 }
 
-/// The most that all flows of a group bring to a link, in bit/s, where that is known.
+/// The most traffic that all flows of a group bring to a link, in bit/s, where that is known.
 fn brought(group: &FlowGroup, path: Option<&Path<'_>>) -> u128 {
     let each = match (path, &group.source) {
         (Some(path), _) => path.most,
