@@ -16,7 +16,7 @@ const SLACK: f64 = 2e-3;
 /// Maximum number of times that an inconclusive run is repeated.
 const REPEATS: u32 = 2;
 
-/// Whether the gate got the processor when it needed it.
+/// Returns true if the gate got the processor when it needed it.
 fn conclusive(report: &Value, direction: &str) -> bool {
     let one = &report["directions"][direction];
     one["stalls"] == 0 && one["lateness"]["p99"].as_f64().unwrap() <= SLACK

@@ -23,7 +23,7 @@ const TRACE_BURST: u64 = 4;
 pub(crate) struct Plan {
     /// The line behind each port.
     pub(crate) lines: [LinePlan; 2],
-    /// Whether each line is emulated; if not, a real link follows.
+    /// True if the line is emulated; otherwise a real link follows.
     pub(crate) emulated: [bool; 2],
     /// The two ports.
     pub(crate) switch: SwitchPlan,

@@ -1,4 +1,4 @@
-//! What a gate file promises its flows, in words.
+//! The promises of a gate file to its flows, in words.
 
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::units::Span;
@@ -101,7 +101,8 @@ mod tests {
         assert!(of("voice up in class voice").contains("all hosts divide 2300kbit"), "{told:?}");
     }
 
-    /// Nothing is promised by a scheduler that does not serve by reservations, and no bound where something else may void it.
+    /// No promise is reported for a scheduler that does not serve by reservations, and no bound
+    /// where something else may void it.
     #[test]
     fn what_is_not_promised_is_not_told() {
         assert_eq!(told(&format!("port = {{ scheduler = \"fifo\" }}\n{CALL}{HOSTS}")), [""; 0]);

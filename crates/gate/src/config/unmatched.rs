@@ -38,7 +38,7 @@ pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
     Direction::BOTH.into_iter().filter_map(of).collect()
 }
 
-/// Whether any flow of the file takes packets with these headers.
+/// Returns true if any flow of the file takes packets with these headers.
 fn matches(file: &GateFile, headers: &Headers, direction: Direction) -> bool {
     file.flows.iter().any(|flow| flow.circuits.is_none() && flow.matching.matches(headers, direction))
 }

@@ -40,7 +40,8 @@ struct Client {
     outgoing: Vec<u8>,
     /// Time at which the client is disconnected.
     deadline: Instant,
-    /// Whether the client sends no more requests: it is disconnected after the answer to the last one.
+    /// True if the client sends no more requests: it is disconnected after the answer to the last
+    /// one.
     closing: bool,
 }
 
@@ -158,7 +159,8 @@ impl Client {
         }
     }
 
-    /// Reads requests and writes answers as far as possible. Returns whether the client stays connected.
+    /// Reads requests and writes answers as far as possible. Returns true if the client stays
+    /// connected.
     fn serve(&mut self, answer: &mut impl FnMut(Request<'_>) -> Vec<u8>) -> bool {
         if !self.write() {
             return false;
@@ -221,7 +223,7 @@ impl Client {
         }
     }
 
-    /// Writes as much of the answer as possible. Returns whether the client stays connected.
+    /// Writes as much of the answer as possible. Returns true if the client stays connected.
     fn write(&mut self) -> bool {
         while !self.outgoing.is_empty() {
             let written = match &mut self.stream {

@@ -91,7 +91,7 @@ impl Arena {
         self.free.push(body);
     }
 
-    /// Whether no buffer is free.
+    /// Returns true if no buffer is free.
     pub(super) fn is_full(&self) -> bool {
         self.free.is_empty()
     }

@@ -256,7 +256,8 @@ proptest! {
     }
 }
 
-/// The line is full of matched traffic, and of IPv6 that no flow matches. ARP and neighbour discovery pass.
+/// The line is full of matched traffic, and of IPv6 that no flow matches. ARP and neighbour
+/// discovery pass.
 #[test]
 fn what_keeps_the_link_working_never_waits_for_long() {
     for port in ["", "[port]\nscheduler = \"virtual-clock\"\n"] {

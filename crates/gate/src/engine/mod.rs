@@ -147,9 +147,10 @@ impl Engine {
         }
     }
 
-    /// Carries out the events that are due by `now`, each at its own time. A direction that has `most`
-    /// departures goes no further: its packets stay in their queues, where the scheduler decides which of
-    /// them are sent, until the departures are handed over. Returns whether a direction had that many.
+    /// Carries out the events that are due by `now`, each at its own time. A direction that has
+    /// `most` departures goes no further: its packets stay in their queues, where the scheduler
+    /// decides which of them are sent, until the departures are handed over. Returns true if a
+    /// direction had that many.
     pub(crate) fn advance(&mut self, now: Time, most: usize) -> bool {
         let floor = now.before(MAX_CATCH_UP);
         for port in &mut self.ports {
@@ -295,18 +296,18 @@ impl Engine {
         self.ports[direction as usize].next_event()
     }
 
-    /// Whether an emulated link follows in a direction.
+    /// Returns true if an emulated link follows in a direction.
     pub(crate) fn is_emulated(&self, direction: Direction) -> bool {
         self.ports[direction as usize].emulated
     }
 
-    /// Whether a direction's link is busy, or closed to packets that are queued.
+    /// Returns true if a direction's link is busy, or closed to packets that are queued.
     pub(crate) fn is_busy(&self, direction: Direction) -> bool {
         let port = &self.ports[direction as usize];
         port.free_at.min(port.open_at) != Time::NEVER
     }
 
-    /// Whether a frame waits behind the one that its link is busy with.
+    /// Returns true if a frame waits behind the one that its link is busy with.
     pub(crate) fn frames_wait(&self) -> bool {
         Direction::BOTH.iter().any(|direction| self.switch.backlog(PortIx(*direction as u16)).packets > 1)
     }

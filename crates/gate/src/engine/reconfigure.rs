@@ -20,7 +20,7 @@ impl Engine {
     ///
     /// [`Switch::reconfigure`]: tidegate_core::switch::Switch::reconfigure
     pub(crate) fn reconfigure(&mut self, now: Time, plan: &Plan) -> Result<(), Refused> {
-        // Whether a flow is refused depends on the others: a plan is tried as a whole first.
+        // A plan is first tried as a whole, because a flow may be refused because of the others.
         Engine::new(now, plan, 1)?;
         let from = plan.continued(&self.names);
         let (mut changes, mut wanted) = (Vec::new(), plan.switch.clone());

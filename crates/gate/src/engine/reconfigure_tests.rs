@@ -123,7 +123,7 @@ fn rest() -> impl Strategy<Value = String> {
     )
 }
 
-/// The service of a burst: which packet is due when, from `start` on.
+/// The service of a burst: the due time, port and number of each packet, from `start` on.
 fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
     let start = bench.now;
     for (number, (port, payload)) in burst.iter().enumerate() {

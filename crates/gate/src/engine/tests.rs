@@ -72,9 +72,9 @@ impl Bench {
     }
 }
 
-/// A gate that cannot send as fast as its link takes no more from the queues than it sends: a packet that
-/// comes late is still ahead of those of a flow that sends more than its share, and the other direction is
-/// not held up.
+/// A gate that cannot send as fast as its link takes no more from the queues than it sends. A
+/// packet that comes late is still ahead of those of a flow that sends more than its share, and the
+/// other direction is not held up.
 #[test]
 fn what_is_not_sent_stays_in_its_queue() {
     const MOST: usize = 8;
@@ -290,7 +290,7 @@ proptest! {
 }
 
 proptest! {
-    /// Whatever comes, every frame is accounted for, and none leaves before it is due.
+    /// Under any input, every frame is accounted for, and none leaves before it is due.
     #[test]
     fn nothing_is_lost_silently(steps in steps(), bytes: bool, emulated in 0usize..3) {
         let buffer = if bytes { "20kB" } else { "12p" };

@@ -19,7 +19,7 @@ pub enum FailoverError {
         port: String,
         /// The device of which it is a port.
         master: String,
-        /// Whether a gate has made that bridge.
+        /// True if a gate has made that bridge.
         made: bool,
     },
     /// Only one interface is a port of a bridge, or the two are ports of different bridges.

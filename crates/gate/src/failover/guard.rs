@@ -28,7 +28,7 @@ const FIRST_LINK: i32 = 256;
 
 /// A guard on two interfaces, until it is dropped or the process ends.
 pub(crate) struct Guard {
-    /// The flag: whether the gate forwards.
+    /// The flag, which is set while the gate forwards.
     active: OwnedFd,
     filter: OwnedFd,
     _links: [OwnedFd; 2],

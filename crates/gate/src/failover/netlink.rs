@@ -80,7 +80,7 @@ impl Netlink {
         Ok(links)
     }
 
-    /// Whether an interface has an address other than link-scope ones.
+    /// Returns true if an interface has an address other than link-scope ones.
     ///
     /// # Errors
     /// System errors.

@@ -47,7 +47,7 @@ struct Segmentation {
     protocol: Protocol,
     /// Payload of each frame but the last.
     size: usize,
-    /// Offset of the IP header, and whether it is IPv6.
+    /// Offset of the IP header, and true if it is IPv6.
     ip: usize,
     six: bool,
     /// Offset of the TCP or UDP header.
@@ -142,7 +142,7 @@ impl<'f> Offloaded<'f> {
 /// Completes a checksum: the sum over everything from `start`, the field's own value included.
 fn complete(frame: &mut [u8], partial: PartialChecksum) -> Option<()> {
     let checksum = match Sum::default().bytes(frame.get(partial.start..)?).checksum() {
-        // Zero means "no checksum" to UDP, and 0xffff is the same number.
+        // Zero means "no checksum" to UDP, and 0xffff is an equal number.
         0 => 0xffff,
         checksum => checksum,
     };

@@ -70,7 +70,7 @@ impl Layout {
         Sum::default().bytes(&frame[addresses..self.transport]).word(u16::from(TCP)).word(length as u16)
     }
 
-    /// Whether the checksums of a frame are those that a card would compute.
+    /// Returns true if the checksums of a frame are those that a card would compute.
     fn is_right(self, frame: &[u8]) -> bool {
         // 0 and 0xffff both stand for zero, and a card sends only one of them.
         let one_spelling = !matches!(get(frame, self.transport + TCP_CHECKSUM), 0 | 0xffff)
@@ -90,7 +90,8 @@ impl Layout {
         u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]])
     }
 
-    /// Whether the headers of two frames of this layout are equal in every field that segmentation repeats.
+    /// Returns true if the headers of two frames of this layout are equal in every field that
+    /// segmentation repeats.
     fn repeats(self, one: &[u8], other: &[u8]) -> bool {
         let same = |from: usize, to: usize| one[from..to] == other[from..to];
         let transport = self.transport;

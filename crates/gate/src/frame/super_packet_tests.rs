@@ -54,7 +54,8 @@ fn repaired(mut frame: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// Whether every frame is exactly one that a card computes: a sum of zero has two spellings.
+/// Returns true if every frame is exactly one that a card computes: a sum of zero has two
+/// spellings.
 fn has_one_spelling(frames: &[Vec<u8>]) -> bool {
     frames.iter().all(|frame| SuperPacket::start(frame).is_none_or(|whole| whole.layout.is_right(frame)))
 }
@@ -73,7 +74,7 @@ proptest! {
         prop_assert_eq!(segmented(&sent), frames);
     }
 
-    /// However a frame differs from its neighbours, the same frames leave in the same order.
+    /// Frames that differ from their neighbours in any way leave unchanged and in order.
     #[test]
     fn what_leaves_are_the_frames_that_came(
         shapes in prop::collection::vec(shapes(), 1..4),

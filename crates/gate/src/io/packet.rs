@@ -356,7 +356,7 @@ pub(crate) struct Sender {
     socket: OwnedFd,
     /// Bytes of the longest frame that the interface sends.
     longest: usize,
-    /// Whether the kernel takes super-packets.
+    /// True if the kernel takes super-packets.
     joins: bool,
     parts: Parts,
 }

@@ -23,7 +23,7 @@ pub(super) struct Batching {
     window_start: Time,
     /// Departures before the window.
     before: Count,
-    /// Whether frames left often in the previous window.
+    /// True if frames left often in the previous window.
     often: bool,
 }
 
@@ -32,8 +32,8 @@ impl Batching {
         Batching { window_start: now, before: Count::default(), often: false }
     }
 
-    /// Time to sleep, whatever becomes due meanwhile. `frames_wait` states whether frames wait behind others;
-    /// `sent` returns the departures since the start.
+    /// Time to sleep, whatever becomes due meanwhile. `frames_wait` is true if frames wait behind
+    /// others; `sent` returns the departures since the start.
     pub(super) fn sleep(&mut self, now: Time, frames_wait: bool, sent: impl FnOnce() -> Count) -> Span {
         let passed = now.since(self.window_start);
         if passed >= WINDOW {

@@ -79,7 +79,7 @@ impl CommandQueue {
         self.wakeups.as_fd()
     }
 
-    /// Whether a stop was requested. Clears pending wake-ups.
+    /// Returns true if a stop was requested. Clears pending wake-ups.
     pub(crate) fn stop_requested(&mut self) -> bool {
         while matches!(self.wakeups.read(&mut [0; 64]), Ok(64)) {}
         self.stop.load(Ordering::SeqCst)
@@ -131,9 +131,9 @@ impl CommandSender {
         self.ask(Command::Report)
     }
 
-    /// Whether the forwarder, although it has not ended, takes no command for two periods of `patience`. One
-    /// period is not enough: if the whole process was stopped, a period expires before the forwarder
-    /// continues.
+    /// Returns true if the forwarder, although it has not ended, takes no command for two periods
+    /// of `patience`. One period is not enough: if the whole process was stopped, a period expires
+    /// before the forwarder continues.
     pub(crate) fn stands_still(&self, patience: Duration) -> bool {
         let (sender, answer) = channel();
         if self.commands.send(Command::Report(sender)).is_err() {

@@ -53,7 +53,7 @@ const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 /// Time after which every frame that a receiver has got can be read: rings hand frames over in blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
 
-/// Whether frames are sent.
+/// Forwarding or observing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// Frames are forwarded.
@@ -75,7 +75,7 @@ pub(crate) struct Forwarder {
     senders: [Sender; 2],
     /// Threads that may send in place of `senders`.
     threads: [Option<SendingThread>; 2],
-    /// Whether `threads` send.
+    /// True while `threads` send.
     divided: bool,
     engine: Engine,
     clock: Clock,
@@ -83,7 +83,7 @@ pub(crate) struct Forwarder {
     lateness: [Histogram<u64>; 2],
     /// Frames that the kernel dropped before they were read.
     missed: [u64; 2],
-    /// Whether real-time scheduling was granted.
+    /// True if real-time scheduling was granted.
     real_time: bool,
     /// Time of the next check whether an interface that went down is up again or removed. The kernel reports
     /// once that it is down, but not whether it is removed later.

@@ -132,7 +132,7 @@ impl SendingThread {
         }
     }
 
-    /// Whether frames that were handed over are not sent yet.
+    /// Returns true if frames that were handed over are not sent yet.
     pub(super) fn is_sending(&self) -> bool {
         self.free.len() < BATCHES
     }
@@ -183,7 +183,7 @@ impl Division {
         Division { active: false, window_start: now, own: Clock::thread_time(), others: Span::ZERO }
     }
 
-    /// Whether the threads send from now on.
+    /// Decides from the measured shares; returns true if the threads send from now on.
     pub(super) fn adapt<'t>(
         &mut self,
         now: Time,

@@ -49,7 +49,7 @@ impl RealTime {
         }
     }
 
-    /// Whether the first request was granted.
+    /// Returns true if the first request was granted.
     pub(crate) fn was_granted(&self) -> bool {
         self.granted
     }

@@ -90,7 +90,7 @@ impl Monitor {
         json
     }
 
-    /// Whether a flow is starved, by direction and place in the file.
+    /// Returns true if a flow is starved, by direction and place in the file.
     pub(crate) fn is_starved(&self, direction: usize, ix: usize) -> bool {
         let flow = self.before.as_ref().and_then(|report| report.directions[direction].flows.get(ix));
         let recent = self.period.flows[direction].get(ix);

@@ -32,7 +32,7 @@ pub(crate) struct Process {
     pub(crate) seconds: f64,
     /// User and system time.
     pub(crate) cpu_seconds: f64,
-    /// Whether real-time scheduling was granted.
+    /// True if real-time scheduling was granted.
     pub(crate) real_time: bool,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct DirectionReport {
 /// One flow of the file in one direction, or the packets that match none.
 pub(crate) struct FlowReport {
     pub(crate) name: String,
-    /// Whether it is one flow, and not one for each host, subscriber, 5-tuple or circuit.
+    /// True for one flow, and not one for each host, subscriber, 5-tuple or circuit.
     pub(crate) single: bool,
     pub(crate) flows: usize,
     /// Reserved rate and ceiling of the flow, or of each of its flows, in bit/s.

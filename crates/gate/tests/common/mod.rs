@@ -143,7 +143,7 @@ impl Net {
         thread
     }
 
-    /// Whether a ping comes back from the far side.
+    /// Returns true if a ping comes back from the far side.
     pub fn ping(&self, count: u32) -> bool {
         let count = count.to_string();
         self.output(Place::Inside, "ping", &["-q", "-c", &count, "-i", "0.05", "-W", "2", OUTSIDE])

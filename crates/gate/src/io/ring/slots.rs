@@ -27,7 +27,7 @@ pub(crate) struct Receiver {
     ring: Mapping,
     slot: usize,
     next: usize,
-    /// Whether a frame was taken since the last [`check`](Self::check).
+    /// True if a frame was taken since the last [`check`](Self::check).
     took: bool,
     lost: u64,
 }

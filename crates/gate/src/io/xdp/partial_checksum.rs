@@ -6,8 +6,8 @@ use crate::frame::checksum::Sum;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// Whether a frame's TCP or UDP checksum is only its pseudo-header's sum. A correct checksum has the same
-/// value once in 65,536 frames, and is verified over the whole segment.
+/// Returns true if a frame's TCP or UDP checksum is only its pseudo-header's sum. A correct
+/// checksum has the same value once in 65,536 frames, and is verified over the whole segment.
 pub(super) fn is_partial(frame: &[u8]) -> bool {
     let found = || {
         let (pseudo, segment, field) = transport(frame)?;
