@@ -1,6 +1,7 @@
-//! Rules, prefixes and keys over any headers, and the flows that are made, kept, forgotten and planned anew.
+//! Rules, prefixes and keys over any headers, and flows that are opened, kept, forgotten and moved
+//! to a new plan.
 //!
-//! Beside it a slow oracle says which rule a packet belongs to.
+//! A slow oracle finds the rule of each packet independently.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -34,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Whatever is read as a prefix, a flow or a pattern is written as something that is read the same.
+/// The text of a prefix, a flow or a pattern that was read reads back as the same value.
 fn text(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(prefix) = text.parse::<Prefix>() {
@@ -47,7 +48,7 @@ fn text(bytes: &[u8]) {
 }
 
 fn address(bytes: &mut Bytes<'_>) -> IpAddr {
-    // Few of them, so that packets and rules meet.
+    // Few values, so that packets and rules meet.
     match bytes.below(4) {
         0 => Ipv4Addr::from([10, 0, 0, bytes.byte() % 8]).into(),
         1 => Ipv4Addr::from(bytes.array::<4>()).into(),
@@ -66,7 +67,7 @@ fn address(bytes: &mut Bytes<'_>) -> IpAddr {
     }
 }
 
-/// An address, and how many of its first bits count.
+/// An address, and the number of its leading bits that count.
 type Network = (IpAddr, u8);
 
 fn network(bytes: &mut Bytes<'_>) -> Option<Network> {
@@ -77,7 +78,8 @@ fn network(bytes: &mut Bytes<'_>) -> Option<Network> {
     Some((address, bytes.byte() % if address.is_ipv4() { 33 } else { 129 }))
 }
 
-/// The prefix, by way of its text; with bits beyond its length it is refused, and named as it should be.
+/// The prefix, by way of its text. With bits beyond its length it is refused, and the message names
+/// the correct prefix.
 fn prefix((address, length): Network) -> Prefix {
     match format!("{address}/{length}").parse() {
         Ok(prefix) => prefix,
@@ -96,7 +98,7 @@ fn bits(address: IpAddr) -> Vec<bool> {
     }
 }
 
-/// A rule, and the networks that its prefixes and circuits stand for.
+/// A rule, and the networks of its prefixes and circuits.
 #[derive(Clone)]
 struct Told {
     rule: Rule,
@@ -154,8 +156,8 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
     Told { rule: Rule { matching, split, plan, idle }, inside, outside, owned }
 }
 
-/// Up to seven circuits of a few networks each, and whose each network is. The names are few, so that lists
-/// have some in common.
+/// Up to seven circuits of a few networks each, and the circuit of each network. There are few
+/// names, so that lists have some in common.
 fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
     let names = bytes.byte();
     let mut owned: Vec<(Network, u32)> = Vec::new();
@@ -164,7 +166,7 @@ fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
         let mut addresses = Vec::new();
         for network in (0..bytes.below(4)).filter_map(|_| network(bytes)) {
             let addressed = prefix(network);
-            // Nobody is given what another one has.
+            // No circuit gets a network of another.
             if owned.iter().all(|(other, _)| prefix(*other) != addressed) {
                 owned.push((network, listed.len() as u32));
                 addresses.push(addressed);
@@ -177,7 +179,7 @@ fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
     (Circuits::new(listed).expect("every network is there once"), owned)
 }
 
-/// Whose the most special network is that an address is in.
+/// The circuit of the most specific network that contains an address.
 fn owner(owned: &[(Network, u32)], address: IpAddr) -> Option<u32> {
     let its = owned.iter().filter(|(network, _)| within(Some(*network), Some(address)));
     its.max_by_key(|((_, length), _)| *length).map(|(_, circuit)| *circuit)
@@ -216,12 +218,12 @@ fn headers(bytes: &mut Bytes<'_>) -> Headers {
     Headers { vlans, ip: Some(ip), ..Headers::default() }
 }
 
-/// Whether a list is empty, or something holds for one of its members.
+/// Returns true if a list is empty, or `holds` is true for one of its members.
 fn one_of<T>(wanted: &[T], holds: impl Fn(&T) -> bool) -> bool {
     wanted.is_empty() || wanted.iter().any(holds)
 }
 
-/// Which rule a packet belongs to, word by word.
+/// The rule of a packet, word by word.
 fn rule_of(rules: &[Told], headers: &Headers, direction: Direction) -> Option<usize> {
     let sides = headers.ip.map(|ip| match direction {
         Direction::Up => ((ip.source, ip.ports.map(|p| p.0)), (ip.destination, ip.ports.map(|p| p.1))),
@@ -300,7 +302,7 @@ fn steer(mut bytes: Bytes<'_>) {
                 }
                 assert_eq!(steering.steer(now, &mut switch, &headers), leg);
                 let place = &mut kept[bytes.below(4)];
-                // What is kept is of the headers that it was kept for.
+                // A kept flow belongs to the headers that it was kept for.
                 let (found, mut steered) = match *place {
                     Some((found, steered)) => (found, steered),
                     None => (headers, None),
@@ -322,7 +324,7 @@ fn steer(mut bytes: Bytes<'_>) {
                 steering.close_idle(now, &mut switch);
             }
             _ => {
-                // Some rules go on, turned about; others come and go.
+                // Some rules continue, in reverse order; others come and go.
                 let mut next: Vec<Told> = Vec::new();
                 let mut from = Vec::new();
                 for (ix, before) in rules.into_iter().enumerate().rev() {

@@ -1,6 +1,8 @@
-//! Clients of the control socket and of the metrics, who say anything in any pieces, and listen or do not.
+//! Clients of the control socket and of the metrics, which send anything in any pieces, and read
+//! the answers or do not.
 //!
-//! Whoever asks lines and takes the answers has exactly the answers to them, in their order.
+//! A client that sends lines and reads the answers gets exactly the answers to them, in their
+//! order.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -14,7 +16,7 @@ const FILE: &str =
     "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"1mbit\", down = \"20mbit\" }\n";
 /// A request of this length is refused.
 const LONGEST: usize = 16 << 10;
-/// There is room for so many clients at a time.
+/// Maximum number of clients at a time.
 const MOST: usize = 32;
 
 struct Client {
@@ -32,7 +34,7 @@ impl Client {
         }
     }
 
-    /// What it is to be told for what it said.
+    /// The expected answers to the bytes that the client has sent.
     fn wanted(&self, server: &mut ControlServer) -> Vec<u8> {
         if self.metrics {
             return server.scrape(&self.said).unwrap_or_default();
@@ -68,7 +70,7 @@ fuzz_target!(|data: &[u8]| {
                 client.said.extend(&piece[..written]);
             }
             3 => {
-                // More of the same than anybody has to ask.
+                // More of these requests than any client needs.
                 let length = bytes.below(16);
                 let (piece, times) = (bytes.take(length), usize::from(bytes.byte()) * 16);
                 let piece = piece.repeat(times);
@@ -77,7 +79,7 @@ fuzz_target!(|data: &[u8]| {
             }
             4 => client.hear(),
             5 => _ = client.stream.shutdown(Shutdown::Write),
-            // One more than there is room for puts another one out, as it should.
+            // One client more than the maximum disconnects another one, as it should.
             6 if came < MOST => {
                 came += 1;
                 *client = come(&mut server, client.metrics);
@@ -86,7 +88,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     for client in &mut clients {
-        // As many looks as it may take to write all answers and read all questions.
+        // Enough steps to write all answers and read all requests.
         for _ in 0..client.said.len() + 8 {
             let before = client.heard.len();
             server.step();

@@ -1,8 +1,10 @@
-//! Gate files, scenarios and lists of circuits: read, or refused with reasons; and what is read can be run, or is
+//! Gate files, scenarios and lists of circuits: read, or refused with reasons. A file that was read
+//! can be run, or is
 //! refused with a reason.
 //!
-//! The first byte says which of them (0, 1, 2), then comes the text. What follows a line `--set` in a gate file or a
-//! scenario is overrides, one a line.
+//! The first byte selects one of them (0, 1, 2), then comes the text. Lines after a line `--set` in
+//! a gate file or a
+//! scenario are overrides, one a line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +14,7 @@ use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::{Gate, GatePlan};
 use tidegate_formats::{GateFile, Scenario, SpecErrors};
 
-/// More of anything only takes longer.
+/// Larger inputs only take longer.
 const MOST: usize = 500;
 
 fuzz_target!(|data: &[u8]| {
@@ -52,7 +54,7 @@ fn refused(errors: &SpecErrors) {
     assert!(!errors.errors.is_empty() && !text.contains("mistake in tidegate"), "{text}");
 }
 
-/// A file with its overrides is the file that was written with them in it.
+/// A file with its overrides equals the file written with them in it.
 fn gate(text: &str, sets: &[(String, String)]) {
     let file = match GateFile::parse(text, "fuzz.toml", sets) {
         Ok(file) => file,
@@ -73,7 +75,7 @@ fn gate(text: &str, sets: &[(String, String)]) {
 }
 
 fn scenario(text: &str, sets: &[(String, String)]) {
-    // What other files hold is not what is tried here, and some of them have no end.
+    // The content of other files is not tested here, and some of them have no end.
     if text.contains("file") {
         return;
     }
@@ -83,7 +85,7 @@ fn scenario(text: &str, sets: &[(String, String)]) {
                 panic!("a scenario that was read is refused:\n{errors}");
             }
             if scenario.flow_count() <= MOST && scenario.links.len() <= MOST {
-                // Refused or not.
+                // Either result is accepted.
                 let _ = tidegate_sim::assemble::assemble(&scenario);
             }
         }

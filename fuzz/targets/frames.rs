@@ -1,6 +1,7 @@
 //! Frames as they come from a link or a capture, and the virtio-net headers that come with them.
 //!
-//! The first byte says what is done: headers are read by a link type (0 to 4), a frame is made whole (5), or
+//! The first byte selects the test: headers are read by a link type (0 to 4), a frame is made whole
+//! (5), or
 //! several go through a gate (6).
 #![no_main]
 
@@ -27,8 +28,8 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Every field is in its range, the flow's name can be read again, and what is cut off changes nothing
-/// about what stands before.
+/// Every field is in its range, the flow's name can be read again, and a truncation does not change
+/// the fields before it.
 fn read(link: LinkType, frame: &[u8]) {
     let headers = Headers::read(link, frame);
     for vlan in headers.vlans.iter().flatten() {
@@ -62,12 +63,12 @@ fn unfinished<'a>(bytes: &mut Bytes<'a>) -> ([u8; 10], usize, &'a [u8], usize) {
     (header, if tagged { 4 } else { 0 }, bytes.take(length.into()), zeroes.into())
 }
 
-/// What leaves is as long as it says, and has the checksums that it was asked to have. What is joined of it for sending is
-/// segmented into the same again.
+/// Frames have the length that their headers state, and the checksums that were requested. Frames
+/// that are joined for sending are segmented into the originals again.
 fn whole(mut bytes: Bytes<'_>) {
     let (header, inserted, frame, zeroes) = unfinished(&mut bytes);
     let size = usize::from(u16::from_ne_bytes([header[4], header[5]]));
-    // Thousands of frames from one say no more than some.
+    // Thousands of frames from one test no more than some.
     let frame = [frame, &vec![0; zeroes.min(size * 64)]].concat();
     let Some((longest, pieces)) = segment(&header, &frame, inserted) else { return };
     let sent = join(&pieces);

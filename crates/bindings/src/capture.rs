@@ -63,13 +63,13 @@ impl Capture {
         self.trace.cut.map(|place| place.to_string())
     }
 
-    /// How the packets differ from those of the file: a sentence for each kind of thing that was mended.
+    /// Differences of the packets from those of the file: a sentence for each kind of repair.
     #[getter]
     fn mended(&self) -> Vec<String> {
         self.trace.mended.sentences()
     }
 
-    /// The same as numbers, by name.
+    /// The differences as numbers, by name.
     fn mended_counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mended = &self.trace.mended;
         let counts = [

@@ -64,7 +64,7 @@ impl Arrivals {
         self.cut.as_deref()
     }
 
-    /// Whether some arrivals have the same time.
+    /// True if some arrivals have the same time.
     #[getter]
     fn come_together(&self) -> bool {
         self.arrivals.come_together()

@@ -21,10 +21,10 @@ pub(crate) fn interruptible<T: Send + 'static>(
     watched(py, work, |_| Ok(()))
 }
 
-/// The same; `show` is called again and again meanwhile.
+/// Like [`interruptible`]; `show` is called repeatedly meanwhile.
 ///
 /// # Errors
-/// As [`interruptible`], and what `show` raises.
+/// As for [`interruptible`], and the exceptions that `show` raises.
 pub(crate) fn watched<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -164,7 +164,8 @@ impl Run {
         )
     }
 
-    /// What a packet's time at a hop went to, packets aside: what kept it back, its transmission and its flight.
+    /// The parts of a packet's time at a hop, except for other packets: the causes that held it
+    /// back, its transmission and its flight.
     fn causes(&self, hop: &Hop, waiting: &Waiting, counts_held: bool) -> Vec<(&'static str, Span)> {
         let mut causes = Vec::new();
         if counts_held {
