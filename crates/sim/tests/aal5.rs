@@ -62,9 +62,10 @@ fn cells_of_a_packet_follow_each_other_over_several_links() {
     }
 }
 
-/// With cells lost independently with probability p, a packet of k cells comes if all its cells come and nothing is kept
-/// of one before it. Something is with r = p(1 − p^(k−1)) / (1 − p^k): the last cell of the packet before is lost, and
-/// not all others are; or all are, and something was kept before it.
+/// With cells lost independently with probability p, a packet of k cells arrives if all its cells
+/// arrive and the receiver keeps no cells of the previous packet. It keeps some with probability r
+/// = p(1 − p^(k−1)) / (1 − p^k). There are two cases: the previous packet lost its last cell but
+/// not all others; or it lost all cells, and some were kept before it.
 #[test]
 fn lost_cells_lose_packets_as_often_as_expected() {
     for (size, p) in [(40, 0.2), (80, 0.2), (500, 0.02), (500, 0.2), (1500, 0.01), (9188, 0.002)] {
@@ -137,8 +138,9 @@ fn tcp_over_cells_fills_its_link() {
     assert_eq!((data.discarded_cells, answers.discarded_cells), (0, 0));
 }
 
-/// A host that prepares one packet after the other sends one in the time of its cells and of the preparation, however many wait,
-/// and also where the first port drops the last cell of a packet.
+/// A host that prepares one packet after the other sends one in the time of its cells and of the
+/// preparation, with any number of packets waiting, and also where the first port drops the last
+/// cell of a packet.
 #[test]
 fn a_host_prepares_a_packet_when_the_one_before_has_left() {
     let size = 9188;

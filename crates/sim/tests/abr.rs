@@ -1,4 +1,5 @@
-//! ABR connections over ports that control their rates: what the rules promise, with and without VS/VD.
+//! ABR connections over ports that control their rates: properties of the algorithms, with and
+//! without VS/VD.
 
 mod common;
 
@@ -62,7 +63,7 @@ fn link(network: &Network, name: &str) -> u32 {
     network.links.iter().position(|link| link.name == name).unwrap() as u32
 }
 
-/// The mean of a series from a sample on.
+/// Mean of a series from a sample on.
 fn mean(world: &World<Calendar>, subject: Subject, metric: &str, from: usize) -> f64 {
     let values = &world.series().unwrap().values(subject, metric)[from..];
     values.iter().sum::<f64>() / values.len() as f64
@@ -129,9 +130,10 @@ fn lost_rm_cells_leave_the_loop_stable() {
     }
 }
 
-/// When the way to the destinations is cut, no answer comes: after CRM RM cells the rate falls by CDF with each one more. A
-/// source sends Nrm cells for each, so that what it sends in a time has a closed form; with VS/VD the loop behind the dead link
-/// falls, and the one before it follows.
+/// When the path to the destinations is cut, no answer comes: after CRM RM cells, each further one
+/// lowers the rate by CDF. A source sends Nrm cells for each, so that the cells sent in a given
+/// time have a closed form. With VS/VD the loop behind the dead link falls, and the one before it
+/// follows.
 #[test]
 fn a_dead_destination_stops_its_source() {
     for port in PORTS {
@@ -208,8 +210,9 @@ fn cbr_above_leaves_the_rest_to_abr() {
     }
 }
 
-/// Virtual sources keep to ACR2: over any time no more of a VC leaves its queue than ∫ACR2 and one cell, but for a byte at each
-/// change of the rate. What has entered the class queue is seen at samples.
+/// Virtual sources keep to ACR2: over any time no more cells of a VC leave its queue than ∫ACR2 and
+/// one cell, apart from a byte at each change of the rate. The cells that have entered the class
+/// queue are counted at samples.
 #[test]
 fn per_vc_queues_are_served_at_acr() {
     let network = network(&lot(PORTS[2], "", ""));
@@ -247,8 +250,8 @@ fn per_vc_queues_are_served_at_acr() {
     }
 }
 
-/// With AAL5 what is delivered are whole packets: of those of k cells, (1 - p)^k at a share p of cells lost, less those whose
-/// predecessor's last cell is lost, p of them.
+/// With AAL5, whole packets are delivered. Packets of k cells arrive with probability (1 - p)^k at
+/// a share p of lost cells, less those whose predecessor's last cell is lost, a share p of them.
 #[test]
 fn a_packet_counts_when_all_of_its_cells_have_come() {
     let (loss, cells) = (0.005, 32.0f64);

@@ -68,7 +68,8 @@ fn vc(network: &Network, flow: u32) -> Subject {
     Subject::Vc { link: network.flows[flow as usize].route[0] as u32, flow }
 }
 
-/// Three TCPs get a third of the target each, without a loss: what they have in flight waits at the hosts.
+/// Three TCPs get a third of the target each, without a loss: their packets in flight wait at the
+/// hosts.
 #[test]
 fn the_network_holds_next_to_nothing_of_a_window() {
     for port in PORTS {

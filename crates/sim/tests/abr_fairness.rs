@@ -155,9 +155,10 @@ fn a_common_start_is_no_guarantee_of_max_min_rates_under_basic_erica() {
     assert_near(&row.off("interval = \"5ms\", fairness_boost = 0.1", "4s"), "with the fairness boost");
 }
 
-/// A steady state of basic ERICA that is not fair. Three VCs of 3 Mbit/s are held back upstream, and two share what they leave of
-/// a target of 27 Mbit/s. The equal share counts all five: 5.4 Mbit/s, above which an overload of 1 changes nothing. The VC that
-/// comes later gets the equal share, and the one that has 18 Mbit/s then keeps the rest; their max-min rate is 9. The fairness
+/// A steady state of basic ERICA that is not fair. Three VCs of 3 Mbit/s are held back upstream,
+/// and two share the remainder of a target of 27 Mbit/s. The equal share counts all five: 5.4
+/// Mbit/s, above which an overload of 1 changes nothing. The VC that comes later gets the equal
+/// share, and the one that has 18 Mbit/s then keeps the rest; their max-min rate is 9. The fairness
 /// boost gives both the greatest allocation while the overload is near 1, and so takes them there.
 #[test]
 fn basic_erica_keeps_rates_unequal_and_the_fairness_boost_does_not() {

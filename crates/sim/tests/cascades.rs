@@ -1,4 +1,5 @@
-//! Cascades of profile meters: what a link's profile means, what meters tell of usage, and in-traffic against capacity.
+//! Cascades of profile meters: the meaning of a link's profile, the meters' records of usage, and
+//! in-traffic against capacity.
 
 mod common;
 
@@ -132,7 +133,7 @@ fn who_colours_nothing_has_no_in_traffic() {
     assert_eq!(run(&coloured, 1).fingerprint(), silent.fingerprint());
 }
 
-/// Flows that are set up and torn down leave their records; their sum is what was metered.
+/// Flows that are set up and torn down leave their records, which add up to the metered traffic.
 #[test]
 fn the_usage_of_flows_that_have_gone_is_kept() {
     let text = "version = 1\nduration = \"20s\"\nwarmup = \"3s\"\nadmission = {}\n\

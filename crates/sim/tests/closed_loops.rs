@@ -160,11 +160,12 @@ impl Dropper for MarkByVirtualQueue {
     }
 }
 
-/// The virtual queue neither grows nor empties where the sum of the rates is what it is served at. A rate stays where
-/// what the unmarked packets add is what the marked ones take: (1 - p) · INCREASE = p · DECREASE · rate, which is one
-/// rate for both (Chiu and Jain 1989, section 3). Tolerances are 3.29 standard deviations: a mark moves a rate by a
-/// share DECREASE, which is forgotten after 1 / DECREASE further marks, so that the mean of a rate over N marks is off
-/// by a share √(1 / N); and p, of which two thirds and more are due to the rate, by no more.
+/// The virtual queue neither grows nor empties where the sum of the rates equals its service rate.
+/// A rate is steady where the increase by unmarked packets equals the decrease by marked ones: (1 -
+/// p) · INCREASE = p · DECREASE · rate, which is one rate for both (Chiu and Jain 1989, section 3).
+/// Tolerances are 3.29 standard deviations: a mark moves a rate by a share DECREASE, which is
+/// forgotten after 1 / DECREASE further marks, so that the mean of a rate over N marks is off by a
+/// share √(1 / N); and p, of which two thirds and more are due to the rate, by no more.
 #[test]
 fn relative_rates_settle_at_equal_shares() {
     let mut network = row(2, 8_000_000, Span::from_millis(2), 150);
@@ -312,8 +313,9 @@ fn an_explicit_rate_is_lowered_on_its_way_back() {
     );
 }
 
-/// Ends the sources' loop and begins one of its own (a virtual destination and a virtual source): control packets
-/// of the sources are answered here with the rate that the next loop allows, and what is queued leaves at that rate.
+/// Ends the sources' loop and begins one of its own (a virtual destination and a virtual source):
+/// control packets of the sources are answered here with the rate that the next loop allows, and
+/// queued packets leave at that rate.
 #[derive(Clone, Debug, Default)]
 struct VirtualSource {
     node: u32,
@@ -401,8 +403,9 @@ fn a_loop_ends_and_another_begins_at_a_switch() {
     assert!(queue_cut * 3.0 < queue_whole, "{queue_cut} of {queue_whole}");
 }
 
-/// Both ends of credit-based flow control over one link, by absolute counts (Kung and Morris 1995): what the
-/// receiver has forwarded reaches the sender on the link's other direction, every other packet.
+/// Both ends of credit-based flow control over one link, by absolute counts (Kung and Morris 1995):
+/// the count of forwarded packets reaches the sender on the link's other direction, every other
+/// packet.
 #[derive(Clone, Debug)]
 enum Credit {
     Sender { sent: u64, forwarded: u64 },

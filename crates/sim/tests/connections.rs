@@ -1,5 +1,5 @@
-//! Connections and multicast as a scenario states them: what theory says of a window, and that no packet is
-//! lost from the books.
+//! Connections and multicast in scenarios: a window's throughput by theory, and complete accounts
+//! of packets.
 
 use std::path::Path;
 use tidegate_core::units::Span;
@@ -165,7 +165,7 @@ fn multicast_conserves_packets() {
     assert_eq!(run(&one).fingerprint(), run(&same).fingerprint());
 }
 
-/// A round trip of a window through a class, with what both directions state.
+/// A round trip of a window through a class, with the terms that both directions state.
 #[test]
 fn both_directions_state_what_they_are_promised() {
     let network = network(&chain(

@@ -52,7 +52,7 @@ fn a_wider_envelope_releases_what_waits() {
     let world = run(&network("late.toml"), &series());
     let received = world.series().unwrap().values(Subject::Group(0), "throughput");
     let at_change: f64 = received[9..12].iter().sum::<f64>() * 0.1 / 8.0;
-    // 98 packets of 1000 B, but for what the old envelope let go.
+    // 98 packets of 1000 B, except for those that the old envelope let go.
     assert!(at_change >= 90_000.0, "{at_change} bytes in the 300 ms about the change");
 }
 
@@ -124,7 +124,7 @@ fn a_hang_up_before_the_start_waits_for_it() {
     assert_eq!((of(Answer::Granted), of(Answer::HungUp)), (2, 2));
 }
 
-/// One flow's ceiling costs the others nothing: what waits for it does not own the pool.
+/// One flow's ceiling costs the others nothing: packets that wait for it do not own the pool.
 #[test]
 fn a_ceiling_takes_no_memory_from_others() {
     for scheduler in ["fifo", "virtual-clock"] {
@@ -143,7 +143,7 @@ fn a_ceiling_takes_no_memory_from_others() {
         };
         let (open, lost) = measured(PushOut::Shares, false);
         assert!(open > 0.7 && lost == 0, "{scheduler}: {open} of the link, {lost} lost");
-        // Without what the ceiling keeps back, nothing is missing.
+        // Apart from the packets that the ceiling holds, nothing is missing.
         let (capped, lost) = measured(PushOut::Shares, true);
         assert!(capped > open - 0.095 && lost == 0, "{scheduler}: {capped} of the link, {lost} lost");
         let (owned, lost) = measured(PushOut::LongestQueue, true);
@@ -204,8 +204,8 @@ fn what_cannot_run_is_refused_with_its_line() {
     assert!(errors.contains("gt.toml:4:144: flow `z` up: it does not fit"), "{errors}");
 }
 
-/// Where a packet takes no time by the rate's rounding, it takes a tick, and the run ends: a recording's sizes are
-/// known too late to be refused, and what a dropper refuses takes a packet's time, too.
+/// A packet that takes no time by the rate's rounding takes a tick, and the run ends. A recording's
+/// sizes are known too late to be refused. A packet that a dropper refuses takes its time, too.
 #[test]
 fn time_goes_on_at_any_rate() {
     let world = run(&network("tick.toml"), &Probes::default());
@@ -213,8 +213,9 @@ fn time_goes_on_at_any_rate() {
     assert!(sent.iter().all(|sent| *sent > 100), "{sent:?}");
 }
 
-/// While a packet waits at a port that conserves work, the link sends: what it sent before the packet takes as long as the
-/// packet waited, but for what was in service when it came. It waits from when its flow's envelope let it go.
+/// While a packet waits at a port that conserves work, the link sends: its transmissions before the
+/// packet take as long as the packet waited, apart from the one in service on its arrival. The wait
+/// begins when the flow's envelope lets the packet go.
 #[test]
 fn a_packet_waits_for_what_is_served_before_it() {
     for (file, keep) in [("over.toml", 20), ("envx.toml", usize::MAX)] {

@@ -1,4 +1,5 @@
-//! The causes of a watched packet's delay add up to it, to the tick, and name what is there. The judge is the packet log.
+//! The causes of a watched packet's delay add up to it, to the tick, and exist. The judge is the
+//! packet log.
 
 #[path = "common/generate/mod.rs"]
 mod generate;
@@ -26,7 +27,7 @@ use tidegate_sim::world::World;
 const SCENARIOS: u64 = 200;
 const MAX_EVENTS: u64 = 60_000;
 
-/// When links sent packets of flows: link, flow, first bit out, last bit out.
+/// Transmissions of links by link and flow: first bit out, last bit out.
 type Services = BTreeMap<(u32, u32), Vec<(Time, Time)>>;
 
 fn services(world: &World<Calendar>, until: Time) -> Services {
@@ -49,7 +50,7 @@ fn services(world: &World<Calendar>, until: Time) -> Services {
     services
 }
 
-/// For how long a link sent packets of a flow between two times.
+/// Time that a link spent on packets of a flow between two times.
 fn sent(services: &Services, link: u32, flow: u32, from: Time, until: Time) -> Span {
     let none = Vec::new();
     let all = services.get(&(link, flow)).unwrap_or(&none);
@@ -123,7 +124,7 @@ fn add_up(
             }
             *checked.causes.entry(format!("{cause:?}")).or_default() += 1;
         }
-        // Where nothing but packets kept it back, the link sent all the time.
+        // Where only packets held it back, the link sent all the time.
         let busy = (0..network.flows.len() as u32)
             .map(|of| sent(services, hop.link, of, hop.arrived, started))
             .fold(Span::ZERO, |sum, one| sum + one);

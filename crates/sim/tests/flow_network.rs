@@ -218,7 +218,7 @@ fn a_warned_source_that_slows_is_not_warned_again() {
     assert!((late / 20_000.0 - 1.0).abs() < 0.01, "{late}");
 }
 
-/// Paying back half of what it may send, it has paid in twice the lead.
+/// A source that pays back half of its permitted rate has paid within twice its lead.
 #[test]
 fn a_warned_source_that_shrinks_its_packets_is_not_warned_once_it_has_paid() {
     let (times, late) = warned(WhenWarned::Shrink, cbr(100_000));

@@ -51,7 +51,7 @@ fn gate_flow(world: &World<Calendar>, direction: Direction, rule: Option<usize>)
     *flows.iter().find(|flow| flow.direction == direction && flow.rule == rule).unwrap()
 }
 
-/// The link is charged for more than what flows have sent and received.
+/// The link is charged for more than the bytes that flows have sent and received.
 #[test]
 fn a_frame_is_charged_and_keeps_its_length() {
     let flow = "[[flow]]\nname = \"bulk\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"976B\"\n\

@@ -211,7 +211,7 @@ fn ceilings_pools_and_losses_go_with_traces() {
     let world = run(&network, 4);
     let held = world.records()[0];
     let bits = held.sent.1 as f64 * 8.0 / SECONDS as f64;
-    // While the trace pauses, what the ceiling would have let go is gone.
+    // Service that the ceiling would have allowed is lost while the trace pauses.
     assert!((0.3e6..1.01e6).contains(&bits), "{bits}");
     for (flow, record) in world.records().iter().enumerate() {
         let missing = record.sent.0 - record.received.0 - record.dropped - world.lost(flow);

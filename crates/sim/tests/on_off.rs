@@ -12,7 +12,8 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
-/// Bytes that the receiver has got in order after so many milliseconds, over a link of 8 Mbit/s with 10 ms each way.
+/// Bytes that the receiver has got in order after `millis` milliseconds, over a link of 8 Mbit/s
+/// with 10 ms each way.
 fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
     let text = format!(
         "version = 1\nduration = \"{millis}ms\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\

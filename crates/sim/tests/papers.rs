@@ -1,4 +1,4 @@
-//! The papers' scenarios with TCP give what they gave when their pages were written.
+//! The papers' scenarios with TCP give the results that they gave when their pages were written.
 
 use std::path::Path;
 use tidegate_formats::Scenario;

@@ -37,7 +37,7 @@ fn conforming(rng: &mut Rng, bits: u64, burst: u64, seconds: u64) -> Traffic {
     Traffic::Recorded { flow: Arc::new(flow), speed: 1.0, repeat: 1 }
 }
 
-/// Sets a flow up whose bucket holds what it reserves in `depth`; its burst in packets.
+/// Sets a flow up whose bucket holds its reservation over `depth`. Returns its burst in packets.
 fn call(network: &mut Network, rng: &mut Rng, bits: u64, depth: Span, seconds: u64) -> u64 {
     let burst = (rate(bits).bytes_in_about(depth) / u64::from(LEN)).max(1);
     let hops = network.links.len();

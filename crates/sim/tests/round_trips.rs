@@ -51,7 +51,7 @@ impl Meter for Follower {
     }
 }
 
-/// An endpoint, and a note of what it has measured at each packet that it receives.
+/// An endpoint, and a log of its measurement at each packet that it receives.
 struct Noted(Box<dyn Endpoint>, Log);
 
 impl Endpoint for Noted {
@@ -95,7 +95,8 @@ fn network(flows: &str, rate: &str, delay: &str, loss: f64) -> Network {
     assemble(&scenario).unwrap()
 }
 
-/// Puts a meter in front of the first link that notes what happens, with what its first flow measures.
+/// Puts a meter in front of the first link that logs events, along with the measurements of its
+/// first flow.
 fn noted(network: &mut Network) -> Log {
     let log = Log::default();
     let meters = log.clone();
@@ -117,7 +118,8 @@ fn run(network: &Network) -> World<Calendar> {
 const CROSS: &str = "[[flow]]\nname = \"cross\"\nfrom = \"a\"\nto = \"b\"\nsize = \"500B\"\n\
                      source = { kind = \"poisson\", rate = \"500kbit\" }\n";
 
-/// After each acknowledgement the meter has the sender's smoothed round-trip time, and nobody else's profile is touched.
+/// After each acknowledgement the meter has the sender's smoothed round-trip time. It gets none for
+/// other profiles.
 #[test]
 fn a_meter_has_the_smoothed_round_trip_time_after_every_acknowledgement() {
     let (mut told, mut different, mut passed) = (0, 0, 0);

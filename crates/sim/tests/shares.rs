@@ -43,9 +43,10 @@ fn seconds(bytes: f64, bits: f64) -> f64 {
     bytes * 8.0 / bits
 }
 
-/// The file in which WFQ gave a flow 299 of the 500 kbit/s that it offered and had reserved, with delays that grew for ever.
-/// The class gets the 900 kbit/s that both flows reserve, and the flow 600 of them: its packets wait as in a queue of that
-/// rate (M/D/1), and for what the link and the class have in service.
+/// The file in which WFQ gave a flow 299 of the 500 kbit/s that it offered and had reserved, with
+/// delays that grew for ever. The class gets the 900 kbit/s that both flows reserve, and the flow
+/// 600 of them: its packets wait as in a queue of that rate (M/D/1), and for the packets that the
+/// link and the class have in service.
 #[test]
 fn a_flow_within_its_reservation_is_served_by_wfq_in_a_class_however_long_it_runs() {
     let own = seconds(500.0, 600e3);
@@ -184,7 +185,8 @@ fn deadlines_in_a_class_without_a_guarantee_are_refused() {
     assert!(errors.contains(expected), "{errors}");
 }
 
-/// Deadlines in classes that are accepted are kept by flows that send what they state, in bursts and steadily, at any depth.
+/// Deadlines in classes that are accepted are kept by flows that send as they state, in bursts and
+/// steadily, at any depth.
 #[test]
 fn accepted_deadlines_in_classes_are_kept() {
     let (mut accepted, mut refused, mut seed, mut nearest) = (0, 0, 0, 0.0f64);

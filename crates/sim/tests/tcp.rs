@@ -251,8 +251,9 @@ fn transfers_end_although_packets_are_reordered() {
     }
 }
 
-/// Counts after a warm-up are the rest of those of the whole run, but for the data that were first sent before its end and
-/// delivered later: they belong to neither. The packets sent until then say how many these are.
+/// Counts after a warm-up are the remainder of the whole run's counts, except for data that were
+/// first sent before its end and delivered later: they belong to neither. Their number follows from
+/// the packets sent until then.
 #[test]
 fn the_ends_count_anew_after_the_warm_up() {
     let all = run(&lossy(SACK, 0.05, "0s", "30s"), 1).counts(0);
@@ -292,7 +293,7 @@ fn the_delay_of_a_retransmission_counts_from_the_first() {
         assert!(greatest > repair + one_way, "{settings}: {greatest}");
         let share = again as f64 / record.sent.0 as f64;
         assert!(mean > one_way + 0.9 * share * round_trip, "{settings}: {mean}, {share}");
-        // Queueing is that of the packet itself.
+        // Queueing delay is the packet's own.
         assert!(seconds(record.queueing.max()) <= queue, "{settings}");
     }
 }

@@ -1,5 +1,5 @@
-//! A video sends each frame's bytes at the times of that frame, and begins again at its end: against a plain list of what
-//! is to be sent, and files that nobody in this project made.
+//! A video sends each frame's bytes at the times of that frame, and begins again at its end:
+//! against a plain list of the expected packets, and files from outside this project.
 
 mod common;
 

@@ -34,9 +34,9 @@ enum At {
 /// A packet.
 #[derive(Clone, Debug, Default)]
 struct Packet {
-    /// When it left its source; `None` while its envelope holds it.
+    /// Time at which it left its source; `None` while its envelope holds it.
     sent: Option<Time>,
-    /// Where its copies are, by link.
+    /// The state of its copies, by link.
     copies: BTreeMap<usize, At>,
     books: Books,
 }
@@ -84,8 +84,8 @@ impl Tree<'_> {
 }
 
 impl Packet {
-    /// A copy that was at a link is gone: how many destinations waited for it. One that never entered a port is the whole
-    /// packet.
+    /// A copy that was at a link is gone. Returns the number of destinations that waited for it. A
+    /// copy that never entered a port is the whole packet.
     fn gone(&mut self, tree: &Tree<'_>, link: usize) -> u64 {
         match self.copies.remove(&link) {
             Some(_) => tree.behind(link),
@@ -197,7 +197,7 @@ pub fn books(network: &Network, world: &World<Calendar>) -> Vec<Books> {
     books
 }
 
-/// Compares what the world has counted with the books, flow by flow and link by link.
+/// Compares the world's counts with the books, flow by flow and link by link.
 ///
 /// # Errors
 /// The first count that differs.

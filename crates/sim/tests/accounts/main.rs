@@ -43,7 +43,8 @@ fn run(network: &Network, seed: u64, most: u64) -> Option<World<Calendar>> {
     world.advance(most).then_some(world)
 }
 
-/// Drops at a switch whose memory is shared with credit count for the flow, before its envelope as well as behind it.
+/// Drops at a switch whose memory is shared with credit count for the flow, both before and behind
+/// its envelope.
 #[test]
 fn a_packet_refused_before_its_envelope_counts_as_dropped() {
     let network = defect("credit-envelope-drops-uncounted.toml");

@@ -1,4 +1,4 @@
-//! Every pair of features that decide what becomes of packets, and random scenarios of all kinds.
+//! Every pair of features that affect the fate of packets, and random scenarios of all kinds.
 
 use super::{folder, ledger, network, run};
 use crate::generate::{self, Manner};

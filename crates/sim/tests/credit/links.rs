@@ -10,8 +10,8 @@ use tidegate_core::units::Span;
 /// One cell takes 1 ms on a link of 1 Mbit/s.
 const CELL: u64 = 125;
 
-/// A row of switches s0, s1 and so on with a link from each to the next and one back, 1 Mbit/s and so many ms each; the first
-/// has credit, and so many flows go from end to end.
+/// A row of switches s0, s1 and so on with a link from each to the next and one back, of 1 Mbit/s
+/// and `delay` ms each. The first link has credit, and `flows` flows go from end to end.
 struct Row {
     links: u64,
     delay: u64,
@@ -95,7 +95,7 @@ fn equation_2_holds_for_one_vc_and_bounds_several() {
                 assert!((rate / least - 1.0).abs() < 0.01, "{rate} beside {least}: {}", row.text());
                 exact += 1;
             }
-            // Within 5 % of what is calculated.
+            // Within 5 % of the calculated rates.
             assert!(
                 (0.95 * least..1.05 * most).contains(&rate),
                 "{rate} in {least} to {most}: {}",
@@ -133,8 +133,8 @@ fn with_lost_credit(flows: u64, batches: u64, repeats: u64) -> (f64, f64) {
 
 #[test]
 fn lost_credit_cells_cost_little_when_the_buffer_has_room_for_more_batches() {
-    // A VC loses a batch's time when two records in a row are lost, and another with each one more: of the time for
-    // 1/0.7 batches 0.3²/0.7 on average, and what checks do not make good before.
+    // A VC loses a batch's time when two records in a row are lost, and another with each one more:
+    // on average 0.3²/0.7 of the time for 1/0.7 batches, unless a check repairs the loss earlier.
     for (flows, batches, repeats, least) in
         [(1, 2, 0, 0.88), (1, 3, 0, 0.95), (4, 2, 0, 0.95), (1, 2, 1, 0.97), (4, 2, 1, 0.98)]
     {
@@ -262,7 +262,7 @@ fn a_credit_cell_that_comes_twice_counts_once_except_with_incremental_credits() 
     let (once, _, _) = ran("cup", "0.0");
     let (twice, duplicated, dropped) = ran("cup", "0.4");
     assert!(once == twice && duplicated > 100 && dropped == 0, "{duplicated} {dropped}");
-    // Credit that is added twice overruns the receiver, which drops what has no place.
+    // Credit that is added twice overruns the receiver, which drops the packets that do not fit.
     let (_, duplicated, dropped) = ran("incremental", "0.4");
     assert!(duplicated > 100 && dropped > 100, "{duplicated} {dropped}");
 }

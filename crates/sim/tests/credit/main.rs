@@ -1,4 +1,5 @@
-//! Links with credit in scenarios: nothing is lost for want of a place, and what stands still for ever is named.
+//! Links with credit in scenarios: nothing is lost for want of memory, and permanent stalls are
+//! reported.
 
 mod generate;
 mod links;
@@ -71,7 +72,7 @@ struct Drawn {
     long: u64,
     /// Links whose allocations change.
     adaptive: u64,
-    /// VCs whose allocation at the end is not the one that they began with.
+    /// VCs whose allocation at the end differs from the first one.
     changed: u64,
 }
 

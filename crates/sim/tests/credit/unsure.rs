@@ -1,4 +1,5 @@
-//! Links whose credit cells are lost or late: what is accepted loses nothing for want of a place.
+//! Links whose credit cells are lost or late: an accepted scenario loses nothing for want of
+//! memory.
 
 use super::generate::unsure;
 use super::{check_receivers, run};

@@ -16,7 +16,7 @@ use tidegate_sim::record::FlowRecord;
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
 
-/// Enough events for most; what takes more is left out.
+/// Enough events for most scenarios; others are left out.
 const MAX_EVENTS: u64 = 40_000;
 
 /// Counts of the checks, over all scenarios.

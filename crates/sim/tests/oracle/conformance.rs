@@ -10,8 +10,9 @@ use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 /// Ticks · bit/s of one byte.
 const BYTE: i128 = 8 * TICKS_PER_SECOND as i128;
 
-/// The most bytes, in units of [`BYTE`] and whole bits per second, by which packets exceed a rate over any interval that
-/// begins and ends with one of them: what a bucket has to be as deep as. A tick is allowed for each packet's rounding.
+/// The most bytes, in units of [`BYTE`] and whole bits per second, by which packets exceed a rate
+/// over any interval that begins and ends with one of them: the depth that a bucket needs. A tick
+/// is allowed for each packet's rounding.
 fn excess(rate: Rate, packets: impl IntoIterator<Item = (Time, u32)>) -> i128 {
     let bits = rate.bits_per_second().round() as i128;
     let (mut sum, mut least, mut most) = (0, i128::MAX, 0);
@@ -116,7 +117,7 @@ pub fn check_bounds(history: &History<'_>) -> Result<u64, String> {
     let mut checked = 0;
     for (flow, setup) in network.flows.iter().enumerate() {
         let Some(reserve) = promised(history, flow) else { continue };
-        // Every packet that came to the first port, whatever became of it: its burst.
+        // Every packet that came to the first port, dropped or not: its burst.
         let first = setup.route[0];
         let came =
             history.visits.iter().filter(|visit| visit.link == first && visit.packet.flow as usize == flow);

@@ -15,7 +15,7 @@ pub struct Visit {
     pub link: usize,
     pub len: u32,
     pub arrived: Time,
-    /// When it joined the queue, of a packet that has started.
+    /// Time at which it joined the queue, of a packet that has started.
     pub queued: Option<Time>,
     pub started: Option<Time>,
     pub departed: Option<Time>,

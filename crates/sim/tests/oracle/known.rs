@@ -10,8 +10,9 @@ use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PortPlan, PushOut, Sco
 use tidegate_sim::network::{FlowSetup, Network};
 use tidegate_sim::source::Traffic;
 
-/// With shares, a switch counts as held what it has noted as held, and it notes that a ceiling is over when it looks at the
-/// port next. The model holds nothing beyond its time: of such switches only the invariants are checked.
+/// With shares, a switch counts members as held until it looks at the port again, although the
+/// ceiling may be over. The model holds nothing beyond its time: of such switches only the
+/// invariants are checked.
 pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
     let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
     network.nodes[switch].buffer.is_some()

@@ -103,7 +103,7 @@ fn pair(
     (!pairs.is_empty()).then(|| pairs[rng.below(pairs.len() as u64) as usize])
 }
 
-/// Exchanges two packets in what a link sends.
+/// Exchanges two packets in a link's entries.
 fn exchange(entry: &mut Entry, (link, a): (u32, PacketId), b: PacketId) {
     if entry.link == link
         && let What::Started { packet, .. } | What::Departed(packet) = &mut entry.what

@@ -88,7 +88,7 @@ fn check_flow<Q: EventQueue>(history: &History<'_>, world: &World<Q>, flow: usiz
     Ok(())
 }
 
-/// A link's report: what happened there since the warm-up.
+/// A link's report: events there since the warm-up.
 fn check_link<Q: EventQueue>(history: &History<'_>, world: &World<Q>, link: usize) -> Result<(), String> {
     let network = history.network;
     let (plan, report) = (&network.links[link], world.link(link));

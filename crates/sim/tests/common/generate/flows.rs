@@ -1,4 +1,4 @@
-//! Flows and connections: who sends what to whom, when they come and go, and what they state.
+//! Flows and connections: their ends, their times, and the keys that they state.
 
 use super::policies::{contract, policy};
 use super::{Ends, Manner, pick, small};
@@ -13,7 +13,7 @@ pub(super) struct Flows {
     pub(super) classes: Vec<String>,
     pub(super) signalled: bool,
     pub(super) through_gate: bool,
-    /// The files that they name.
+    /// The files that the flows name.
     pub(super) files: Vec<(String, String)>,
 }
 
@@ -245,7 +245,7 @@ impl Flows {
         format!("{{ {keys} }}")
     }
 
-    /// When a flow comes, changes and goes.
+    /// Start, changes and end of a flow.
     fn life(&self, rng: &mut Rng, reserves: bool) -> String {
         let [a, b, c, d, e] = [1, 4, 6, 9, 11].map(|part| part * self.manner.duration / 20);
         let signalled = self.signalled && (reserves || self.manner.wild > 0.0);

@@ -1,4 +1,4 @@
-//! Random scenarios, as wide as the format: networks, policies, classes, flows and what they bring.
+//! Random scenarios, as wide as the format: networks, policies, classes and flows.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 mod flows;
@@ -36,7 +36,7 @@ impl Manner {
 #[derive(Clone, Debug, Default)]
 pub struct Drawn {
     pub text: String,
-    /// Each one's name and what is in it.
+    /// Name and content of each.
     pub files: Vec<(String, String)>,
 }
 
@@ -112,7 +112,8 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> Drawn {
     Drawn { text: with_profiles_of_links(rng, manner, &text), files }
 }
 
-/// Gives some of the links that are listed a profile of their own; written otherwise than those of flows, to be told apart.
+/// Gives some of the listed links a profile of their own, written in another form than those of
+/// flows so that they can be told apart.
 fn with_profiles_of_links(rng: &mut Rng, manner: Manner, text: &str) -> String {
     let link = |line: &str| match line == "[[link]]" && !manner.promises && rng.chance(0.1) {
         true => "[[link]]\nprofile = 'p'\n".to_owned(),

@@ -7,7 +7,7 @@ use tidegate_core::scheduler::BuiltInScheduler;
 
 /// A network.
 pub struct Network {
-    /// Its keys: on the first line those that are values, then the tables.
+    /// Its keys: plain values on the first line, then the tables.
     pub text: String,
     pub ends: Ends,
     pub files: Vec<(String, String)>,

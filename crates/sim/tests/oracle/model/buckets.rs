@@ -1,4 +1,4 @@
-//! Token buckets and ceilings, counted in ticks: a packet costs what it takes at the bucket's rate.
+//! Token buckets and ceilings, counted in ticks: a packet costs its time at the bucket's rate.
 
 use super::Ticks;
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -26,8 +26,8 @@ pub enum Passage {
     Discarded,
 }
 
-/// A bucket that is full at first, and a peak rate. A packet that is longer than the bucket is deep (a change may bring
-/// that) conforms when the bucket is full, and is owed for.
+/// A bucket that is full at first, and a peak rate. A packet that is longer than the bucket is deep
+/// (a change may bring that) conforms when the bucket is full, and leaves a debt.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
     rate: Rate,
@@ -36,7 +36,7 @@ pub struct Bucket {
     /// Content of the bucket, as of `since`.
     level: i64,
     since: Ticks,
-    /// Until when the last packet has its time at the peak rate.
+    /// Time until which the last packet occupies the peak rate.
     apart: Ticks,
 }
 
@@ -82,7 +82,7 @@ impl Bucket {
         self.apart = now + self.peak.map_or(0, |peak| cost(peak, len) as u64);
     }
 
-    /// Another rate and depth: what is missing in the bucket is missing still, in whole bytes.
+    /// Another rate and depth: the deficit of the bucket stays, in whole bytes.
     pub fn change(&mut self, now: Ticks, rate: Rate, burst: u32, peak: Option<Rate>) {
         let missing = self.depth() - self.fill(now);
         let bytes = self.rate.bytes_in(Span::from_ticks(missing as u64));
@@ -129,7 +129,7 @@ impl<P: Clone> Envelope<P> {
         Passage::Waits
     }
 
-    /// When the first waiting packet conforms, and its order of arrival.
+    /// Time at which the first waiting packet conforms, and its order of arrival.
     pub fn releases(&self) -> Option<(Ticks, u64)> {
         let first = self.waiting.first()?;
         Some((self.bucket.conforms_at(first.len), first.order))
@@ -143,7 +143,7 @@ impl<P: Clone> Envelope<P> {
     }
 }
 
-/// A ceiling: when the next packet may start.
+/// A ceiling: the time at which the next packet may start.
 #[derive(Clone, Copy, Debug)]
 pub struct Ceiling {
     pub rate: Rate,

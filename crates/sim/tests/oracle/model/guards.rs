@@ -34,7 +34,7 @@ pub struct Reading {
 
 const NOTHING: Reading = Reading { checked: None, drop: false, red: false };
 
-/// A meter at one node, with those of flows, then those of profiles.
+/// A meter at one node: its state for flows, then for profiles.
 enum Meter {
     Monitor(Monitor),
     Policer(Policer),

@@ -1,4 +1,4 @@
-//! When a packet may start on a link, and when its last bit is out.
+//! Times at which a packet may start on a link, and at which its last bit is out.
 
 use super::Ticks;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A slow model of every port of a network. It is given what a run's log says of arrivals, and says itself what starts,
-//! departs and is dropped, and when: packet by packet, in the order of the log.
+//! A slow model of every port of a network. From the arrivals in a run's log it derives the starts,
+//! departures and drops and their times: packet by packet, in the order of the log.
 
 mod buckets;
 mod guards;

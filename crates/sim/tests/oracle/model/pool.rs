@@ -55,7 +55,7 @@ impl Pool {
     }
 }
 
-/// A packet that goes: at which link, which, and how long it is.
+/// A packet to be removed: its link, its identity and its length.
 pub type Victim = (usize, PacketId, u32);
 
 /// Chooses the next packet to remove from the pool of the ports `links`; `arrived` is the port of

@@ -30,7 +30,7 @@ pub struct Serving {
     pub queued: Queued,
     pub packet: PacketId,
     pub leaf: usize,
-    /// When its last bit will be out.
+    /// Time at which its last bit will be out.
     pub until: Ticks,
 }
 

@@ -122,7 +122,7 @@ impl Rule {
         }
     }
 
-    /// When a packet may be sent.
+    /// Time at which a packet may be sent.
     pub fn eligible_at(&self, member: &Member, packet: &Queued) -> Ticks {
         match self {
             Rule::EarliestDeadline { regulated: true, .. } if member.contract.deadline.is_some() => {
@@ -357,7 +357,7 @@ impl Rule {
         }
         let head_start = member.contract.head_start.ticks();
         if in_service.is_none_or(|stamp| stamp > member.aux_vc.saturating_sub(head_start)) {
-            // Never below what the flow has queued.
+            // Never below the stamps of the flow's own queue.
             let queued = member.queue.last().map_or(0, |last| last.stamp.saturating_add(head_start));
             member.aux_vc = virtual_clock.max(queued);
         }

@@ -42,7 +42,7 @@ pub enum Who {
 pub struct Member {
     pub who: Who,
     pub contract: Contract,
-    /// A flow's ceiling; that of a class is its node's.
+    /// A flow's ceiling; a class's ceiling is in its node.
     pub ceiling: Option<Ceiling>,
     /// auxVC; 0 for a newcomer.
     pub aux_vc: Ticks,

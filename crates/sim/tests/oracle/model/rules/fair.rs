@@ -20,7 +20,7 @@ pub enum Which {
     StartTime,
 }
 
-/// A packet in the fluid system: when it is served there, and its weight.
+/// A packet in the fluid system: its service time there, and its weight.
 struct Fluid {
     start: Tag,
     end: Tag,

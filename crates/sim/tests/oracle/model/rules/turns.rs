@@ -25,8 +25,10 @@ struct Turn {
 
 /// The turns of a node. The first member may always send, or its last packet is in service.
 ///
-/// Deficit round robin looks whether a member has another packet when one of it has been sent (Shreedhar and Varghese 1996,
-/// figure 4): a member whose last packet is in service has its turn until the next packet is to be sent. After packet round
+/// Deficit round robin checks for another packet of a member after it has sent one (Shreedhar and
+/// Varghese 1996,
+/// figure 4): a member whose last packet is in service has its turn until the next packet is to be
+/// sent. After packet round
 /// robin's packet, the turn is over.
 #[derive(Clone)]
 pub struct Turns {
