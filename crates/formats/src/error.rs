@@ -165,7 +165,7 @@ struct Excerpt {
     marked: usize,
 }
 
-/// One mistake in what a person wrote, with its place.
+/// One mistake in a person's text, with its place.
 ///
 /// Displays as `FILE:LINE:COLUMN: message`, the source line with a caret, and a line of help.
 #[derive(Clone, Debug, PartialEq, Eq)]

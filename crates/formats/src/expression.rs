@@ -19,7 +19,7 @@ pub(crate) fn records() -> impl Iterator<Item = &'static PolicyRecord> + Clone {
 pub(crate) struct Parts {
     /// The scheduler, or a policy with a dropper of its own.
     pub scheduler: Value,
-    /// The dropper; `None` for none beside what the scheduler brings.
+    /// The dropper; `None` for none beside the scheduler's own.
     pub dropper: Option<Value>,
 }
 

@@ -221,8 +221,8 @@ fn expand(
     Some(gate)
 }
 
-/// The name of a gate: its own, or that of its file. It stands at the beginning of each line of the log, so that a letter that
-/// ends a line or changes how it is shown is an underscore.
+/// The name of a gate: its own, or that of its file. It stands at the beginning of each line of the
+/// log, so that a letter that ends a line or changes the display is replaced by an underscore.
 fn name_of(own: Option<&str>, file_name: &str) -> String {
     let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = own.map(str::to_owned).or_else(stem).unwrap_or_default();

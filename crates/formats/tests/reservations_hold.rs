@@ -265,7 +265,7 @@ fn draw(seed: u64, most_addresses: f64) -> Drawn {
             "each = \"host\"\nwithin = \"5-tuple\"",
         ],
     );
-    // A member without a reservation has a weight, which its scheduler takes from nobody.
+    // A member without a reservation has a weight, which its scheduler takes from no other member.
     let claim = match rng.chance(0.2) {
         true => String::new(),
         false => format!("reserve = \"{each}bit\"\n"),

@@ -126,7 +126,7 @@ fn hosts_classes_and_flows_may_have_guards_of_their_own() {
     assert!(scenario.contracts().any(|contract| contract.reserve_bits() == Some(1_000_000)));
 }
 
-/// A trace stands in place of a rate, in both directions; what is reserved has to fit into its mean.
+/// A trace stands in place of a rate, in both directions; reservations have to fit into its mean.
 #[test]
 fn links_may_have_a_trace_and_a_loss() {
     let text = FULL.replacen("rate = \"2mbit\"", "trace = \"common/three.trace\"\nloss = 0.02", 1);

@@ -180,7 +180,7 @@ fn a_policy_stands_alone() {
         let name = key.split(' ').next().unwrap();
         assert!(said.starts_with(&format!("a.toml:4:28: `policy` has the {name} already")), "{said}");
     }
-    // A link's policy has no other dropper than its own, whatever the port's is.
+    // A link's policy has only its own dropper, whatever the port's is.
     let plain = ports(&scenario("port = \"red\"", ", policy = \"drr\""), &[]);
     assert_eq!(plain[2].dropper, None);
     // A dropper that belongs to the name of a scheduler is replaced with it.

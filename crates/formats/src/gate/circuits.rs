@@ -29,7 +29,7 @@ const LARGEST: usize = 64 << 20;
 /// The longest name of a circuit, in bytes.
 const LONGEST_NAME: usize = 128;
 
-/// Circuits as they were read, and where each was written.
+/// Circuits as they were read, with the place of each.
 pub(super) struct Listing {
     pub(super) circuits: Arc<Circuits>,
     origin: Origin,
@@ -114,7 +114,7 @@ impl Listing {
     }
 }
 
-/// Where the field stands in the line that `text` starts with.
+/// Range of the field in the line that `text` starts with.
 fn field_range(text: &str, field: usize) -> (usize, usize) {
     let (mut at, mut start, mut quoted) = (0, 0, false);
     for (offset, byte) in text.bytes().chain([b'\n']).enumerate() {
@@ -143,7 +143,7 @@ struct Reader<'a> {
     classes: BTreeMap<&'a str, usize>,
     /// Classes that have classes in them.
     parents: Vec<usize>,
-    /// Where the lines of names start.
+    /// Start of each name's line.
     names: BTreeMap<String, usize>,
     report: Report,
 }

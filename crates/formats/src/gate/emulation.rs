@@ -13,9 +13,9 @@ use tidegate_core::units::Span;
 /// The properties of the link of one direction besides its rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Emulation {
-    /// When it delivers, in place of a rate; `None` for always.
+    /// Delivery opportunities, in place of a rate; `None` for always.
     pub trace: Option<Arc<Trace>>,
-    /// From a frame's last bit out of the port to its end of the link.
+    /// Time from a frame's last bit out of the port to its end of the link.
     pub delay: Span,
     /// Its loss.
     pub loss: Loss,

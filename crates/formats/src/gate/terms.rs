@@ -33,7 +33,7 @@ impl Terms {
         })
     }
 
-    /// A ceiling below what is reserved could never give the reservation.
+    /// A ceiling below the reservation could never give the reservation.
     pub(super) fn check(&self, place: Place, report: &mut Report) {
         if let (Some(ceiling), Some(reserve)) = (self.ceiling, self.reserve)
             && ceiling < reserve

@@ -156,7 +156,7 @@ pub(crate) fn leaf(
     Some(class)
 }
 
-/// A ceiling below what is reserved could never give the reservation.
+/// A ceiling below the reservation could never give the reservation.
 pub(crate) fn check_ceiling(
     values: &Values,
     contract: &ContractSpec,

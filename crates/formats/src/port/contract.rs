@@ -98,13 +98,14 @@ pub(crate) fn check_warnings(
     }
 }
 
-/// A packet counts whole in the workahead. What is wrong, if W is less than the largest packet.
+/// Returns the complaint if W is less than the largest packet: a packet counts whole in the
+/// workahead.
 pub(crate) fn workahead_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
     let workahead = contract.workahead.filter(|workahead| *workahead < largest)?;
     Some(Complaint::new(format!("`workahead` ({workahead}B) is less than a packet ({largest}B)")))
 }
 
-/// 1/AR ≤ AI: in an average interval at least one packet may be sent. What is wrong, if it may not.
+/// Returns the complaint if not even one packet may be sent in an average interval: 1/AR ≤ AI.
 pub(crate) fn interval_fault(contract: &Contract, largest: u32) -> Option<Complaint> {
     let (interval, rate) = (contract.interval?, contract.reserve?);
     let least = rate.time_for(largest);

@@ -75,7 +75,8 @@ impl Stated {
     }
 }
 
-/// Checks a dropper beside a scheduler whose name has one: it may state that one's parameters, and no other dropper.
+/// Checks a dropper beside a scheduler whose name has one: it may state the parameters of that one,
+/// and no other dropper.
 fn check_dropper(
     whole: &Chosen<BuiltInComposite>,
     consists: &Consists,

@@ -11,7 +11,7 @@ use tidegate_core::units::Span;
 pub struct Load {
     /// Index of their group.
     pub group: usize,
-    /// The flow's name, where it is not the group's to give.
+    /// The flow's name, where it does not follow from the group.
     pub name: Option<String>,
     /// Number of flows.
     pub count: u64,

@@ -51,7 +51,7 @@ pub struct Link {
     pub rate_bits: u64,
     /// The rate, as a [`Rate`].
     pub rate: Rate,
-    /// When it delivers; `None` for always, at its rate.
+    /// Delivery opportunities; `None` for always, at its rate.
     pub trace: Option<Arc<Trace>>,
     /// Propagation delay.
     pub delay: Span,
@@ -63,7 +63,7 @@ pub struct Link {
     pub port: PortSpec,
     /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
     pub profile: Option<usize>,
-    /// Which direction of the scenario's gate it is.
+    /// The direction of the scenario's gate that it is; `None` for another link.
     pub gate: Option<Direction>,
     /// True if a `[[link]]` states it, and not the topology.
     pub stated: bool,

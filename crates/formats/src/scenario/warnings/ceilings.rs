@@ -21,7 +21,7 @@ pub(super) fn open_pool(scenario: &Scenario) -> Option<Found> {
     Some((place, Complaint::new(message).help("leave out `push_out`")))
 }
 
-/// A ceiling at a port whose dropper counts the packets that wait for it.
+/// A ceiling at a port whose dropper also counts the packets that wait for the ceiling.
 pub(super) fn open_queue(scenario: &Scenario) -> Option<Found> {
     let guarded = |link: &usize| {
         let link = &scenario.links[*link];
