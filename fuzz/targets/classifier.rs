@@ -78,7 +78,7 @@ fn network(bytes: &mut Bytes<'_>) -> Option<Network> {
     Some((address, bytes.byte() % if address.is_ipv4() { 33 } else { 129 }))
 }
 
-/// The prefix, by way of its text. With bits beyond its length it is refused, and the message names
+/// The prefix, read from its text. With bits beyond its length it is refused, and the message names
 /// the correct prefix.
 fn prefix((address, length): Network) -> Prefix {
     match format!("{address}/{length}").parse() {

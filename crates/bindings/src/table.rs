@@ -33,8 +33,8 @@ pub fn handed_over<'py>(py: Python<'py>, table: Table) -> PyResult<Bound<'py, Py
     Ok(made)
 }
 
-/// The `type` and the `values` of a column. Of numbers, also which of them are `valid`; of text, the values
-/// are indexes into `words`.
+/// The `type` and the `values` of a column. For numbers there is also a bitmap, `valid`; for text,
+/// the values are indexes into `words`.
 fn arrays(py: Python<'_>, values: Values) -> PyResult<Bound<'_, PyDict>> {
     let column = PyDict::new(py);
     match values {

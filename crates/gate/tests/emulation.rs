@@ -49,7 +49,8 @@ fn a_ping_takes_the_delay_of_both_directions_longer() {
     }
 }
 
-/// Sends packets of this size from the inside to a port outside, one each `gap`, and returns which arrived when.
+/// Sends packets of this size from the inside to a port outside, one each `gap`. Returns the
+/// arrived packets with their times.
 fn stream(net: &Net, port: u16, payload: usize, packets: u32, gap: Duration) -> Vec<(u32, f64)> {
     let receiver = net.receive(Place::Outside, (OUTSIDE, port), Duration::from_millis(800), move |socket| {
         let (start, mut bytes, mut arrived) = (Instant::now(), [0; 2048], Vec::new());

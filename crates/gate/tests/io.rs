@@ -56,8 +56,9 @@ fn tcp_passes_whole(net: &Net, gate: Gate) -> Value {
     report
 }
 
-/// `frames` is Python that makes frames. It precedes `see`, which reports that it is ready and then what it
-/// has seen outside, and `send`, which sends the frames from inside. Returns what was seen.
+/// `frames` is Python that makes frames. It precedes `see`, which reports that it is ready and then
+/// the frames seen outside, and `send`, which sends the frames from inside. Returns the output of
+/// `see`.
 fn seen_of_sent(net: &Net, frames: &str, send: &str, see: &str, argument: &str) -> String {
     let python = |place, script: &str| {
         let mut command = net.command(place, "python3", &["-c", &format!("{frames}{script}"), argument]);

@@ -364,8 +364,8 @@ fn what_cannot_be_opened_is_named() {
     assert!(nobody.contains("control.owner: there is no user `nobody-here`"), "{nobody}");
 }
 
-/// Frames pass a kernel bridge; the gate observes them, counts what it would have dropped, and writes a file with
-/// the suggested reservations.
+/// Frames pass a kernel bridge; the gate observes them, counts the drops that it would have made,
+/// and writes a file with the suggested reservations.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn observing_touches_nothing_and_suggests() {

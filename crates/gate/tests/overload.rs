@@ -77,7 +77,7 @@ fn a_host_that_floods_the_gate_delays_no_other() {
     let report = gate.stop();
     let up = &report["directions"]["up"];
     let [received, sent, missed] = ["received", "sent", "missed"].map(|key| up[key].as_u64().unwrap());
-    // The gate was overloaded: it sent less than half of what arrived.
+    // The gate was overloaded: it sent less than half of the arrivals.
     assert!(missed + received > 2 * sent, "{up:#}");
     let passed = delays.len() as f64 / PROBES as f64;
     assert!(passed > 0.99, "{passed} of the probes; {up:#}");

@@ -33,8 +33,8 @@ while True:
     time.sleep(0.002)
 ";
 
-/// The file's bound for the call, 1 Mbit/s of 10: its own line takes 1.7 ms, and a longest frame and one of the hosts' class
-/// 1.2 ms each. What the processor adds is reported, not judged.
+/// The file's bound for the call, 1 Mbit/s of 10: its own line takes 1.7 ms, and a longest frame
+/// and one of the hosts' class 1.2 ms each. Delay added by the processor is reported, not judged.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_reserved_call_loses_nothing_to_sixty_thousand_addresses() {

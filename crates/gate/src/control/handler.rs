@@ -33,7 +33,7 @@ pub(crate) struct RequestHandler {
     /// The file that the gate runs.
     file: Arc<GateFile>,
     monitor: Monitor,
-    /// The latest report, and when it was made.
+    /// The latest report, and its time.
     latest: Option<(Instant, Arc<Report>)>,
 }
 

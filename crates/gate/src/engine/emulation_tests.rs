@@ -37,8 +37,8 @@ fn a_delay_comes_after_the_last_bit() {
     assert_eq!((bench.engine.held(Direction::Up), bench.engine.next_due()), (0, Time::NEVER));
 }
 
-/// A gate that wakes up late stamps a frame before the event that it is late for. The frame is still on the
-/// emulated link from when it was read, and never for less than its delay.
+/// A gate that wakes up late stamps a frame before the event that it is late for. The frame is
+/// still on the emulated link from the time when it was read, and never for less than its delay.
 #[test]
 fn no_frame_is_early_at_a_late_gate() {
     let mut rng = Rng::named(1, "late gate");

@@ -16,7 +16,7 @@ pub(super) type Whose = (bool, u8, u16, u8);
 /// The time at which each frame's first bit leaves or, on an emulated link, its last bit comes out.
 type Left = BTreeMap<(Whose, u64), Time>;
 
-/// One frame: when, in ns from the first, whose, and its payload's length.
+/// One frame: its time in ns from the first, its flow, and its payload's length.
 type Arrival = (u64, Whose, usize);
 
 /// A UDP packet between a host inside and one outside, with its number in its flow.

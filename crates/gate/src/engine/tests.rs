@@ -74,7 +74,7 @@ impl Bench {
 
 /// A gate that cannot send as fast as its link takes no more from the queues than it sends. A
 /// packet that comes late is still ahead of those of a flow that sends more than its share, and the
-/// other direction is not held up.
+/// other direction is not delayed.
 #[test]
 fn what_is_not_sent_stays_in_its_queue() {
     const MOST: usize = 8;
@@ -113,7 +113,8 @@ fn what_is_not_sent_stays_in_its_queue() {
         bench.engine.complete(Direction::Down, 1, 0);
         bench.check_identity();
     }
-    // Eight frames, one of them short, take 7.1 of 10 ms: the rest is lost, beyond what may be made up for.
+    // Eight frames, one of them short, take 7.1 of 10 ms. The rest is lost, beyond the time that
+    // may be made up for.
     let stalled = bench.engine.counters(Direction::Up).stalled;
     assert!((0.11..=0.145).contains(&stalled.as_secs_f64()), "{stalled:?}");
 }

@@ -28,8 +28,8 @@ const SOCKETS: usize = PARTS as usize + 1;
 /// of 1514 bytes. An overloaded gate sends as many in less than 20 ms.
 const BUFFER: c_int = 2 << 20;
 
-/// Number of sockets that are read at once: so many that each of them gives a few frames. The kernel returns
-/// those first that were read the longest time ago.
+/// Number of sockets read at once, enough that each gives a few frames. The kernel returns those
+/// first that were read the longest time ago.
 const AT_ONCE: usize = 4;
 
 /// The kind of group in which a classic BPF program selects the socket that gets a frame.

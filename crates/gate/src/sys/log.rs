@@ -8,8 +8,9 @@ use tidegate_formats::without_numbers;
 /// Number of lines lost since the last one that was written.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
-/// Writes one line. A log that cannot be written (a full disk, a closed pipe, a reader that does not read)
-/// does not stop a gate: the line is lost, and the next line written states how many were.
+/// Writes one line. A log that cannot be written (a full disk, a closed pipe, a reader that does
+/// not read) does not stop a gate: the line is lost, and the next written line states the number of
+/// lost ones.
 pub(crate) fn log(line: &str) {
     let stderr = std::io::stderr();
     let mut taken = [PollFd::new(&stderr, PollFlags::OUT)];

@@ -90,8 +90,8 @@ fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
     })
 }
 
-/// Number of packets that came until none came for two seconds, and of those whose number was not the next
-/// one.
+/// Number of packets that arrived until none did for two seconds, and number of those that were out
+/// of sequence.
 fn count_kept(net: &Net) -> JoinHandle<(u64, u64)> {
     net.receive(Place::Outside, (OUTSIDE, KEPT_PORT), Duration::from_secs(2), |socket| {
         let (mut bytes, mut count, mut next, mut jumps) = ([0; 100], 0, 0, 0);
