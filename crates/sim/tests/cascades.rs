@@ -117,7 +117,7 @@ fn usage_and_in_traffic_of_a_cascade() {
     }
 }
 
-/// Probes and what they look at change no outcome. Without colouring meters no in-traffic is
+/// Probes and the data that they read change no outcome. Without colouring meters no in-traffic is
 /// counted.
 #[test]
 fn who_colours_nothing_has_no_in_traffic() {

@@ -82,7 +82,8 @@ impl GateFile {
         Some(behind_own_line(&servers?))
     }
 
-    /// The scheduler of a class, or of the link, if it keeps rates; `classes` says whether the flow is in a class.
+    /// The scheduler of a class, or of the link, if it keeps rates; `classes` is true if the flow
+    /// is in a class.
     fn server(
         &self,
         node: Option<usize>,

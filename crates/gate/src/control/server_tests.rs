@@ -63,7 +63,7 @@ fn requests_that_come_together_are_all_answered() {
     assert_eq!(server.clients.len(), 1);
 }
 
-/// Clients that scrape metrics keep nobody from the control socket, however many they are.
+/// Clients that scrape metrics, in any number, keep no one from the control socket.
 #[test]
 fn scrapers_do_not_disconnect_an_operator() {
     let (mut server, _operator) = one(Stream::Control);

@@ -131,7 +131,7 @@ impl<'f> SuperPacket<'f> {
         Some(SuperPacket { layout, first: frame, last: frame, frames: 1, length: frame.len() })
     }
 
-    /// Adds the frame that follows, if it continues the super-packet. Returns whether it does.
+    /// Adds the frame that follows, if it continues the super-packet. Returns true if it does.
     pub(crate) fn add(&mut self, frame: &'f [u8]) -> bool {
         let SuperPacket { layout, first, last, .. } = *self;
         let payload = |frame: &[u8]| frame.len() - layout.payload;

@@ -291,7 +291,7 @@ impl Forwarder {
         self.receivers.iter().flat_map(Receiver::sockets).try_for_each(Guard::unfilter)
     }
 
-    /// Receives frames and returns whether there may be more.
+    /// Receives frames and returns true if there may be more.
     fn receive(&mut self, direction: Direction) -> Result<bool, GateError> {
         let Forwarder { receivers, engine, clock, all_read_at, .. } = self;
         let emulated = engine.is_emulated(direction);

@@ -55,7 +55,8 @@ impl RealTime {
     }
 }
 
-/// Sets this thread's policy, at the lowest priority that the policy has. Returns whether it was permitted.
+/// Sets this thread's policy, at the lowest priority that the policy has. Returns true if that was
+/// permitted.
 fn schedule(policy: libc::c_int) -> bool {
     let parameters = libc::sched_param { sched_priority: libc::c_int::from(policy == libc::SCHED_FIFO) };
     // SAFETY: the call reads `parameters`, which outlives it, and concerns the calling thread only.

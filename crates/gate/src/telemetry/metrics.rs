@@ -11,7 +11,8 @@ use std::fmt;
 /// Upper bounds of the delay histogram's buckets: from 2^4 to 2^22 microseconds, 16 us to 4.2 s.
 const BUCKETS: std::ops::RangeInclusive<u32> = 4..=22;
 
-/// The text of one scrape. `starved` states whether a flow is starved, by direction and place in the file.
+/// The text of one scrape. `starved` is true for a starved flow, by direction and place in the
+/// file.
 pub(crate) fn text(report: &Report, starved: impl Fn(usize, usize) -> bool) -> String {
     let mut registry = Registry::with_prefix("tidegate");
     registry.register_collector(Box::new(Scrape::of(report, starved)));

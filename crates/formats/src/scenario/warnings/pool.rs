@@ -32,7 +32,7 @@ pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
         let most = ports.iter().max_by_key(|port| of(port.aside))?;
         let place = most.place?;
         let beyond = ports.iter().map(|port| of(port.beyond)).max()?.saturating_mul(ports.len() as u64);
-        // Half of the memory that is set aside for nobody goes by rates.
+        // Where flows reserve by rate, they share half of the memory that is not set aside.
         let halves = if ports.iter().any(|port| port.by_rate) { 2 } else { 1 };
         let aside = ports.iter().fold(0u64, |sum, port| sum.saturating_add(of(port.aside)));
         let needed = aside.saturating_add(beyond.saturating_mul(halves));
