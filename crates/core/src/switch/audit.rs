@@ -1,4 +1,4 @@
-//! What must hold at every moment, checked against the queues themselves: slow, for tests and
+//! Invariants that hold at every moment, checked against the queues themselves. Slow: for tests and
 //! debug builds.
 
 use super::Switch;
@@ -16,7 +16,7 @@ impl Switch {
     /// conservation (a member that may send is offered), and order within every flow.
     ///
     /// # Errors
-    /// Says what does not hold, and where.
+    /// Names the violated invariant and its place.
     pub fn audit(&self, now: Time) -> Result<(), String> {
         let mut stored = 0;
         for port in &self.ports {
@@ -73,7 +73,7 @@ impl Port {
         self.audit_tree(now)
     }
 
-    /// What is counted in a guarded queue is what the flows beneath it have there.
+    /// Checks that the count of each guarded queue equals the queues of the flows beneath it.
     fn audit_guards(&self) -> Result<(), String> {
         for at in 0..self.tree.nodes.len() {
             let Some(counted) = self.guards.counted(at) else { continue };
@@ -95,8 +95,8 @@ impl Port {
         Ok(())
     }
 
-    /// What push-out counts as not to be sent now is what the queues say, and what a port's flows claim of the pool is
-    /// what is counted for its share.
+    /// Checks the blocked backlog of push-out against the queues, and the claim of a port's flows
+    /// against the one that its share uses.
     fn audit_blocked(&self) -> Result<(), String> {
         if let Some((kept, found)) = self.tree.blocked_kept_and_found()
             && kept != found
@@ -111,7 +111,7 @@ impl Port {
         Ok(())
     }
 
-    /// A class that waits for a time is let go by then.
+    /// Checks that a class that waits for a time is released by then.
     fn audit_watched(&self, now: Time) -> Result<(), String> {
         for (at, node) in self.tree.nodes.iter().enumerate() {
             let Some(parent) = self.tree.parent(at) else { continue };
@@ -136,8 +136,8 @@ impl Port {
         Ok(())
     }
 
-    /// Every node with an open member that has a packet offers one, and every token stands
-    /// for a node with packets.
+    /// Checks that every node with an open member that has a packet offers one, and that every
+    /// token stands for a node with packets.
     fn audit_tree(&self, now: Time) -> Result<(), String> {
         for (at, node) in self.tree.nodes.iter().enumerate() {
             let mut ready = false;

@@ -1,4 +1,5 @@
-//! What keeps a flow's packets back at a port, besides other packets? For the diagnosis of delays.
+//! The causes that hold a flow's packets back at a port, besides other packets. For the diagnosis
+//! of delays.
 
 use super::Switch;
 use super::port::Port;
@@ -8,10 +9,10 @@ use crate::queues::Participation;
 use crate::scheduler::{Hold, Scheduler};
 use crate::units::Time;
 
-/// What keeps packets back at a port, besides other packets.
+/// A cause, besides other packets, that holds packets back at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Block {
-    /// The driver lets the flow take no part: it has no credit.
+    /// The driver has set the flow absent: it has no credit.
     NoPart,
     /// The ceiling of the flow.
     FlowCeiling,
@@ -24,15 +25,17 @@ pub enum Block {
 }
 
 impl Switch {
-    /// What would keep a flow's first packet back now on an idle link, and until when: of several, what does so the longest.
-    /// The port's ceiling is not among them. `None` when nothing does, and for an unknown leg.
+    /// Returns the cause that would hold a flow's first packet back now on an idle link, and until
+    /// when; with several, the one that lasts longest. The port's ceiling is not considered. `None`
+    /// without a cause, and for an unknown leg.
     pub fn blocked(&self, now: Time, leg: Leg) -> Option<(Block, Time)> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         let blocks = [port.flow_block(leg), port.ceiling_of_flow(leg), port.tree_block(now, leg)];
         blocks.into_iter().flatten().filter(|(_, until)| *until > now).max_by_key(|(_, until)| *until)
     }
 
-    /// Until when the ceiling of a port keeps it from starting a packet; `None` when it does not.
+    /// Returns until when the ceiling of a port keeps it from starting a packet; `None` when it
+    /// does not.
     pub fn at_ceiling_until(&self, now: Time, port: PortIx) -> Option<Time> {
         let root = &self.ports.get(usize::from(port.0))?.tree.nodes[ROOT];
         root.ceiling.map(|ceiling| ceiling.clear_at()).filter(|until| *until > now)
@@ -50,7 +53,7 @@ impl Port {
         self.table.ceiling(leg.flow).map(|ceiling| (Block::FlowCeiling, ceiling.clear_at()))
     }
 
-    /// The ceilings and the schedulers of the flow's class and of those above it.
+    /// Considers the ceilings and the schedulers of the flow's class and its ancestors.
     fn tree_block(&self, now: Time, leg: Leg) -> Option<(Block, Time)> {
         let entry = self.table.flows.get(leg.flow.ix())?;
         let (mut at, mut slot) = (usize::from(entry.node), entry.slot);

@@ -1,12 +1,12 @@
-//! The counters of a port. At every moment, in packets and in bytes:
+//! Counters of a port. At every moment, in packets and in bytes:
 //!
-//! - of a flow, `arrived = sent + dropped + shaped + queued + in service`;
-//! - of a port, what it sent is the sum of what its flows sent (those that are gone included), and
-//!   its drops are the sum over the reasons ([`Reason::ALL`]).
+//! - for a flow, `arrived = sent + dropped + shaped + queued + in service`;
+//! - for a port, its sent count is the sum over its flows (those that are gone included), and its
+//!   drops are the sum over the reasons ([`Reason::ALL`]).
 //!
-//! A packet that was marked is one that was let into the queue, or out of it, with congestion
-//! marked: it is sent, pushed out or queued like any other, and counts once where meters and
-//! droppers see it arrive and once where it is selected to be sent. In packets, therefore,
+//! A marked packet is one that was admitted to the queue, or released from it, with congestion
+//! marked. It is sent, pushed out or queued like any other. It counts once where meters and
+//! droppers see it arrive, and once where it is selected for service. In packets, therefore,
 //! `marked ≤ 2 · arrived`, and a port's marks by reason add up to the marks of its flows, those
 //! that are gone included.
 
@@ -14,14 +14,14 @@ use crate::context::Reason;
 use crate::stats::{Count, Lengths};
 use crate::units::{Span, Time};
 
-/// One flow at one port.
+/// Counters of one flow at one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowCounters {
-    /// Last bit in.
+    /// Packets whose last bit is in.
     pub arrived: Count,
-    /// Last bit out.
+    /// Packets whose last bit is out.
     pub sent: Count,
-    /// Dropped, for whatever reason.
+    /// Packets dropped, for any reason.
     pub dropped: Count,
     /// Packets marked instead of being dropped.
     pub marked: u64,
@@ -31,22 +31,22 @@ pub struct FlowCounters {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct QueueStats {
-    /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is
-    /// the times of leaving less the times of entering, modulo 2¹²⁸: two instructions a packet.
+    /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is the
+    /// sum of leaving times less that of entering times, modulo 2¹²⁸: two instructions a packet.
     area: u128,
-    /// Ticks during which a packet was in service; while kept, ends less beginnings of service.
+    /// Ticks during which a packet was in service; while kept, ends less starts of service.
     busy: u64,
     since: Time,
     /// The longest queue, in packets.
     pub longest: u64,
-    /// Queue lengths as the packets that entered saw them, themselves excluded.
+    /// Queue lengths as seen by entering packets, excluding themselves.
     pub seen: Lengths,
 }
 
 impl QueueStats {
-    /// The statistics of a queue that has `packets` packets now.
+    /// Starts the statistics of a queue that has `packets` packets now.
     pub(super) fn new(now: Time, packets: u64, in_service: bool) -> QueueStats {
-        // As if they entered now, and service began.
+        // As if the packets entered now, and service began.
         let busy = if in_service { now.ticks() } else { 0 };
         QueueStats {
             longest: 0,
@@ -57,7 +57,7 @@ impl QueueStats {
         }
     }
 
-    /// A packet enters the queue behind `before` others.
+    /// Counts a packet that enters the queue behind `before` others.
     #[inline]
     pub(super) fn entered(&mut self, now: Time, before: u64) {
         self.seen.add(before);
@@ -65,42 +65,43 @@ impl QueueStats {
         self.since = now;
     }
 
-    /// A packet of `packets` is pushed out. Those of a length that the queue has reached at this instant were in
-    /// the queue for no time.
+    /// Counts the push-out of one of `packets` packets. A length that the queue has reached only at
+    /// this instant lasted no time.
     pub(super) fn pushed_out(&mut self, now: Time, packets: u64) {
         if self.since < now {
             self.reached(packets);
         }
     }
 
-    /// A packet of `packets` is to leave, other than by push-out.
+    /// Records the length `packets` before a packet leaves other than by push-out.
     #[inline]
     pub(super) fn reached(&mut self, packets: u64) {
         self.longest = self.longest.max(packets);
     }
 
-    /// A packet leaves the queue.
+    /// Counts a packet that leaves the queue.
     #[inline]
     pub(super) fn left(&mut self, now: Time) {
         self.area = self.area.wrapping_add(u128::from(now.ticks()));
         self.since = now;
     }
 
-    /// A packet's first bit leaves.
+    /// Starts a service: a packet's first bit leaves.
     #[inline]
     pub(super) fn service_begins(&mut self, now: Time) {
         self.busy = self.busy.wrapping_sub(now.ticks());
         self.since = now;
     }
 
-    /// A packet's last bit is out.
+    /// Ends a service: a packet's last bit is out.
     #[inline]
     pub(super) fn service_ends(&mut self, now: Time) {
         self.busy = self.busy.wrapping_add(now.ticks());
         self.left(now);
     }
 
-    /// As of `now`, when the queue has `packets` packets: as if they left it then. Never before the last change.
+    /// Closes the statistics at `now`, with `packets` packets in the queue, as if they left then.
+    /// `now` is never before the last change.
     pub(super) fn closed(mut self, now: Time, packets: u64, in_service: bool) -> QueueStats {
         let now = now.max(self.since);
         self.reached(packets.max(self.seen.largest().unwrap_or(0)));
@@ -121,24 +122,25 @@ impl QueueStats {
         self.area
     }
 
-    /// How long a packet was in service.
+    /// Time during which a packet was in service.
     pub fn busy(&self) -> Span {
         Span::from_ticks(self.busy)
     }
 
-    /// How long a packet was in service until `now`, at or after the last change of the queue.
+    /// Time during which a packet was in service until `now`, at or after the last change of the
+    /// queue.
     pub(super) fn busy_until(&self, now: Time, in_service: bool) -> Span {
         let since = if in_service { now.ticks() } else { 0 };
         Span::from_ticks(self.busy.wrapping_add(since))
     }
 }
 
-/// The area of `packets` packets from the zero of time until `at`.
+/// Area of `packets` packets from the zero of time until `at`.
 fn area_before(at: Time, packets: u64) -> u128 {
     u128::from(packets) * u128::from(at.ticks())
 }
 
-/// Packets by the reason for which they were dropped, or marked.
+/// Packets by reason for dropping, or for marking.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByReason([u64; Reason::ALL.len()]);
 
@@ -147,12 +149,12 @@ impl ByReason {
         self.0[reason as usize] += 1;
     }
 
-    /// Packets for this reason.
+    /// Number of packets for this reason.
     pub fn of(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// Packets for all reasons.
+    /// Number of packets for all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }
@@ -164,8 +166,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the plain sums over the stretches between changes and over the arrivals, with a
-        /// new beginning on the way.
+        /// Compares with the plain sums over the stretches between changes and over the arrivals,
+        /// with a restart on the way.
         #[test]
         fn what_is_kept_is_what_the_definitions_say(
             steps in prop::collection::vec((0u64..1 << 40, 0u8..4), 1..100),

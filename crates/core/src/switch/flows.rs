@@ -1,5 +1,5 @@
-//! The flow table of a port. A flow's index is dense and stable; it is given to another flow only when
-//! nothing distinguishes that flow from a newcomer.
+//! The flow table of a port. A flow's index is dense and stable. It is given to another flow only
+//! when nothing distinguishes the old flow from a newcomer.
 
 use super::plan::{FlowPlan, PacketSizes};
 use super::pool::Claim;
@@ -15,11 +15,11 @@ use core::hint::black_box;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Whether an index is in use.
+/// State of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Open,
-    /// No more arrivals; what is queued is still sent.
+    /// No more arrivals; queued packets are still sent.
     Closing,
     /// Waits until it is forgettable.
     Closed,
@@ -31,22 +31,23 @@ pub(super) struct Flow {
     pub(super) node: u16,
     pub(super) slot: FlowIx,
     pub(super) state: State,
-    /// What the driver has set.
+    /// Participation as set by the driver.
     pub(super) participation: Participation,
-    /// Whether its ceiling holds it.
+    /// True while its ceiling holds it.
     pub(super) held: bool,
-    /// Whether it has a shaper.
+    /// True if it has a shaper.
     pub(super) shaped: bool,
-    /// Whether its contract makes no share of the pool.
+    /// True if its contract gives no share of the pool.
     pub(super) transient: bool,
-    /// What it reserves. The rest of its contract is in the table, where it states one.
+    /// Its reservation. The rest of its contract is in the table, if it states one.
     pub(super) reserve: Option<Rate>,
-    /// What it has sent is what has arrived and is not there any more, and was not dropped.
+    /// Packets that have arrived. Those sent are these less the dropped ones and those still at the
+    /// port.
     pub(super) arrived: Count,
 }
 
 impl Flow {
-    /// The terms that its scheduler receives.
+    /// Participation that its scheduler receives.
     pub(super) fn effective_participation(&self) -> Participation {
         match (self.participation, self.held) {
             (Participation::Active, true) => Participation::Held,
@@ -55,39 +56,41 @@ impl Flow {
     }
 }
 
-/// What every packet-hop touches comes first.
+/// Fields that every packet-hop touches come first.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct FlowTable {
     pub(super) flows: Vec<Flow>,
-    /// How many flows have a ceiling.
+    /// Number of flows with a ceiling.
     pub(super) with_ceiling: u32,
     /// Flows in [`State::Closing`].
     pub(super) closing: u32,
-    /// Few flows have a shaper.
+    /// By flow; few flows have a shaper.
     shapers: BTreeMap<FlowIx, ShaperPlan>,
-    /// What contracts state besides the reservation: most flows, nothing.
+    /// Terms of contracts besides the reservation; most flows have none.
     terms: LazyTable<Contract>,
-    /// The sizes of packets, where they are known.
+    /// Packet sizes, where known.
     sizes: LazyTable<Option<PacketSizes>>,
-    /// What most flows never get.
+    /// Ceilings; most flows never have one.
     ceilings: LazyTable<Option<Ceiling>>,
-    /// What push-out leaves each flow, where that is planned.
+    /// Backlog of each flow that push-out spares, where planned.
     spared: LazyTable<Option<Limit>>,
     dropped: LazyTable<Count>,
     marked: LazyTable<u64>,
-    /// What all flows claim of the pool.
+    /// Claim of all flows on the pool.
     pub(super) claim: Claim,
-    /// The closed flows of every node, by when they may be forgotten.
+    /// Closed flows of every node, by the time when they may be forgotten.
     forgettable: Vec<BinaryHeap<Reverse<(Time, FlowIx)>>>,
-    /// The closed flows that have no index of their own in the tree any more, by when they may be forgotten.
+    /// Closed flows without an index of their own in the tree, by the time when they may be
+    /// forgotten.
     unplaced: BinaryHeap<Reverse<(Time, FlowIx)>>,
-    /// What closed flows have sent whose index was given to others.
+    /// Packets sent by closed flows whose index was reused.
     pub(super) forgotten: Count,
 }
 
 impl FlowTable {
-    /// The index of a closed flow of this node that is forgettable at `now`, if there is one.
+    /// Returns the index of a closed flow of this node that is forgettable at `now`, if there is
+    /// one.
     pub(super) fn reusable(&mut self, now: Time, node: usize) -> Option<FlowIx> {
         let closed = self.forgettable.get_mut(node)?;
         let Reverse((at, _)) = closed.peek()?;
@@ -97,7 +100,8 @@ impl FlowTable {
         closed.pop().map(|Reverse((_, flow))| flow)
     }
 
-    /// The index of a closed flow without a place in the tree that is forgettable at `now`, if there is one.
+    /// Returns the index of a closed flow without a place in the tree that is forgettable at `now`,
+    /// if there is one.
     pub(super) fn unplaced(&mut self, now: Time) -> Option<FlowIx> {
         let Reverse((at, _)) = self.unplaced.peek()?;
         if *at > now {
@@ -106,17 +110,18 @@ impl FlowTable {
         self.unplaced.pop().map(|Reverse((_, flow))| flow)
     }
 
-    /// All closed flows give up their places in the tree, so that flows of any node may take their indexes.
+    /// Removes the places of all closed flows in the tree, so that flows of any node may take their
+    /// indexes.
     pub(super) fn unplace_all(&mut self) {
         self.unplaced.extend(self.forgettable.drain(..).flatten());
     }
 
-    /// The closed flow has no place in the tree; it may be forgotten at `at`.
+    /// Records that the closed flow has no place in the tree; it may be forgotten at `at`.
     pub(super) fn unplace(&mut self, flow: FlowIx, at: Time) {
         self.unplaced.push(Reverse((at, flow)));
     }
 
-    /// The flow is closed, its queue empty; it may be forgotten at `at`.
+    /// Records that the flow is closed and its queue empty; it may be forgotten at `at`.
     pub(super) fn retire(&mut self, flow: FlowIx, at: Time) {
         self.change(flow, |table| table.flows[flow.ix()].state = State::Closed);
         let entry = &self.flows[flow.ix()];
@@ -127,29 +132,29 @@ impl FlowTable {
         self.forgettable[node].push(Reverse((at, flow)));
     }
 
-    /// Reads what will be asked for at the next packets of these flows.
+    /// Prefetches the state that the next packets of these flows need.
     pub(super) fn read_ahead(&self, flows: &[FlowIx]) {
         for flow in flows {
             black_box(self.flows.get(flow.ix()).map(|entry| entry.state));
         }
     }
 
-    /// A packet of the flow was marked.
+    /// Counts a marked packet of the flow.
     pub(super) fn count_marked(&mut self, flow: FlowIx) {
         *self.marked.get_mut(flow) += 1;
     }
 
-    /// How many packets of the flow were marked.
+    /// Number of marked packets of the flow.
     pub(super) fn marked(&self, flow: FlowIx) -> u64 {
         self.marked.get(flow)
     }
 
-    /// A packet of the flow was dropped.
+    /// Counts a dropped packet of the flow.
     pub(super) fn count_dropped(&mut self, flow: FlowIx, len: u32) {
         self.dropped.get_mut(flow).add(len);
     }
 
-    /// What of the flow was dropped.
+    /// Dropped packets of the flow.
     pub(super) fn dropped(&self, flow: FlowIx) -> Count {
         self.dropped.get(flow)
     }
@@ -159,12 +164,12 @@ impl FlowTable {
         self.ceilings.get(flow)
     }
 
-    /// The flow's ceiling, to be charged.
+    /// The flow's ceiling, mutable for charging.
     pub(super) fn ceiling_mut(&mut self, flow: FlowIx) -> Option<&mut Ceiling> {
         self.ceilings.get_mut(flow).as_mut()
     }
 
-    /// What the flow is promised.
+    /// The flow's contract.
     pub(super) fn contract(&self, flow: FlowIx) -> Contract {
         Contract { reserve: self.flows[flow.ix()].reserve, ..self.terms.get(flow) }
     }
@@ -176,7 +181,7 @@ impl FlowTable {
         });
     }
 
-    /// What of a plan beside the contract decides what the flow claims of the pool.
+    /// Sets the terms of a plan, besides the contract, that determine the flow's claim on the pool.
     pub(super) fn set_claim(&mut self, flow: FlowIx, plan: &FlowPlan) {
         self.change(flow, |table| {
             table.flows[flow.ix()].transient = plan.transient;
@@ -184,19 +189,19 @@ impl FlowTable {
         });
     }
 
-    /// The closed flow's index is another flow's.
+    /// Opens the closed flow's index for another flow.
     pub(super) fn reopen(&mut self, flow: FlowIx) {
         self.change(flow, |table| table.flows[flow.ix()].state = State::Open);
     }
 
-    /// Changes what decides what the flow claims of the pool.
+    /// Applies a change that affects the flow's claim on the pool.
     fn change(&mut self, flow: FlowIx, change: impl FnOnce(&mut FlowTable)) {
         let before = self.claim_of(flow);
         change(self);
         self.claim = self.claim.plus(self.claim_of(flow)).less(before);
     }
 
-    /// What the flow claims of the pool: nothing once it is closed.
+    /// The flow's claim on the pool; zero once it is closed.
     pub(super) fn claim_of(&self, flow: FlowIx) -> Claim {
         let entry = &self.flows[flow.ix()];
         let Some(reserve) = entry.reserve.filter(|_| entry.state != State::Closed && !entry.transient) else {
@@ -210,7 +215,8 @@ impl FlowTable {
         }
     }
 
-    /// The index goes to another flow, of which nothing is counted yet; the one before has sent so much.
+    /// Resets the counters of an index that goes to another flow; `sent` is the count of the
+    /// previous one.
     pub(super) fn start_counting(&mut self, flow: FlowIx, sent: Count) {
         self.forgotten.merge(sent);
         self.flows[flow.ix()].arrived = Count::default();
@@ -218,7 +224,7 @@ impl FlowTable {
         self.marked.set(flow, 0);
     }
 
-    /// A packet of so many bytes that arrived for one flow counts as one that arrived for another.
+    /// Moves the arrival of a packet of `bytes` bytes from one flow to another.
     pub(super) fn credit(&mut self, from: FlowIx, to: FlowIx, bytes: u32) {
         for (flow, sign) in [(from, -1), (to, 1)] {
             let arrived = &mut self.flows[flow.ix()].arrived;
@@ -227,8 +233,9 @@ impl FlowTable {
         }
     }
 
-    /// There is a new tree. Closed flows have their places in it, or all stand at `vacant`, where there never is a
-    /// packet. Returns them: when they may be forgotten is no longer known.
+    /// Empties the lists of closed flows after the tree was replaced, and returns those flows:
+    /// their forgettable times are no longer known. They have places in the new tree, or all share
+    /// `vacant`, where there never is a packet.
     pub(super) fn unlist_closed(&mut self, vacant: Option<(u16, FlowIx)>) -> Vec<FlowIx> {
         let placed = self.forgettable.drain(..).flatten();
         let closed: Vec<FlowIx> =
@@ -242,7 +249,7 @@ impl FlowTable {
         closed
     }
 
-    /// What the flow was planned to be, but for the profiles that it shares.
+    /// Plan of the flow, without the profiles that it shares.
     pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
         FlowPlan {
             class: self.flows[flow.ix()].node.checked_sub(1),
@@ -256,7 +263,7 @@ impl FlowTable {
         }
     }
 
-    /// What push-out leaves the flow.
+    /// Backlog of the flow that push-out spares.
     pub(super) fn spared(&self, flow: FlowIx) -> Option<Limit> {
         self.spared.get(flow)
     }

@@ -1,4 +1,4 @@
-//! The droppers of a port: those that guard its queue, a class's queue, or each flow's queue at a node.
+//! Droppers of a port. They guard its queue, a class's queue, or each flow's queue at a node.
 
 use super::plan::{DropperPlan, PortPlan};
 use super::tree::node_of;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 enum Droppers {
-    /// One for the whole queue, with what is in it.
+    /// One dropper for the whole queue, with the queue's contents.
     Node(AnyDropper, Count),
-    /// One for each flow's queue.
+    /// One dropper for each flow's queue.
     Flows(BTreeMap<FlowIx, AnyDropper>),
 }
 
@@ -26,20 +26,20 @@ struct Guard {
     rate: Option<Rate>,
     looks_at_heads: bool,
     droppers: Droppers,
-    /// Boxed: few have one.
+    /// Boxed: few guards have one.
     detector: Option<Box<DropHistory>>,
 }
 
-/// A node of the tree, and what guards it.
+/// A node of the tree, and its guard.
 struct Place {
     parent: Option<usize>,
     guard: Option<Guard>,
 }
 
-/// What guards the queues of a port.
+/// Guards of a port's queues.
 pub(super) struct Guards {
     port: PortIx,
-    /// By the index of the node; none at all when nothing is guarded.
+    /// Indexed by node; empty when nothing is guarded.
     places: Vec<Place>,
 }
 
@@ -55,7 +55,7 @@ impl Guard {
         Ok(Guard { plan: plan.clone(), rate, looks_at_heads, droppers, detector })
     }
 
-    /// Goes on with the droppers and the detector of a guard before this one, as far as they were planned alike.
+    /// Keeps the previous droppers and detector where their plans are equal.
     fn take_over(&mut self, now: Time, before: Guard) {
         if self.plan.detector == before.plan.detector {
             self.detector = before.detector;
@@ -73,7 +73,7 @@ impl Guard {
         }
     }
 
-    /// The dropper that guards a flow's packets here. Writes into `at` the queue that it sees.
+    /// Returns the dropper of a flow's packets here; writes the queue that it sees into `at`.
     #[inline(always)]
     fn of(&mut self, flow: FlowIx, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         match &mut self.droppers {
@@ -88,7 +88,8 @@ impl Guard {
         }
     }
 
-    /// The same for a packet that is counted in the queue as a whole: the dropper sees the queue without it.
+    /// Like [`of`](Self::of), for a packet that is counted in the whole queue: the dropper sees the
+    /// queue without it.
     fn of_counted(&mut self, packet: &Packet, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         let whole = matches!(self.droppers, Droppers::Node(..));
         let dropper = self.of(packet.flow, at)?;
@@ -98,7 +99,8 @@ impl Guard {
         Some(dropper)
     }
 
-    /// Whether an arriving packet may join the queue that is guarded. Says why it is to be marked, or as an error, dropped.
+    /// Decides if an arriving packet may join the guarded queue. Returns the reason for marking it,
+    /// if any, or the reason for dropping it as an error.
     fn arrive(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -115,8 +117,8 @@ impl Guard {
         verdict
     }
 
-    /// Whether a packet that is selected to be sent may leave the queue that is guarded; as
-    /// [`arrive`](Self::arrive).
+    /// Decides if a packet that is selected for service may leave the guarded queue; returns as
+    /// [`arrive`](Self::arrive) does.
     fn head(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -130,7 +132,7 @@ impl Guard {
         verdict
     }
 
-    /// The packet joins the queue that is guarded.
+    /// Counts a packet that joins the guarded queue.
     #[inline]
     fn count(&mut self, packet: &Packet) {
         if let Droppers::Node(_, queue) = &mut self.droppers {
@@ -138,7 +140,7 @@ impl Guard {
         }
     }
 
-    /// A packet that was let in has left the queue that is guarded.
+    /// Counts a packet that has left the guarded queue after it was let in.
     #[inline]
     fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &mut Occupancy, how: Left) {
         if let Droppers::Node(_, queue) = &mut self.droppers {
@@ -149,7 +151,7 @@ impl Guard {
         }
     }
 
-    /// Tells the detector of a packet that the dropper has dropped.
+    /// Reports a packet that the dropper has dropped to the detector.
     #[inline]
     fn tell(
         &mut self,
@@ -192,7 +194,7 @@ impl DropperPlan {
 }
 
 impl Guards {
-    /// What a plan asks for, before any flow is there. An error says that a dropper cannot be made.
+    /// Builds the guards of a plan, before any flow is open. Fails if a dropper cannot be made.
     pub(super) fn new(now: Time, port: PortIx, plan: &PortPlan) -> Result<Guards, Refused> {
         if plan.nodes().all(|(_, _, dropper)| dropper.is_none()) {
             return Ok(Guards { port, places: Vec::new() });
@@ -205,7 +207,7 @@ impl Guards {
         Ok(Guards { port, places: places.collect::<Result<_, _>>()? })
     }
 
-    /// The plan has one class more, the last. An error says that its dropper cannot be made.
+    /// Adds the guard of the plan's new last class. Fails if its dropper cannot be made.
     pub(super) fn add_class(&mut self, now: Time, plan: &PortPlan) -> Result<(), Refused> {
         let Some(class) = plan.classes.last().filter(|_| !self.is_empty()) else {
             *self = Guards::new(now, self.port, plan)?;
@@ -217,18 +219,18 @@ impl Guards {
         Ok(())
     }
 
-    /// Whether nothing is guarded.
+    /// Returns true if nothing is guarded.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Whether some dropper looks at packets that were selected to be sent.
+    /// Returns true if some dropper looks at packets that are selected for service.
     pub(super) fn look_at_heads(&self) -> bool {
         self.places.iter().filter_map(|place| place.guard.as_ref()).any(|guard| guard.looks_at_heads)
     }
 
-    /// The guards of a node's packets, the innermost first.
+    /// Visits the guards of a node's packets, the innermost first.
     fn on_path(&mut self, node: usize, mut act: impl FnMut(&mut Guard)) {
         let mut at = Some(node);
         while let Some(place) = at.and_then(|at| self.places.get_mut(at)) {
@@ -237,8 +239,8 @@ impl Guards {
         }
     }
 
-    /// Goes on with droppers and detectors of other guards that were planned alike and guard the same: the port's
-    /// always, those of classes while the tree is the same.
+    /// Keeps the previous droppers and detectors whose plan and place are equal: always the port's,
+    /// those of classes if the tree is unchanged.
     pub(super) fn take_over(&mut self, now: Time, before: Guards, same_tree: bool) {
         let kept = if same_tree { usize::MAX } else { 1 };
         for (place, before) in self.places.iter_mut().zip(before.places).take(kept) {
@@ -248,7 +250,8 @@ impl Guards {
         }
     }
 
-    /// Opens a flow of a node, or changes its contract. An error says that a dropper of its own cannot be made.
+    /// Opens a flow of a node, or changes its contract. Fails if a dropper of its own cannot be
+    /// made.
     pub(super) fn set_flow(
         &mut self,
         now: Time,
@@ -265,7 +268,7 @@ impl Guards {
         done
     }
 
-    /// The flow's index goes to another flow.
+    /// Forgets the flow; its index goes to another one.
     pub(super) fn forget(&mut self, flow: FlowIx) {
         for guard in self.places.iter_mut().filter_map(|place| place.guard.as_mut()) {
             if let Droppers::Flows(droppers) = &mut guard.droppers {
@@ -277,10 +280,11 @@ impl Guards {
         }
     }
 
-    /// Whether a packet of a node may join its queues; if so, it is counted there. Says why it is to be marked.
+    /// Decides if a packet of a node may join its queues, and counts it there if so. Returns the
+    /// reason for marking it, if any.
     ///
     /// # Errors
-    /// Why it is to be dropped.
+    /// The reason for dropping it.
     pub(super) fn arrive(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -304,7 +308,8 @@ impl Guards {
         marked
     }
 
-    /// A guard further out has refused the packet that the first `passed` guards of a node let in.
+    /// Undoes the admission by the first `passed` guards of a node: an outer guard has refused the
+    /// packet.
     #[cold]
     fn take_back(
         &mut self,
@@ -322,10 +327,11 @@ impl Guards {
         });
     }
 
-    /// Whether a packet of a node, selected to be sent, may leave its queues. Says why it is to be marked.
+    /// Decides if a packet of a node that is selected for service may leave its queues. Returns the
+    /// reason for marking it, if any.
     ///
     /// # Errors
-    /// Why it is to be dropped.
+    /// The reason for dropping it.
     pub(super) fn head(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -342,7 +348,7 @@ impl Guards {
         marked
     }
 
-    /// A packet of a node has left its queues.
+    /// Counts a packet of a node that has left its queues.
     pub(super) fn left(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -354,7 +360,8 @@ impl Guards {
         self.on_path(node, |guard| guard.left(cx, packet, at, how));
     }
 
-    /// A packet of a node was given to another flow: the droppers of flows' own queues hear of it.
+    /// Reports to the droppers of flows' own queues that a packet of a node was given to another
+    /// flow.
     pub(super) fn moved(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &mut Occupancy) {
         self.on_path(node, |guard| {
             if matches!(guard.droppers, Droppers::Flows(_))
@@ -365,7 +372,7 @@ impl Guards {
         });
     }
 
-    /// Counts anew what is queued: of each flow its node, and how much.
+    /// Recounts the guarded queues from the node and the size of each flow's queue.
     pub(super) fn recount(&mut self, queued: impl Iterator<Item = (usize, Count)>) {
         for guard in self.places.iter_mut().filter_map(|place| place.guard.as_mut()) {
             if let Droppers::Node(_, queue) = &mut guard.droppers {
@@ -381,7 +388,7 @@ impl Guards {
         }
     }
 
-    /// Shows what is to be seen of the dropper of the port's queue as a whole.
+    /// Shows the gauges of the dropper of the port's whole queue.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let guard = self.places.first().and_then(|root| root.guard.as_ref());
         if let Some(Guard { droppers: Droppers::Node(dropper, _), .. }) = guard {
@@ -389,7 +396,7 @@ impl Guards {
         }
     }
 
-    /// What is counted in a node's guarded queue, if it is guarded as a whole.
+    /// Returns the count of a node's guarded queue, if it is guarded as a whole.
     pub(super) fn counted(&self, node: usize) -> Option<Count> {
         match self.places.get(node)?.guard.as_ref()?.droppers {
             Droppers::Node(_, queue) => Some(queue),

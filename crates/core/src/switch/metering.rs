@@ -1,4 +1,4 @@
-//! The meters of a port, and which profile of each a packet belongs to.
+//! Meters of a port, and the profile at each to which a packet belongs.
 
 use super::plan::{FlowPlan, MAX_METERS, PortPlan};
 use super::tree::node_of;
@@ -9,23 +9,23 @@ use crate::packet::{FlowIx, Packet};
 use crate::units::{Span, Time};
 use std::collections::BTreeMap;
 
-/// Which shared profiles a flow belongs to, at each meter that its packets pass.
+/// The shared profiles of a flow at each meter that its packets pass.
 type Shared = [Option<u16>; MAX_METERS];
 
 /// The usage, at one meter, of the profile to which a flow belongs there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeterUsage {
-    /// The class whose meter it is, by its index in the plan; `None` for the port's own.
+    /// The class of the meter, by its index in the plan; `None` for the port's own.
     pub class: Option<u16>,
-    /// Which of the meters of that class or port it is, from 0.
+    /// The meter's index within that class or port, from 0.
     pub nth: usize,
     /// The shared profile, by its index in the plan; `None` for the flow's own.
     pub profile: Option<u16>,
-    /// Of the profile, whichever flows used it.
+    /// Usage of the profile by all its flows together.
     pub usage: Usage,
 }
 
-/// Where a meter stands: its class, if it is not the port's, and which of the meters there it is.
+/// Position of a meter: its class, `None` for the port, and its index there.
 type At = (Option<u16>, usize);
 
 /// One meter of a plan.
@@ -45,9 +45,9 @@ struct Place {
 /// The meters of a port.
 #[derive(Default)]
 pub(super) struct Metering {
-    /// By the index of the node; none at all when there is no meter.
+    /// Indexed by node; empty when there is no meter.
     places: Vec<Place>,
-    /// Few flows share a profile.
+    /// By flow; few flows share a profile.
     shared: BTreeMap<FlowIx, Shared>,
 }
 
@@ -62,7 +62,7 @@ impl Stage {
 }
 
 impl Metering {
-    /// What a plan asks for, before any flow is there.
+    /// Builds the meters of a plan, before any flow is open.
     ///
     /// # Errors
     /// When a meter cannot be made.
@@ -78,7 +78,7 @@ impl Metering {
         Ok(Metering { places, shared: BTreeMap::new() })
     }
 
-    /// The plan has one class more, the last. An error says that a meter of it cannot be made.
+    /// Adds the meters of the plan's new last class. Fails if a meter cannot be made.
     pub(super) fn add_class(&mut self, plan: &PortPlan) -> Result<(), Refused> {
         let Some(class) = plan.classes.last().filter(|_| !self.is_empty()) else {
             self.places = Metering::new(plan)?.places;
@@ -90,21 +90,21 @@ impl Metering {
         Ok(())
     }
 
-    /// Whether there is no meter.
+    /// Returns true if there is no meter.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
-    /// Goes on with the meters of a node that were planned alike before.
+    /// Keeps the previous meters of a node where their plans are equal.
     pub(super) fn take_over(&mut self, node: usize, before: &mut Metering) {
         if let (Some(place), Some(before)) = (self.places.get_mut(node), before.places.get_mut(node)) {
             place.stages = core::mem::take(&mut before.stages);
         }
     }
 
-    /// Opens a flow of a node or changes its contract and the profiles that it shares; what was metered of
-    /// it stays.
+    /// Opens a flow of a node, or changes its contract and the profiles that it shares. Its metered
+    /// state stays.
     pub(super) fn set_flow(&mut self, node: usize, flow: FlowIx, plan: &FlowPlan) {
         if plan.profiles.iter().any(Option::is_some) {
             self.shared.insert(flow, plan.profiles);
@@ -125,7 +125,7 @@ impl Metering {
         self.shared.get(&flow).copied().unwrap_or_default()
     }
 
-    /// The flow's index goes to another flow.
+    /// Forgets the flow; its index goes to another one.
     pub(super) fn forget(&mut self, flow: FlowIx) {
         for stage in self.places.iter_mut().flat_map(|place| &mut place.stages) {
             stage.own.forget(ProfileIx(flow.0));
@@ -140,8 +140,8 @@ impl Metering {
         }
     }
 
-    /// The meters that a flow of a node passes, in their order: where each stands, and the profile of it that the flow
-    /// belongs to, with its index in the plan if it is shared.
+    /// Lists the meters that a flow of a node passes, in their order: the position of each, and the
+    /// flow's profile there, with its index in the plan if it is shared.
     fn of(
         &self,
         node: usize,
@@ -165,7 +165,8 @@ impl Metering {
         })
     }
 
-    /// What the `nth` meter that packets of a node pass says of this one; `None` when there are fewer.
+    /// Returns the verdict of the `nth` meter of a node on this packet; `None` when there are fewer
+    /// meters.
     pub(super) fn see(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -191,32 +192,33 @@ impl Metering {
         }
     }
 
-    /// From when on no profile of the flow's own differs from a new one.
+    /// Returns when none of the flow's own profiles differs any more from a new one.
     pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
         let stages = self.places.iter().flat_map(|place| &place.stages);
         let at = stages.map(|stage| stage.own.forgettable_at(ProfileIx(flow.0)));
         at.max().unwrap_or(Time::from_ticks(0))
     }
 
-    /// What the first meter that counts has counted of the profile to which the flow belongs.
+    /// Counts of the flow's profile at the first meter that counts.
     pub(super) fn metered(&self, node: usize, flow: FlowIx) -> Option<Metered> {
         self.of(node, flow).find_map(|(_, _, meter, profile)| meter.metered(profile))
     }
 
-    /// What has been used of the profiles to which the flow belongs, at each meter that tells, in their order.
+    /// Usage of the flow's profiles at each meter that reports it, in their order.
     pub(super) fn usage(&self, node: usize, flow: FlowIx) -> impl Iterator<Item = MeterUsage> {
         self.of(node, flow).filter_map(|((class, nth), profile, meter, ix)| {
             Some(MeterUsage { class, nth, profile, usage: meter.usage(ix)? })
         })
     }
 
-    /// Whether a meter's windows follow round-trip times.
+    /// Returns true if a meter's windows follow round-trip times.
     pub(super) fn follows_round_trips(&self) -> bool {
         let mut stages = self.places.iter().flat_map(|place| &place.stages);
         stages.any(|stage| stage.own.follows_round_trips())
     }
 
-    /// The flow's transport has measured a round-trip time: the meters of the profiles to which the flow belongs take it.
+    /// Passes a round-trip time that the flow's transport has measured to the meters of the flow's
+    /// profiles.
     pub(super) fn set_round_trip(&mut self, node: usize, flow: FlowIx, round_trip: Span) {
         let shared = self.profiles(flow);
         let mut nth = 0;

@@ -1,12 +1,12 @@
-//! What happens to a packet here?
+//! The switch: what happens to a packet here.
 //!
 //! The switch owns the packets, the shared pool, the flow tables and the counters of all its
-//! ports; schedulers only order flows. A driver tells it what happened on the links
+//! ports; schedulers only order flows. A driver reports events on the links
 //! ([`arrive`](Switch::arrive), [`start`](Switch::start), [`finish`](Switch::finish),
 //! [`timer`](Switch::timer)) and acts on the [`Effect`](crate::context::Effect)s that come back.
 //!
-//! When the pool is exhausted, `push_out` says which packet goes. The arriving packet is stamped and inserted
-//! first, at all its ports, so it may itself be the one.
+//! When the pool is exhausted, `push_out` chooses the packet to drop. The arriving packet is
+//! stamped and inserted first, at all its ports, so it may itself be chosen.
 
 mod audit;
 mod blocked;
@@ -37,17 +37,17 @@ use plan::{ClassPlan, FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
 
-/// Whether a port is idle and may have something to send: the driver then asks it to
+/// True if a port is idle and may have something to send: the driver then asks it to
 /// [`start`](Switch::start), as soon as its link is free.
 #[must_use = "an idle port that is ready has to be started"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready(bool);
 
 impl Ready {
-    /// There is no idle port.
+    /// No port is idle.
     const NO: Ready = Ready(false);
 
-    /// Whether to ask the port to start.
+    /// Returns true if the driver should ask the port to start.
     #[inline(always)]
     pub fn should_start(self) -> bool {
         self.0
@@ -60,12 +60,12 @@ impl Ready {
 pub enum Entry {
     /// Its first bit leaves now: it is in service.
     Started,
-    /// It waits, or is dropped; whether the port is ready.
+    /// It waits or is dropped; the value tells if the port is ready.
     Waits(Ready),
 }
 
 impl Entry {
-    /// Whether the port is ready: not where the packet is in service already.
+    /// Readiness of the port; not ready if the packet is in service already.
     #[inline(always)]
     fn ready(self) -> Ready {
         match self {
@@ -89,8 +89,8 @@ impl<'a> Departing<'a> {
         self.port.serving
     }
 
-    /// [`Switch::finish`] and [`Switch::start`] at once. Says whether the packet's body is still held, and which packet's first
-    /// bit leaves now.
+    /// [`Switch::finish`] and [`Switch::start`] in one. Returns if the packet's body is still held,
+    /// and the packet whose first bit leaves now.
     #[inline(always)]
     pub fn leave(self, cx: &mut Ctx<'_>) -> (Body, Option<&'a Packet>) {
         self.port.finish(cx, self.pool);
@@ -100,16 +100,16 @@ impl<'a> Departing<'a> {
     }
 }
 
-/// A switch: output ports, over one pool of memory or one each.
+/// A switch: output ports, with one pool of memory for all or one for each.
 pub struct Switch {
     ports: Vec<Port>,
     pool: Pool,
-    /// Numbers the arrivals at all ports.
+    /// Counter that numbers the arrivals at all ports.
     orders: u64,
 }
 
 impl Switch {
-    /// A switch as planned, without flows.
+    /// Creates a switch from a plan, without flows.
     ///
     /// # Errors
     /// When the plan names a class before its parent or nests more than
@@ -123,7 +123,7 @@ impl Switch {
         Ok(switch)
     }
 
-    /// Opens a flow at a port and says where its packets are to be sent to.
+    /// Opens a flow at a port. Returns the leg to which its packets are sent.
     ///
     /// # Errors
     /// When the port or the class does not exist, or the scheduler refuses the contract.
@@ -136,7 +136,8 @@ impl Switch {
         Ok(port.leg(flow))
     }
 
-    /// Adds a class to a port, behind those that it has, and says its index; with a later plan it stays if the plan names it.
+    /// Adds a class to a port, behind those that it has, and returns its index. It stays after a
+    /// later plan if the plan names it.
     ///
     /// # Errors
     /// When the port does not exist, the class has no place in its tree, or a policy refuses it; nothing is changed.
@@ -163,8 +164,8 @@ impl Switch {
         Ok(port.ready())
     }
 
-    /// Whether ports report each packet that a shaper lets go ([`Effect::Conforms`](crate::context::Effect)); at
-    /// first they do not.
+    /// Sets if ports report each packet that a shaper releases
+    /// ([`Effect::Conforms`](crate::context::Effect)). Initially they do not.
     pub fn report_conforming(&mut self, reports: bool) {
         self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
     }
@@ -175,9 +176,9 @@ impl Switch {
         port.is_open(leg.flow).then(|| port.table.plan_of(leg.flow))
     }
 
-    /// Closes a flow: later packets are dropped, those queued are still sent. The index is
-    /// given to another flow once nothing would tell it from a newcomer's. Does nothing for a
-    /// leg that is not open.
+    /// Closes a flow: later packets are dropped, queued ones are still sent. The index is given to
+    /// another flow once nothing distinguishes this one from a newcomer. Does nothing for a leg
+    /// that is not open.
     pub fn close(&mut self, now: Time, leg: Leg) -> Ready {
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
         if leg.flow.ix() >= port.table.flows.len() {
@@ -187,7 +188,7 @@ impl Switch {
         port.ready()
     }
 
-    /// How a flow takes part from now on (credit, back pressure). Does nothing for an unknown leg.
+    /// Sets a flow's participation (credit, back pressure). Does nothing for an unknown leg.
     pub fn take_part(&mut self, now: Time, leg: Leg, how: Participation) -> Ready {
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else { return Ready::NO };
         if leg.flow.ix() >= port.table.flows.len() {
@@ -197,15 +198,16 @@ impl Switch {
         port.ready()
     }
 
-    /// Whether a meter of the port averages over windows that follow round-trip times, so that flows whose transports
-    /// measure them should [say so](Self::set_round_trip).
+    /// Returns true if a meter of the port averages over windows that follow round-trip times.
+    /// Flows whose transports measure them should then [report them](Self::set_round_trip).
     pub fn follows_round_trips(&self, port: PortIx) -> bool {
         self.ports.get(usize::from(port.0)).is_some_and(|port| port.metering.follows_round_trips())
     }
 
-    /// The flow's transport has measured a round-trip time, smoothed: the windows over which the port's meters average the
-    /// rates of the flow's profiles follow it, where they are to (Clark and Fang 1998, section IV.D). Of a profile that
-    /// several flows share, the last one to tell counts. Does nothing for an unknown leg.
+    /// Reports a smoothed round-trip time that the flow's transport has measured. The averaging
+    /// windows of the flow's profiles at the port's meters follow it, where planned so (Clark and
+    /// Fang 1998, section IV.D). For a profile that several flows share, the latest report counts.
+    /// Does nothing for an unknown leg.
     pub fn set_round_trip(&mut self, leg: Leg, round_trip: Span) {
         let port = self.ports.get_mut(usize::from(leg.port.0));
         if let Some(port) = port.filter(|port| leg.flow.ix() < port.table.flows.len()) {
@@ -214,8 +216,8 @@ impl Switch {
         }
     }
 
-    /// The packet's last bit is in, for one port or (multicast) several; the body is stored
-    /// once. Says whether any of the ports is ready.
+    /// Receives a packet, whose last bit is in, for one port or (multicast) several; the body is
+    /// stored once. Returns the readiness of the ports.
     pub fn arrive(&mut self, cx: &mut Ctx<'_>, to: &[Leg], mut packet: Packet) -> Ready {
         if let [leg] = to {
             return self.arrive_for(cx, *leg, &mut packet);
@@ -236,14 +238,15 @@ impl Switch {
         ready
     }
 
-    /// [`arrive`](Self::arrive) for one port; the marks on the packet have no meaning.
+    /// Like [`arrive`](Self::arrive), for one port; the marks on the packet have no meaning.
     #[inline(always)]
     pub fn arrive_for(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: &mut Packet) -> Ready {
         self.arrive_and_start(cx, leg, packet, || false).ready()
     }
 
-    /// The same for a port whose link may be free: a packet that finds nothing there, with the link free, is
-    /// [started](Self::start) at once, where that takes no more than the order of service. The driver starts others.
+    /// Like [`arrive_for`](Self::arrive_for), for a port whose link may be free. A packet that
+    /// finds nothing there is [started](Self::start) at once if the link is free and only the order
+    /// of service matters. The driver starts others.
     #[inline(always)]
     pub fn arrive_and_start(
         &mut self,
@@ -262,7 +265,7 @@ impl Switch {
         entry
     }
 
-    /// The packet is in for one port.
+    /// Receives the packet for one port.
     #[inline(always)]
     fn arrive_at(
         &mut self,
@@ -283,15 +286,15 @@ impl Switch {
         }
     }
 
-    /// There is no such port.
+    /// Drops a packet for a port that does not exist.
     #[cold]
     fn unroutable(&mut self, cx: &mut Ctx<'_>, leg: Leg, packet: Packet) {
         let body = self.pool.release(&packet);
         cx.out.push(Effect::Dropped { port: leg.port, packet, reason: Reason::NoFlow, body });
     }
 
-    /// The port's link is free: the packet whose first bit leaves now, if there is one. `None`
-    /// also when a packet is in service already, or when none may leave yet (a
+    /// Starts the next packet at a port whose link is free, and returns it: its first bit leaves
+    /// now. `None` without one, when a packet is in service already, or when none may leave yet (an
     /// [`Effect::Wake`] then says when to ask again).
     #[inline(always)]
     pub fn start(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<Packet> {
@@ -299,15 +302,15 @@ impl Switch {
         port.start(cx, &mut self.pool).then_some(port.serving)
     }
 
-    /// The last bit of the packet in service is out. Says which packet it was and whether its
-    /// body is still held for another port; `None` when no packet was in service.
+    /// Ends the service of a packet, whose last bit is out. Returns the packet and if its body is
+    /// still held for another port; `None` when no packet was in service.
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
         let port = self.ports.get_mut(usize::from(port.0))?;
         port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
     }
 
-    /// The packet in service at a port, whose last bit is out; `None` when no packet was in service.
+    /// Returns the packet in service at a port, whose last bit is out; `None` when there is none.
     #[inline(always)]
     pub fn departing(&mut self, port: PortIx) -> Option<Departing<'_>> {
         let port = self.ports.get_mut(usize::from(port.0))?;
@@ -320,13 +323,13 @@ impl Switch {
         self.ports.get(usize::from(port.0)).and_then(Port::in_service)
     }
 
-    /// The time that an [`Effect::Wake`] asked for has come.
+    /// Handles the time that an [`Effect::Wake`] requested.
     pub fn timer(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Ready {
         self.timer_and_start(cx, port, || false).ready()
     }
 
-    /// The same for a port whose link may be free: a packet that a shaper lets go may be [started](Self::arrive_and_start) at
-    /// once.
+    /// Like [`timer`](Self::timer), for a port whose link may be free: a packet that a shaper
+    /// releases may be [started](Self::arrive_and_start) at once.
     #[inline(always)]
     pub fn timer_and_start(
         &mut self,

@@ -11,9 +11,9 @@ use crate::stats::Count;
 use crate::units::{Span, Time};
 
 impl Switch {
-    /// The time from which nothing distinguishes the flow from a newcomer; `None` while it has packets at the
-    /// port, and for an unknown leg. A time after `now` is when to ask again: packets that come until then
-    /// may postpone it.
+    /// The time from which nothing distinguishes the flow from a newcomer; `None` while it has
+    /// packets at the port, and for an unknown leg. If it is after `now`, ask again then: packets
+    /// that come in the meantime may postpone it.
     pub fn forgettable_at(&self, now: Time, leg: Leg) -> Option<Time> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         if leg.flow.ix() >= port.table.flows.len() {
@@ -22,19 +22,19 @@ impl Switch {
         port.forgettable_at(now, leg.flow)
     }
 
-    /// How many classes a port has, those that were opened beyond its plan included.
+    /// Number of classes of a port, including those that were opened beyond its plan.
     pub fn classes(&self, port: PortIx) -> usize {
         self.ports.get(usize::from(port.0)).map_or(0, |port| port.plan.classes.len())
     }
 
-    /// From when on nothing would tell a class from a new one; `None` while packets are queued there, and for one that does
-    /// not exist. A time after `now` is when to ask again.
+    /// The time from which nothing distinguishes a class from a new one; `None` while packets are
+    /// queued there, and for a class that does not exist. If it is after `now`, ask again then.
     pub fn class_forgettable_at(&self, now: Time, port: PortIx, class: u16) -> Option<Time> {
         self.ports.get(usize::from(port.0))?.tree.class_forgettable_at(now, class)
     }
 
-    /// By how much a flow's clock at its scheduler is ahead of real time: of VirtualClock's, by how much it
-    /// has sent ahead of what it reserves. Zero for a scheduler without clocks and an unknown leg.
+    /// Lead of a flow's clock at its scheduler over real time: with VirtualClock, how far it has
+    /// sent ahead of its reservation. Zero for a scheduler without clocks and for an unknown leg.
     pub fn lead(&self, now: Time, leg: Leg) -> Span {
         let port = self.ports.get(usize::from(leg.port.0));
         let port = port.filter(|port| leg.flow.ix() < port.table.flows.len());
@@ -72,13 +72,14 @@ impl Switch {
         })
     }
 
-    /// Whether no packet is in service at the port.
+    /// Returns true if no packet is in service at the port.
     #[inline]
     pub fn is_idle(&self, port: PortIx) -> bool {
         self.ports.get(usize::from(port.0)).is_some_and(|port| !port.busy)
     }
 
-    /// Whether there is nothing that a port could send, now or later: it has no queue, and its shapers and ceilings hold nothing.
+    /// Returns true if a port has nothing to send, now or later: no queue, and nothing in shapers
+    /// or held by ceilings.
     #[inline(always)]
     pub fn is_empty(&self, port: PortIx) -> bool {
         self.ports.get(usize::from(port.0)).is_none_or(Port::is_empty)
@@ -95,7 +96,7 @@ impl Switch {
         port.map(|port| port.shaping.backlog(leg.flow)).unwrap_or_default()
     }
 
-    /// How a flow takes part, as the driver has set it; `None` for an unknown leg.
+    /// A flow's participation, as set by the driver; `None` for an unknown leg.
     pub fn participation(&self, leg: Leg) -> Option<Participation> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         port.table.flows.get(leg.flow.ix()).map(|entry| entry.participation)
@@ -127,7 +128,7 @@ impl Switch {
         port.map(|port| port.counters(leg.flow)).unwrap_or_default()
     }
 
-    /// From now on counts the green packets that reach a port's queue.
+    /// Starts counting the green packets that reach a port's queue.
     pub fn count_green(&mut self, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
             port.green.get_or_insert_default();
@@ -135,13 +136,13 @@ impl Switch {
         }
     }
 
-    /// The green packets that have passed a port's meters since they are counted, those that were dropped behind them
-    /// included; `None` where they are not counted.
+    /// Green packets that have passed a port's meters since counting began, including those dropped
+    /// behind them; `None` where they are not counted.
     pub fn green(&self, port: PortIx) -> Option<Count> {
         self.ports.get(usize::from(port.0))?.green
     }
 
-    /// The packets and bytes that a port has sent: those whose last bit is out.
+    /// The packets and bytes that a port has sent, counted at the last bit.
     pub fn sent(&self, port: PortIx) -> Count {
         self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
     }
@@ -182,7 +183,8 @@ impl Switch {
         })
     }
 
-    /// How long a port has had a packet in service until `now`, since its statistics began.
+    /// Time during which a port has had a packet in service, from the start of its statistics until
+    /// `now`.
     pub fn busy(&self, now: Time, port: PortIx) -> Span {
         let port = self.ports.get(usize::from(port.0));
         port.map_or(Span::ZERO, |port| port.stats.busy_until(now, port.busy))

@@ -12,20 +12,20 @@ use crate::units::Rate;
 
 pub use crate::params::Scope;
 
-/// A tree of schedulers is at most so deep: the root, classes, classes within classes, and the classes in those that flows
-/// opened by packets share.
+/// Greatest depth of a tree of schedulers: the root, classes, classes within classes, and the
+/// classes in those that flows opened by packets share.
 pub const DEEPEST_TREE: usize = 4;
 
-/// A packet passes at most so many meters at one port.
+/// Greatest number of meters that a packet passes at one port.
 pub const MAX_METERS: usize = 4;
 
-/// A port has at most so many classes.
+/// Greatest number of classes of a port.
 pub const MAX_CLASSES: usize = u16::MAX as usize - 1;
 
-/// A switch has at most so many ports.
+/// Greatest number of ports of a switch.
 pub const MAX_PORTS: usize = u16::MAX as usize;
 
-/// A dropper at a port or a class.
+/// Plan of a dropper at a port or a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropperPlan {
     /// Decides what is dropped and what is marked.
@@ -37,7 +37,7 @@ pub struct DropperPlan {
 }
 
 impl From<DropperKind> for DropperPlan {
-    /// A dropper of the whole queue.
+    /// Creates a dropper of the whole queue.
     fn from(kind: DropperKind) -> DropperPlan {
         DropperPlan { kind, scope: Scope::Node, detector: None }
     }
@@ -52,7 +52,7 @@ pub struct ClassPlan {
     pub scheduler: SchedulerKind,
     /// Its contract with its parent's scheduler.
     pub contract: Contract,
-    /// It never sends faster than this.
+    /// Greatest rate at which it sends.
     pub ceiling: Option<Rate>,
     /// The meters of its flows' profiles, in the order in which a packet passes them.
     pub meters: Vec<MeterKind>,
@@ -61,7 +61,7 @@ pub struct ClassPlan {
 }
 
 impl ClassPlan {
-    /// A class below the root with a scheduler and nothing else.
+    /// Creates a class below the root with a scheduler and nothing else.
     pub fn new(scheduler: SchedulerKind) -> ClassPlan {
         ClassPlan {
             parent: None,
@@ -89,14 +89,14 @@ pub struct PortPlan {
     pub profiles: Vec<Contract>,
     /// The dropper that guards the queue; `None` leaves it to the pool.
     pub dropper: Option<DropperPlan>,
-    /// The port never sends faster than this.
+    /// Greatest rate at which the port sends.
     pub ceiling: Option<Rate>,
     /// The rate of its link; `None` when it is unknown.
     pub rate: Option<Rate>,
 }
 
 impl PortPlan {
-    /// A port with one scheduler and nothing else.
+    /// Creates a port with one scheduler and nothing else.
     pub fn new(scheduler: SchedulerKind) -> PortPlan {
         PortPlan {
             scheduler,
@@ -111,26 +111,27 @@ impl PortPlan {
 }
 
 words! {
-    /// Which packet is dropped when the memory is exhausted.
+    /// The rule that chooses the packet to drop when the memory is exhausted.
     #[derive(Default)]
     pub enum PushOut {
-        /// The port that holds most beyond its share; there, what may not be sent now when it is more than a
-        /// third of the rest, and else the packet that would be sent last.
+        /// The port that holds most beyond its share loses: a packet that may not be sent now when
+        /// those are more than a third of the rest, otherwise the packet that would be sent last.
         #[default]
         Shares = "shares",
-        /// Of the longest queue the packet that would be sent last (Zhang 1991, section 3.1).
+        /// The longest queue loses the packet that would be sent last (Zhang 1991, section 3.1).
         LongestQueue = "longest-queue",
     }
 }
 
-/// Who may use the memory of a switch (Kamoun and Kleinrock, IEEE Transactions on Communications 28(7), 1980).
+/// The division of a switch's memory among its ports (Kamoun and Kleinrock, IEEE Transactions on
+/// Communications 28(7), 1980).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Sharing {
-    /// Complete sharing: the limit is that of all ports together.
+    /// Complete sharing: the limit applies to all ports together.
     #[default]
     Complete,
-    /// Complete partitioning: the limit is that of each port, and the packets of one port take no memory from
-    /// another. A multicast packet counts at each of its ports.
+    /// Complete partitioning: the limit applies to each port, and the packets of one port take no
+    /// memory from another. A multicast packet counts at each of its ports.
     Partitioned,
 }
 
@@ -139,11 +140,12 @@ pub enum Sharing {
 pub struct SwitchPlan {
     /// Its output ports.
     pub ports: Vec<PortPlan>,
-    /// The limit of the memory, of all ports or of each as `sharing` says; `None` is without limit.
+    /// The limit of the memory, of all ports or of each, depending on `sharing`; `None` is without
+    /// limit.
     pub buffer: Option<Limit>,
-    /// Whether the ports share the memory.
+    /// Sharing of the memory between the ports.
     pub sharing: Sharing,
-    /// Which packet is dropped when it is exhausted.
+    /// The rule that chooses the packet to drop when it is exhausted.
     pub push_out: PushOut,
 }
 
@@ -157,7 +159,7 @@ pub struct PacketSizes {
 }
 
 impl PacketSizes {
-    /// The range of these sizes; `None` for no size, and where one is 0.
+    /// Returns the range of these sizes; `None` without sizes, or if one is 0.
     pub fn of(sizes: impl IntoIterator<Item = u32>) -> Option<PacketSizes> {
         let one = |size| PacketSizes { smallest: size, largest: size };
         let both = |range: PacketSizes, other: PacketSizes| PacketSizes {
@@ -177,26 +179,26 @@ pub struct FlowPlan {
     pub contract: Contract,
     /// The sizes of its packets; `None` where they are not known.
     pub sizes: Option<PacketSizes>,
-    /// It never leaves the port faster than this.
+    /// Greatest rate at which it leaves the port.
     pub ceiling: Option<Rate>,
     /// The shaper that delays its packets before they reach the meters.
     pub shaper: Option<ShaperPlan>,
     /// The shared profile that it belongs to at each meter that its packets pass, in their order;
     /// `None` for a profile of its own.
     pub profiles: [Option<u16>; MAX_METERS],
-    /// Whether a packet opens it and it is closed once it is idle: its contract then gives no share of the
-    /// pool, which would depend on when it is found idle.
+    /// True if a packet opens it and it is closed once it is idle. Its contract then gives no share
+    /// of the pool, because that would depend on when it is found idle.
     pub transient: bool,
-    /// Push-out takes none of its packets while it has no more than this queued and another can give one; `None` for a flow
-    /// whose packets go in the scheduler's order.
+    /// Backlog that push-out spares: it takes none of the flow's packets up to this limit while
+    /// another flow can give one. `None` for a flow whose packets go in the scheduler's order.
     pub spared: Option<Limit>,
 }
 
 impl FlowPlan {
-    /// Memory of a shared pool that is set aside for the flow: for its bucket, filled with its smallest packets where packets
-    /// are counted, and for two of its largest. One of these stands for its packet in service, the other for
-    /// what comes while a packet of another flow is sent. `None` for a flow that reserves nothing, states no bucket, or has
-    /// packets of unknown sizes.
+    /// Memory of a shared pool that is set aside for the flow: its bucket, filled with its smallest
+    /// packets where packets are counted, and two of its largest packets. One of these stands for
+    /// its packet in service, the other for arrivals during the service of another flow's packet.
+    /// `None` for a flow that reserves nothing, states no bucket, or has packets of unknown sizes.
     pub fn set_aside(&self) -> Option<Count> {
         let sizes = self.sizes?;
         let bucket = u64::from(self.contract.reserve.and_then(|_| self.contract.committed_burst())?);
@@ -208,7 +210,7 @@ impl FlowPlan {
 /// A change by a reconfiguration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The buffer's limit, whether the ports share it, or which packet is dropped when it is exhausted.
+    /// The buffer's limit, its sharing, or the choice of the packet to drop when it is exhausted.
     Buffer,
     /// A new port.
     PortAdded(u16),
@@ -240,7 +242,7 @@ impl PortPlan {
         Ok(())
     }
 
-    /// Whether a class has a place in the tree; those before it have.
+    /// Checks that a class has a place in the tree; those before it have been checked.
     pub(super) fn check_class(&self, port: usize, ix: usize) -> Result<(), Refused> {
         let class = &self.classes[ix];
         if let Some(parent) = class.parent.filter(|parent| usize::from(*parent) >= ix) {
@@ -270,13 +272,13 @@ impl PortPlan {
         classes.map(|class| &class.scheduler).chain([&self.scheduler])
     }
 
-    /// How many meters a packet of a class passes.
+    /// Number of meters that a packet of a class passes.
     fn meters_of(&self, class: &ClassPlan) -> usize {
         let above = class.parent.map(|parent| &self.classes[usize::from(parent)]);
         class.meters.len() + above.map_or(self.meters.len(), |above| self.meters_of(above))
     }
 
-    /// What stands at each node of the tree, the root first: its parent, its meters and its dropper.
+    /// Lists the nodes of the tree, the root first: parent, meters and dropper of each.
     pub(super) fn nodes(&self) -> impl Iterator<Item = (Option<usize>, &[MeterKind], Option<&DropperPlan>)> {
         let root = (None, self.meters.as_slice(), self.dropper.as_ref());
         let classes = self.classes.iter().map(|class| {
@@ -286,7 +288,7 @@ impl PortPlan {
         core::iter::once(root).chain(classes)
     }
 
-    /// Whether a flow's plan names what there is.
+    /// Checks that the class and the profiles that a flow's plan names exist.
     pub(super) fn check_flow(&self, flow: &FlowPlan) -> Result<(), Refused> {
         match flow.profiles.iter().flatten().find(|profile| usize::from(**profile) >= self.profiles.len()) {
             Some(profile) => Err(Refused(format!("the port has no profile {profile}"))),
@@ -305,7 +307,7 @@ impl PortPlan {
         rates.into_iter().flatten().min()
     }
 
-    /// Whether the other plan has the same tree of schedulers.
+    /// Returns true if the other plan has the same tree of schedulers.
     pub(super) fn same_tree(&self, other: &PortPlan) -> bool {
         let shape = |class: &ClassPlan| (class.parent, class.scheduler.clone());
         self.scheduler == other.scheduler

@@ -7,12 +7,13 @@ use crate::stats::Count;
 use crate::switch::plan::{PushOut, Sharing, SwitchPlan};
 use std::collections::BTreeMap;
 
-/// What flows claim of the pool for their port.
+/// Claims of flows on the pool for their port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Claim {
-    /// What is set aside for flows with a bucket ([`FlowPlan::set_aside`](super::plan::FlowPlan::set_aside)).
+    /// Memory set aside for flows with a bucket
+    /// ([`FlowPlan::set_aside`](super::plan::FlowPlan::set_aside)).
     pub(super) aside: Count,
-    /// What the others reserve, in bytes a second.
+    /// Reservations of the other flows, in bytes a second.
     pub(super) rate: u64,
 }
 
@@ -23,7 +24,7 @@ impl Claim {
         self
     }
 
-    /// This claim without one that is part of it.
+    /// Returns this claim less one that is part of it.
     pub(super) fn less(self, part: Claim) -> Claim {
         let aside = Count {
             packets: self.aside.packets - part.aside.packets,
@@ -33,16 +34,16 @@ impl Claim {
     }
 }
 
-/// What is stored, counted once however many ports hold it.
+/// Stored packets, counted once however many ports hold them.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     pub(super) limit: Option<Limit>,
-    /// Whether the limit is that of all ports, or of each.
+    /// Scope of the limit: all ports together, or each port.
     pub(super) sharing: Sharing,
-    /// Which packet is dropped when it is exhausted.
+    /// The rule that chooses the packet to drop when the pool is exhausted.
     pub(super) push_out: PushOut,
     pub(super) used: Count,
-    /// How many ports hold each multicast body.
+    /// Number of ports that hold each multicast body.
     copies: BTreeMap<BodyId, u32>,
 }
 
@@ -53,14 +54,14 @@ impl Pool {
         pool
     }
 
-    /// Takes the limit and the rules of a plan; whether they are other ones.
+    /// Takes over the limit and the rules of a plan. Returns true if they have changed.
     pub(super) fn follow(&mut self, plan: &SwitchPlan) -> bool {
         let before = (self.limit, self.sharing, self.push_out);
         (self.limit, self.sharing, self.push_out) = (plan.buffer, plan.sharing, plan.push_out);
         before != (self.limit, self.sharing, self.push_out)
     }
 
-    /// What of the pool so much takes, in the unit of its limit.
+    /// Returns the size of `held` in the unit of the limit.
     pub(super) fn measure(&self, held: Count) -> u64 {
         match self.limit {
             Some(Limit::Bytes(_)) => held.bytes,
@@ -68,24 +69,25 @@ impl Pool {
         }
     }
 
-    /// Whether the limit is in bytes, and not in packets.
+    /// Returns true if the limit is in bytes.
     pub(super) fn counts_bytes(&self) -> bool {
         matches!(self.limit, Some(Limit::Bytes(_)))
     }
 
-    /// Whether all ports together hold more than the limit. A pool of which no port does is not exhausted either.
+    /// Returns true if all ports together hold more than the limit. If they do not, no single port
+    /// does.
     #[inline]
     pub(super) fn exhausted(&self) -> bool {
         self.is_exceeded_by(self.used)
     }
 
-    /// Whether so much is more than the limit.
+    /// Returns true if `held` is more than the limit.
     #[inline]
     pub(super) fn is_exceeded_by(&self, held: Count) -> bool {
         self.limit.is_some_and(|limit| !limit.admits(held.packets, held.bytes))
     }
 
-    /// A body came in for `legs` ports.
+    /// Stores a body that came in for `legs` ports.
     #[inline]
     pub(super) fn store(&mut self, packet: &Packet, legs: usize) {
         self.used.add(packet.len);
@@ -94,7 +96,7 @@ impl Pool {
         }
     }
 
-    /// A port is done with the packet.
+    /// Releases the packet at one port.
     #[inline]
     pub(super) fn release(&mut self, packet: &Packet) -> Body {
         if packet.shared != 0 && self.others_hold(packet.body) {
@@ -104,7 +106,7 @@ impl Pool {
         Body::Released
     }
 
-    /// One port less holds this multicast body; whether there are others.
+    /// Counts one port less that holds this multicast body. Returns true if others still hold it.
     #[cold]
     fn others_hold(&mut self, body: BodyId) -> bool {
         let Some(copies) = self.copies.get_mut(&body) else { return false };

@@ -1,4 +1,4 @@
-//! Plan → diff → apply: all or nothing, and queued packets stay queued.
+//! Reconfiguration: plan → diff → apply, all or nothing; queued packets stay queued.
 
 use super::flows::State;
 use super::guards::Guards;
@@ -17,13 +17,13 @@ use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
 
 impl Switch {
-    /// Applies the plan to the switch, and gives the listed flows new plans (the others keep theirs). Returns
-    /// the changes, and whether any port is ready.
+    /// Applies the plan to the switch, and gives the listed flows new plans (the others keep
+    /// theirs). Returns the changes, and the readiness of the ports.
     ///
-    /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose
-    /// tree changes gets a new one, into which its packets are stamped in their order of
-    /// arrival: none is lost or reordered within its flow, but clocks start afresh. The packet
-    /// in service is not disturbed.
+    /// Rates, contracts, ceilings and limits change in place and clocks go on. A port whose tree
+    /// changes gets a new one, into which its packets are stamped in their order of arrival. No
+    /// packet is lost or reordered within its flow, but clocks start afresh. The packet in service
+    /// is not disturbed.
     ///
     /// # Errors
     /// Nothing is changed when the plan has fewer ports than the switch, names a class that
@@ -76,9 +76,9 @@ impl Switch {
 }
 
 impl Switch {
-    /// Gives the packets that wait at a port to the flows that `whose` names (those of
-    /// [`waiting`](Self::waiting), and other open ones), as if they had arrived for them: they are stamped
-    /// again in their order of arrival, and all clocks of the port start afresh.
+    /// Moves the packets that wait at a port to the flows that `whose` names (for those of
+    /// [`waiting`](Self::waiting), and other open ones), as if they had arrived for them. They are
+    /// stamped again in their order of arrival, and all clocks of the port start afresh.
     ///
     /// # Errors
     /// When a scheduler refuses a contract that it accepted before; nothing is changed.
@@ -112,7 +112,7 @@ impl Port {
         flows.iter().filter(move |(leg, _)| leg.port == ix).map(|(leg, plan)| (leg.flow, plan))
     }
 
-    /// Checks all that can fail. A new tree, with all flows, when one is needed.
+    /// Checks everything that can fail. Returns a new tree, with all flows, when one is needed.
     fn prepare(
         &self,
         now: Time,
@@ -130,8 +130,8 @@ impl Port {
         for plan in open.map(|(plan, _)| plan).chain(self.new_plans(flows).map(|(_, plan)| plan)) {
             wanted.check_flow(plan)?;
         }
-        // Closed flows belong to no plan: their settings do not matter. Those that have packets left keep their
-        // contracts where they can stay.
+        // Closed flows belong to no plan, so their settings do not matter. Those with packets left
+        // keep their contracts where they can stay.
         for (entry, plan) in self.table.flows.iter().zip(&mut plans) {
             let class = plan.class.filter(|class| usize::from(*class) < wanted.classes.len());
             if entry.state == State::Closed || (entry.state == State::Closing && class != plan.class) {
@@ -219,8 +219,8 @@ impl Port {
         Ok(())
     }
 
-    /// Where what one is promised may leave too little for another, all that change give back what they have:
-    /// they are given what they are to have one after the other.
+    /// Releases the shares of all members that change, where the old share of one may leave too
+    /// little for another. They then receive their new shares one after the other.
     fn release_shares(&mut self, wanted: &PortPlan, flows: &[(Leg, FlowPlan)]) {
         for (class, plan) in wanted.classes.iter().enumerate() {
             let changes = plan.contract != self.plan.classes[class].contract;
@@ -236,8 +236,8 @@ impl Port {
         }
     }
 
-    /// Makes the meters and droppers what a plan says, which is in force from now on. Those that are planned as
-    /// before go on: the port's, and those of classes while the tree is the same.
+    /// Makes the meters and droppers as a plan that is in force from now on says. Those whose plan
+    /// is unchanged go on: the port's, and those of classes if the tree is unchanged.
     fn refit(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
         let plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let mut metering = Metering::new(wanted)?;
@@ -259,7 +259,7 @@ impl Port {
             if entry.state == State::Closed {
                 continue;
             }
-            // A flow that is closing may have shared what is not there any more.
+            // A closing flow may have shared a profile that no longer exists.
             let is_there = |profile: &u16| usize::from(*profile) < wanted.profiles.len();
             plan.profiles = plan.profiles.map(|profile| profile.filter(is_there));
             let node = usize::from(entry.node);
@@ -284,9 +284,10 @@ impl Port {
         FlowPlan { profiles: self.metering.profiles(flow), ..self.table.plan_of(flow) }
     }
 
-    /// A new tree with all flows. Without classes, the root's members are the port's flows in their order.
-    /// With classes, the first of the closed flows stands there for all of them: with a place for each, in
-    /// the class that it was in, a port whose flows come and go between plans would grow without end.
+    /// Builds a new tree with all flows. Without classes, the root's members are the port's flows
+    /// in their order. With classes, the first closed flow stands there for all of them. With a
+    /// place for each, in its former class, a port whose flows come and go between plans would grow
+    /// without end.
     fn plant(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
         let mut tree = Tree::new(now, wanted)?;
         let mut vacant = false;
@@ -300,7 +301,7 @@ impl Port {
         Ok(tree)
     }
 
-    /// Tells the droppers of flows' own queues which packets will be in others.
+    /// Reports packets that move to other flows to the droppers of flows' own queues.
     fn tell_moved(&mut self, cx: &mut Ctx<'_>, pool: &Pool, whose: impl Fn(&Packet) -> FlowIx) {
         for flow in self.flows() {
             let entry = &self.table.flows[flow.ix()];
@@ -321,7 +322,7 @@ impl Port {
         }
     }
 
-    /// Finds out when closed flows may be forgotten, now that what the tree remembered of them is gone.
+    /// Lists when closed flows may be forgotten, after the old tree's memory of them is gone.
     fn list_closed(&mut self, now: Time, vacant: Option<(u16, FlowIx)>) {
         for flow in self.table.unlist_closed(vacant) {
             let at = self.forgettable_at(now, flow).unwrap_or(now);
@@ -332,8 +333,8 @@ impl Port {
         }
     }
 
-    /// Moves all that is queued into the new tree, in the order of arrival; `whose` says of a packet,
-    /// which has its flow's index at the port, which flow it belongs to from now on.
+    /// Moves all queued packets into the new tree, in the order of arrival; `whose` maps a packet,
+    /// which has its flow's index at the port, to its flow from now on.
     fn replant(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -395,7 +396,7 @@ impl PortPlan {
     }
 }
 
-/// Whether the scheduler of a class, or the port's for none, takes this contract.
+/// Checks that the scheduler of a class, or the port's for `None`, accepts this contract.
 fn would_accept(port: &PortPlan, class: Option<u16>, contract: &Contract) -> Result<(), Refused> {
     let mut queues = Queues::default();
     queues.reach(1);

@@ -1,5 +1,5 @@
-//! The per-flow shapers in front of a port's dropper: packets wait here until they conform,
-//! and reach the dropper and the schedulers as if they arrived then.
+//! Per-flow shapers in front of a port's dropper. Packets wait here until they conform, and reach
+//! the dropper and the schedulers as if they arrived then.
 
 use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
@@ -13,36 +13,37 @@ struct Shaper {
     bucket: TokenBucket,
 }
 
-/// What every packet-hop touches, whether packets wait, comes first.
+/// Fields that every packet-hop touches, even when no packet waits, come first.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Shaping {
     pub(super) queues: Queues,
-    /// By flow; as long as the last one that ever had a shaper.
+    /// Shapers by flow; as long as the highest index that ever had one.
     shapers: Vec<Option<Box<Shaper>>>,
-    /// What waits, over all flows.
+    /// Waiting packets of all flows.
     pub(super) held: Count,
-    /// Flows with packets waiting, by when the first one conforms.
+    /// Flows with waiting packets, by the time at which the first one conforms.
     release: FlowHeap,
-    /// Whether each packet that is let go is reported to the driver.
+    /// True if each released packet is reported to the driver.
     pub(super) reports: bool,
-    /// The same by how many wait, the most on top. Kept only from when that is asked for until nothing waits.
+    /// Flows by number of waiting packets, the most on top. Built on first use, and kept until
+    /// nothing waits.
     longest: Option<FlowHeap>,
 }
 
-/// What becomes of a packet that reaches a shaper.
+/// Fate of a packet that reaches a shaper.
 pub(super) enum Shaped {
     Conforms,
     /// It goes on, out of profile.
     Marked,
     Waits,
-    /// There is no place for it.
+    /// It finds no room.
     Full,
 }
 
 impl Shaping {
-    /// Gives a flow this shaper, changes it, or takes it away. What waits keeps waiting, or
-    /// conforms at once where there is no shaper any more.
+    /// Gives a flow this shaper, changes it, or takes it away. Waiting packets keep waiting, or
+    /// conform at once where there is no shaper any more.
     pub(super) fn set(&mut self, now: Time, flow: FlowIx, plan: Option<ShaperPlan>) {
         match (self.shaper_mut(flow), plan) {
             (Some(shaper), Some(plan)) => {
@@ -70,7 +71,7 @@ impl Shaping {
         }
     }
 
-    /// Whether the packet may pass now; if it has to wait it is queued.
+    /// Passes the packet if it conforms now; queues it if it has to wait.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
         let flow = packet.flow;
         let waiting = self.waiting(flow);
@@ -81,7 +82,7 @@ impl Shaping {
             }
             match shaper.plan.excess {
                 Excess::Wait => {}
-                // What waits since the plan was another one goes first.
+                // Packets that have waited since the plan changed go first.
                 Excess::Drop if waiting == 0 => return Shaped::Full,
                 Excess::Mark if waiting == 0 => return Shaped::Marked,
                 Excess::Drop | Excess::Mark => {}
@@ -96,7 +97,7 @@ impl Shaping {
         } else if waiting == 0 {
             return Shaped::Conforms;
         }
-        // Also without a shaper: behind what has waited since it was taken away.
+        // Without a shaper too: behind the packets that have waited since it was taken away.
         self.queues.announce(order);
         self.queues.push(&packet);
         self.held.add(packet.len);
@@ -107,7 +108,7 @@ impl Shaping {
         Shaped::Waits
     }
 
-    /// The next packet that conforms by `now`.
+    /// Takes the next packet that conforms by `now`.
     pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
         let ((at, _), flow) = self.release.top()?;
         if Time::from_ticks(at) > now {
@@ -135,7 +136,7 @@ impl Shaping {
         Some(packet)
     }
 
-    /// The flow with the most packets waiting; of several the one with the latest arrival.
+    /// Returns the flow with the most waiting packets; ties go to the latest arrival.
     pub(super) fn longest(&mut self) -> Option<FlowIx> {
         if self.longest.is_none() {
             let mut longest = FlowHeap::default();
@@ -146,7 +147,7 @@ impl Shaping {
         self.longest.as_ref()?.top().map(|(_, flow)| flow)
     }
 
-    /// More or fewer packets of the flow wait.
+    /// Updates a flow whose number of waiting packets has changed.
     #[inline]
     fn renew_length(&mut self, flow: FlowIx) {
         if self.longest.is_some() {
@@ -166,13 +167,13 @@ impl Shaping {
         }
     }
 
-    /// Whether `pop` has something now.
+    /// Returns true if `pop` has a packet now.
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
         self.release.top().is_some_and(|((at, _), _)| Time::from_ticks(at) <= now)
     }
 
-    /// When `pop` has something next.
+    /// Returns when `pop` has the next packet.
     pub(super) fn next(&self) -> Option<Time> {
         self.release.top().map(|((at, _), _)| Time::from_ticks(at))
     }
@@ -186,7 +187,7 @@ impl Shaping {
         if self.queues.flows() > flow.0 { self.queues.len(flow) } else { 0 }
     }
 
-    /// The packet of a flow that is let go first.
+    /// Returns the packet of a flow that is released first.
     pub(super) fn first(&self, flow: FlowIx) -> Option<&Packet> {
         if self.waiting(flow) == 0 {
             return None;
@@ -194,13 +195,13 @@ impl Shaping {
         self.queues.first(flow).map(|first| &first.packet)
     }
 
-    /// What waits, flow by flow, each in its order.
+    /// Lists the waiting packets, flow by flow, each in its order.
     pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
         let flows = (0..self.queues.flows()).map(FlowIx);
         flows.flat_map(|flow| self.queues.of(flow).map(|waiting| &waiting.packet))
     }
 
-    /// From when on the flow's bucket is as a newcomer's.
+    /// Returns when the flow's bucket equals a newcomer's.
     pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
         self.shaper(flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
     }

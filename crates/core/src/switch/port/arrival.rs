@@ -11,8 +11,8 @@ use crate::switch::shaping::Shaped;
 use crate::units::Time;
 
 impl Port {
-    /// The packet's last bit is in. Its first bit leaves at once where nothing else waits, the link is free, and nothing on the
-    /// way through the port but the order of service has a say. Whether it does.
+    /// Receives a packet whose last bit is in. Returns true if its first bit leaves at once:
+    /// nothing else waits, the link is free, and the order of service alone decides at this port.
     #[inline(always)]
     pub(in crate::switch) fn arrive(
         &mut self,
@@ -42,10 +42,11 @@ impl Port {
         false
     }
 
-    /// The packet reaches an empty port without classes, meters and droppers: whether its first bit leaves now.
+    /// Passes a packet through an empty port without classes, meters and droppers. Returns true if
+    /// its first bit leaves now.
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
-        // With an exhausted pool it may have to go.
+        // With an exhausted pool the packet may have to be dropped.
         if self.table.with_ceiling > 0 || pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;
         }
@@ -58,7 +59,7 @@ impl Port {
         true
     }
 
-    /// The shaper: whether the packet goes on now.
+    /// Shapes the packet. Returns true if it goes on now.
     #[inline(never)]
     fn conforms(
         &mut self,
@@ -73,7 +74,7 @@ impl Port {
                 Shaped::Conforms => {}
                 Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
                 Shaped::Waits => {
-                    // What the tree waits for is as before.
+                    // The time for which the tree waits is unchanged.
                     self.ask_at(cx, Time::NEVER);
                     return false;
                 }
@@ -87,14 +88,15 @@ impl Port {
         true
     }
 
-    /// The packet's shaper has let it go.
+    /// Reports that the packet's shaper has released it.
     pub(super) fn report_conforming(&self, cx: &mut Ctx<'_>, packet: &Packet) {
         if self.shaping.reports {
             cx.out.push(Effect::Conforms { port: self.ix, packet: *packet });
         }
     }
 
-    /// The packet reaches the meters, the droppers and the schedulers; `slot` is its flow's index at `node`.
+    /// Passes the packet to the meters, the droppers and the schedulers; `slot` is its flow's index
+    /// at `node`.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,
@@ -115,7 +117,7 @@ impl Port {
         self.watch(cx.now, node);
     }
 
-    /// Whether the meters and the droppers let the packet into the queue.
+    /// Returns true if the meters and the droppers admit the packet to the queue.
     #[inline(always)]
     fn passes(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &mut Packet, node: usize) -> bool {
         let metered = if self.metering.is_empty() { Ok(None) } else { self.meter(cx, node, packet) };
@@ -141,7 +143,7 @@ impl Port {
         true
     }
 
-    /// What the droppers say of the packet: why it is to be marked, if it is.
+    /// Asks the droppers about the packet; returns the reason for marking it, if any.
     #[inline(never)]
     fn guarded(
         &mut self,
@@ -154,7 +156,8 @@ impl Port {
         self.guards.arrive(cx, node, packet, &mut at)
     }
 
-    /// What the meters say of the packet, one after the other: why it is to be marked, if it is.
+    /// Asks the meters about the packet, one after the other; returns the reason for marking it, if
+    /// any.
     #[inline(never)]
     fn meter(
         &mut self,
@@ -176,7 +179,7 @@ impl Port {
         Ok(marked)
     }
 
-    /// The flow's meter has checked it.
+    /// Synchronises the flow's clock after its meter has checked it.
     fn synchronise(&mut self, flow: FlowIx, check: Check) {
         let entry = &self.table.flows[flow.ix()];
         let in_service = self.in_service().and_then(|packet| {
@@ -188,7 +191,7 @@ impl Port {
         node.scheduler.synchronise(entry.slot, check.virtual_clock, in_service, &node.queues);
     }
 
-    /// The packet's flow is not open.
+    /// Drops a packet whose flow is not open.
     #[cold]
     fn drop_unclaimed(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) {
         self.drops.count(Reason::NoFlow);

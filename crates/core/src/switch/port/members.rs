@@ -1,4 +1,4 @@
-//! The flows of a port come, change and go.
+//! Opening, change and closing of a port's flows.
 
 use super::Port;
 use crate::contract::Refused;
@@ -59,7 +59,8 @@ impl Port {
         Ok(flow)
     }
 
-    /// The index of a closed flow of this node that nothing tells from a newcomer, if there is one.
+    /// Returns the index of a closed flow of this node that is indistinguishable from a newcomer,
+    /// if any.
     fn reusable(&mut self, now: Time, node: usize) -> Option<FlowIx> {
         while let Some(flow) = self.table.reusable(now, node) {
             match self.forgettable_at(now, flow) {
@@ -70,7 +71,7 @@ impl Port {
         None
     }
 
-    /// A closed flow's index goes to another flow.
+    /// Gives a closed flow's index to another flow.
     fn reopen(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
         self.metering.forget(flow);
         self.guards.forget(flow);
@@ -82,9 +83,9 @@ impl Port {
         Ok(())
     }
 
-    /// Adds a class behind all others; its index. A refusal changes nothing.
+    /// Adds a class behind all others and returns its index. A refusal changes nothing.
     pub(in crate::switch) fn open_class(&mut self, now: Time, plan: &ClassPlan) -> Result<u16, Refused> {
-        // What can fail comes first.
+        // All steps that can fail come first.
         plan.meters.iter().try_for_each(|kind| kind.build().map(drop))?;
         plan.dropper.as_ref().map(|dropper| dropper.kind.build()).transpose()?;
         let class = self.plan.classes.len();
@@ -95,7 +96,7 @@ impl Port {
             return Err(refused);
         }
         if class == 0 {
-            // So far every flow was a member of the root.
+            // Until now every flow was a member of the root.
             self.table.unplace_all();
         }
         self.metering.add_class(&self.plan)?;
@@ -108,7 +109,7 @@ impl Port {
         self.table.flows.get(flow.ix()).is_some_and(|entry| entry.state == State::Open)
     }
 
-    /// Changes what a flow is promised, within its class.
+    /// Changes a flow's contract, within its class.
     pub(in crate::switch) fn change(
         &mut self,
         now: Time,
@@ -127,7 +128,7 @@ impl Port {
         Ok(())
     }
 
-    /// Meters, droppers, ceiling and shaper.
+    /// Sets meters, droppers, ceiling and shaper.
     fn set_extras(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
         let entry = &self.table.flows[flow.ix()];
         let node = usize::from(entry.node);
@@ -150,7 +151,8 @@ impl Port {
         Ok(())
     }
 
-    /// No more arrivals; what waits is still sent, and the index is free once it is forgettable.
+    /// Closes a flow: no more arrivals. Waiting packets are still sent; the index is free once it
+    /// is forgettable.
     pub(in crate::switch) fn close(&mut self, now: Time, flow: FlowIx) {
         let entry = &mut self.table.flows[flow.ix()];
         if entry.state == State::Open {
@@ -171,7 +173,7 @@ impl Port {
         }
         let node = usize::from(entry.node);
         self.tree.nodes[node].scheduler.release(entry.slot);
-        // Others of its class may be sent sooner now.
+        // Other flows of its class may be sent sooner now.
         self.settle(now, node);
         if let Some(at) = self.forgettable_at(now, flow) {
             self.table.closing -= 1;
@@ -179,14 +181,14 @@ impl Port {
         }
     }
 
-    /// Sees to the closed flows whose packets went elsewhere.
+    /// Retires the closed flows whose packets went to other flows.
     pub(in crate::switch) fn retire_drained(&mut self, now: Time) {
         for flow in 0..self.table.flows.len() {
             self.retire_if_drained(now, FlowIx(flow as u32));
         }
     }
 
-    /// Whether the flow has no packets at the port.
+    /// Returns true if the flow has no packets at the port.
     fn is_drained(&self, flow: FlowIx) -> bool {
         let entry = &self.table.flows[flow.ix()];
         let node = &self.tree.nodes[usize::from(entry.node)];
@@ -195,8 +197,8 @@ impl Port {
             && !(self.busy && self.serving.flow == flow)
     }
 
-    /// From when on nothing tells the flow from a newcomer, as [`Scheduler::forgettable_at`]; `None` while it has packets
-    /// here.
+    /// Returns when the flow becomes indistinguishable from a newcomer, as
+    /// [`Scheduler::forgettable_at`]; `None` while it has packets here.
     pub(in crate::switch) fn forgettable_at(&self, now: Time, flow: FlowIx) -> Option<Time> {
         if !self.is_drained(flow) {
             return None;
@@ -211,7 +213,7 @@ impl Port {
         Some(at.max(self.metering.forgettable_at(flow)))
     }
 
-    /// By how much the flow's clock at its scheduler is ahead.
+    /// Lead of the flow's clock at its scheduler.
     pub(in crate::switch) fn lead(&self, now: Time, flow: FlowIx) -> Span {
         let entry = &self.table.flows[flow.ix()];
         self.tree.nodes[usize::from(entry.node)].scheduler.lead(now, entry.slot)

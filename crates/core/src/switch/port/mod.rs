@@ -24,25 +24,25 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// In the order in which a packet-hop touches its fields, on as few cache lines as possible; those that it does not touch
-/// come last.
+/// Fields are in the order in which a packet-hop touches them, on as few cache lines as possible.
+/// Those that it does not touch come last.
 #[repr(C)]
 pub(super) struct Port {
-    /// Whether a packet on its way in meets neither a meter nor a dropper, and is not counted by its colour.
+    /// True if an arriving packet passes no meter and no dropper, and is not counted by its colour.
     pub(super) is_plain_in: bool,
-    /// Whether a packet on its way out meets the root alone: no class, no ceiling of the port, no dropper that looks at
-    /// packets that leave.
+    /// True if a departing packet passes the root alone: no class, no ceiling of the port, no
+    /// dropper that looks at departing packets.
     pub(super) is_plain_out: bool,
-    /// Both.
+    /// True if both are.
     is_plain: bool,
-    /// Whether a packet is in service.
+    /// True while a packet is in service.
     pub(super) busy: bool,
     pub(super) ix: PortIx,
     /// The order of the latest arrival: breaks ties between ports.
     pub(super) latest: u64,
     /// The queue, the packet in service included.
     pub(super) backlog: Count,
-    /// Last bit out, over all flows.
+    /// Sent packets of all flows, counted at the last bit.
     pub(super) sent: Count,
     /// The packet in service, or the last one that was.
     pub(super) serving: Packet,
@@ -53,10 +53,10 @@ pub(super) struct Port {
     pub(super) shaping: Shaping,
     /// The earliest wake-up that was requested and is still to come.
     wake_at: Time,
-    /// Members of the tree that a ceiling holds, by when it lets go.
+    /// Members of the tree that a ceiling holds, by their release time.
     held: BinaryHeap<Reverse<(Time, Member)>>,
     pub(super) metering: Metering,
-    /// The green packets that have passed the meters; `None` where they are not counted.
+    /// Green packets that have passed the meters; `None` where they are not counted.
     pub(super) green: Option<Count>,
     pub(super) plan: PortPlan,
     pub(super) drops: ByReason,
@@ -92,14 +92,14 @@ impl Port {
         Ok(port)
     }
 
-    /// After the tree, the meters or the droppers have changed.
+    /// Updates the plain flags after the tree, the meters or the droppers have changed.
     pub(super) fn see_whether_plain(&mut self) {
         self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.guards.is_empty();
         self.is_plain_out = self.tree.is_plain() && !self.guards.look_at_heads();
         self.is_plain = self.is_plain_in && self.is_plain_out;
     }
 
-    /// Counts and reports a packet that is gone; its flow is the port's index.
+    /// Counts and reports a dropped packet; its flow is the port's index.
     #[cold]
     fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
         self.drops.count(reason);
@@ -116,7 +116,8 @@ impl Port {
         cx.out.push(Effect::Marked { port: self.ix, packet: *packet, reason });
     }
 
-    /// What a dropper of the port's queue sees at a packet that the port does not count any more, or not yet.
+    /// Occupancy that a dropper of the port's queue sees for a packet that the port does not count:
+    /// any more, or yet.
     fn occupancy(&self, pool: &Pool, packet: &Packet) -> Occupancy {
         let mut taken = self.taken(pool);
         if pool.sharing == Sharing::Complete {
@@ -126,7 +127,7 @@ impl Port {
         Occupancy { queue: Count::default(), flow: self.queued(packet.flow), pool: taken, limit: pool.limit }
     }
 
-    /// What is in the memory that the port may use.
+    /// Contents of the memory that the port may use.
     pub(super) fn taken(&self, pool: &Pool) -> Count {
         match pool.sharing {
             Sharing::Complete => pool.used,
@@ -134,20 +135,21 @@ impl Port {
         }
     }
 
-    /// What of the memory the port holds: its queue, the packet in service, and what waits in its shapers.
+    /// Memory that the port holds: its queue, the packet in service, and packets in its shapers.
     pub(super) fn stored(&self) -> Count {
         let mut stored = self.backlog;
         stored.merge(self.shaping.held);
         stored
     }
 
-    /// Whether the port is idle, and may have become able to send.
+    /// Ready if the port is idle and may have become able to send.
     #[inline(always)]
     pub(super) fn ready(&self) -> Ready {
         Ready(!self.busy)
     }
 
-    /// Whether nothing is at the port: neither in its queue or in service, nor in its shapers, and no ceiling holds a flow.
+    /// Returns true if nothing is at the port (queue, service, shapers), and no ceiling holds a
+    /// flow.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.backlog.packets == 0 && self.shaping.next().is_none() && self.held.is_empty()
@@ -159,7 +161,7 @@ impl Port {
         self.busy.then_some(&self.serving)
     }
 
-    /// What of a flow is in its queue or in service.
+    /// Packets of a flow in its queue or in service.
     pub(super) fn queued(&self, flow: FlowIx) -> Count {
         let entry = &self.table.flows[flow.ix()];
         let queues = &self.tree.nodes[usize::from(entry.node)].queues;
@@ -171,14 +173,14 @@ impl Port {
         queued
     }
 
-    /// What of a flow is here: in its queue, in its shaper, in service.
+    /// Packets of a flow in its queue, in its shaper and in service.
     pub(super) fn held(&self, flow: FlowIx) -> Count {
         let mut held = self.shaping.backlog(flow);
         held.merge(self.queued(flow));
         held
     }
 
-    /// What a flow has sent and lost; zeros for a flow that does not exist.
+    /// Counters of a flow; zeros for a flow that does not exist.
     pub(super) fn counters(&self, flow: FlowIx) -> FlowCounters {
         let Some(&Flow { arrived, .. }) = self.table.flows.get(flow.ix()) else {
             return FlowCounters::default();

@@ -6,22 +6,23 @@ use crate::dropper::Left;
 use crate::packet::FlowIx;
 use crate::switch::pool::Pool;
 
-/// The rest is at least so many times what may not be sent now, α = 1/3, or else that gives way.
+/// Minimum ratio of the rest to the blocked backlog (α = 1/3); below it the blocked backlog gives
+/// way.
 const REST_OF_BLOCKED: u64 = 3;
 
 impl Port {
-    /// Packets in queues that push-out could take.
+    /// Number of packets in queues that push-out could take.
     pub(in crate::switch) fn evictable(&self) -> u64 {
         self.backlog.packets - u64::from(self.busy)
     }
 
-    /// Drops a packet that may not be sent now, when those are more than a third of the rest; else the one that
-    /// would be sent last. Whether there was one.
+    /// Drops a blocked packet if the blocked backlog exceeds a third of the rest; otherwise the
+    /// packet that would be sent last. Returns false if there was none.
     pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         self.tree.measure_in_bytes(pool.counts_bytes());
         let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
         let blocked = pool.measure(self.tree.blocked());
-        // What is blocked is part of what is queued.
+        // The blocked backlog is part of the queue.
         let rest = queued - blocked;
         let too_much = (blocked + shaped).saturating_mul(REST_OF_BLOCKED) > rest;
         if self.evictable() == 0 || (too_much && shaped > blocked) {
@@ -30,7 +31,7 @@ impl Port {
         self.push_out(cx, pool, too_much)
     }
 
-    /// Drops the packet that the schedulers would send last: of all, or of those that may not be sent now.
+    /// Drops the packet that the schedulers would send last, of all packets or of the blocked ones.
     pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, blocked: bool) -> bool {
         self.tree.measure_in_bytes(pool.counts_bytes());
         let Some((place, packet)) = self.tree.push_out(cx, blocked) else { return false };
@@ -51,7 +52,8 @@ impl Port {
         true
     }
 
-    /// The same of the flow that has most in its shaper.
+    /// Like [`push_out_shaped`](Self::push_out_shaped), for the flow with the most packets in its
+    /// shaper.
     pub(in crate::switch) fn push_out_longest_shaped(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         self.shaping.longest().is_some_and(|flow| self.push_out_shaped(cx, pool, flow))
     }

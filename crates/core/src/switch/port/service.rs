@@ -1,4 +1,4 @@
-//! A packet's way out of the port: selected, looked at by the droppers, charged, sent.
+//! A packet's way out of the port: selection, droppers, charging, transmission.
 
 use super::Port;
 use crate::context::{Ctx, Reason};
@@ -10,20 +10,20 @@ use crate::switch::pool::Pool;
 use crate::switch::tree::{Next, Place, ROOT};
 
 impl Port {
-    /// The link is free: the next packet's first bit leaves, and it is in service. False when
-    /// there is none, or when the link is not free.
+    /// Starts the service of the next packet on a free link: its first bit leaves. Returns false
+    /// without a packet, or when the link is not free.
     #[inline(always)]
     pub(in crate::switch) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         if self.busy {
             return false;
         }
         let taken = match self.is_plain_out && self.table.with_ceiling == 0 {
-            // No flow has a ceiling, so that none is held.
+            // No flow has a ceiling, so none is held.
             true => self.backlog.packets > 0 && self.take_plain(cx),
             false => self.take(cx, pool),
         };
         if !taken {
-            // With nothing at the port there is nothing to be woken for.
+            // An empty port needs no wake-up.
             if !self.is_empty() {
                 self.ask(cx);
             }
@@ -34,13 +34,14 @@ impl Port {
         true
     }
 
-    /// Takes the packet to be sent now to `serving`, without classes and ceilings. Whether there was one.
+    /// Moves the next packet to `serving`, without classes and ceilings. Returns false if there is
+    /// none.
     #[inline(always)]
     fn take_plain(&mut self, cx: &mut Ctx<'_>) -> bool {
         self.tree.take_plain(cx, &mut self.serving, |near| self.table.read_ahead(near))
     }
 
-    /// Takes the packet to be sent now to `serving`, under ceilings. Whether there was one.
+    /// Moves the next packet to `serving`, under ceilings. Returns false if there is none.
     #[inline(never)]
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         // While the link is busy no wake-up for a ceiling is requested.
@@ -59,8 +60,8 @@ impl Port {
         true
     }
 
-    /// Takes the packet to be sent now to `serving`, with classes, a ceiling or droppers; the node that it was
-    /// queued at.
+    /// Moves the next packet to `serving`, with classes, a ceiling or droppers; returns the node at
+    /// which it was queued.
     fn take_selected(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
         loop {
             match self.tree.next(cx.now) {
@@ -87,7 +88,8 @@ impl Port {
         }
     }
 
-    /// Whether the droppers let the first packet of a place leave; why it is to be marked, if it is.
+    /// Asks the droppers if the first packet of a place may leave; returns the reason for marking
+    /// it, if any.
     fn head(&mut self, cx: &mut Ctx<'_>, pool: &Pool, place: Place) -> Result<Option<Reason>, Reason> {
         let Some(packet) = self.tree.first(place) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);
@@ -98,13 +100,13 @@ impl Port {
         self.guards.head(cx, place.node, &packet, &mut at)
     }
 
-    /// Drops the first packet of a place, which was selected to be sent.
+    /// Drops the first packet of a place, which was selected for service.
     fn drop_at_head(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, place: Place, reason: Reason) {
         let Some(packet) = self.tree.remove(cx, place, Removal::DroppedAtHead) else { return };
         self.leave_unsent(cx, pool, place.node, &packet, reason, Left::DroppedAtHead);
     }
 
-    /// A packet that was queued at a node is gone.
+    /// Handles the loss of a packet that was queued at a node.
     pub(super) fn leave_unsent(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -114,7 +116,7 @@ impl Port {
         reason: Reason,
         how: Left,
     ) {
-        // What is left there may have to wait.
+        // The remaining packets may have to wait.
         self.watch(cx.now, node);
         match how {
             Left::DroppedAtHead => self.stats.reached(self.backlog.packets),
@@ -130,7 +132,7 @@ impl Port {
         self.retire_if_drained(cx.now, packet.flow);
     }
 
-    /// The last bit of the packet in service is out. False when none was.
+    /// Ends the service of a packet: its last bit is out. Returns false when none was in service.
     #[inline(always)]
     pub(in crate::switch) fn finish(&mut self, cx: &mut Ctx<'_>, pool: &Pool) -> bool {
         if !self.busy {
@@ -151,7 +153,7 @@ impl Port {
         true
     }
 
-    /// Tells the droppers that the packet that was in service is sent.
+    /// Reports to the droppers that the packet in service was sent.
     #[inline(never)]
     fn tell_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
         let packet = self.serving;

@@ -1,5 +1,5 @@
-//! Packets that have to wait at a port, and when they may continue: shapers, ceilings, non-work-conserving
-//! schedulers.
+//! Packets that wait at a port, and the times of their release: shapers, ceilings,
+//! non-work-conserving schedulers.
 
 use super::Port;
 use crate::context::{Ctx, Effect};
@@ -21,7 +21,7 @@ impl Port {
         self.tell_participation(now, flow);
     }
 
-    /// Tells the flow's node how it takes part.
+    /// Passes the flow's participation to its node.
     pub(in crate::switch) fn tell_participation(&mut self, now: Time, flow: FlowIx) {
         let entry = &self.table.flows[flow.ix()];
         let at = usize::from(entry.node);
@@ -29,14 +29,14 @@ impl Port {
         self.settle(now, at);
     }
 
-    /// Brings a node and those above it up to date after time has passed, or after its scheduler, a member or a rate has
-    /// changed: whether they may send, and when they are let go if they may not.
+    /// Updates a node and its ancestors after time has passed, or after its scheduler, a member or
+    /// a rate has changed: if they may send, and when they are released if they may not.
     pub(in crate::switch) fn settle(&mut self, now: Time, at: usize) {
         self.tree.settle(now, at);
         self.watch(now, at);
     }
 
-    /// A flow with a ceiling has to wait after it has sent.
+    /// Holds a flow whose ceiling delays it after it has sent.
     #[inline(never)]
     pub(super) fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
         let Packet { flow, len, arrived, .. } = packet;
@@ -48,7 +48,7 @@ impl Port {
         }
     }
 
-    /// Makes sure that the nodes from `at` upwards are let go when they may send.
+    /// Schedules the release of the nodes from `at` upwards.
     #[inline]
     pub(in crate::switch) fn watch(&mut self, now: Time, at: usize) {
         if at != ROOT {
@@ -70,8 +70,9 @@ impl Port {
         }
     }
 
-    /// Lets go what had to wait until now. `orders` numbers what leaves the shapers. Whether the first of it starts at once, as
-    /// when it [arrives](Self::arrive).
+    /// Releases all that had to wait until now; `orders` numbers the packets that leave the
+    /// shapers. Returns true if the first of them starts at once, as when it
+    /// [arrives](Self::arrive).
     #[inline(always)]
     pub(in crate::switch) fn timer(
         &mut self,
@@ -105,14 +106,14 @@ impl Port {
             self.let_go(cx.now);
         }
         match self.backlog.packets > 0 && !self.busy {
-            // The driver starts the port now, which asks for what the tree waits for.
+            // The driver starts the port now; the start then asks for the tree's time.
             true => self.ask_at(cx, Time::NEVER),
             false => self.ask(cx),
         }
         started
     }
 
-    /// Lets go what ceilings held until now.
+    /// Releases members that ceilings held until now.
     #[inline(never)]
     pub(super) fn let_go(&mut self, now: Time) {
         while let Some(Reverse((at, member))) = self.held.peek().copied()
@@ -138,7 +139,7 @@ impl Port {
         }
     }
 
-    /// Whether a node is let go at this time at the latest.
+    /// Returns true if the port releases a node at this time at the latest.
     pub(in crate::switch) fn lets_go_by(&self, at: usize, until: Time) -> bool {
         let lets_go = |(time, member): (Time, Member)| {
             time <= until && matches!(member, Member::Node(node) if usize::from(node) == at)
@@ -146,19 +147,20 @@ impl Port {
         self.held.iter().any(|Reverse(held)| lets_go(*held))
     }
 
-    /// The tree is new: what is held there is not known by its old index.
+    /// Forgets held nodes after a change of the tree: their old indexes are invalid.
     pub(in crate::switch) fn forget_held_nodes(&mut self) {
         self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
     }
 
-    /// Asks to be woken when something that waits may go: now, for what is overdue since the link was busy.
+    /// Requests a wake-up for the next release: now for one that is overdue because the link was
+    /// busy.
     pub(in crate::switch) fn ask(&mut self, cx: &mut Ctx<'_>) {
         let waits = !self.busy && self.backlog.packets > 0;
         let tree_at = if waits { self.tree.not_before(cx.now) } else { None };
         self.ask_at(cx, tree_at.unwrap_or(Time::NEVER));
     }
 
-    /// The same with a time at which the tree may send.
+    /// Like [`ask`](Self::ask), with the time at which the tree may send.
     pub(super) fn ask_at(&mut self, cx: &mut Ctx<'_>, tree_at: Time) {
         let mut next = self.shaping.next().unwrap_or(Time::NEVER).min(tree_at);
         if let Some(Reverse((at, _))) = self.held.peek() {

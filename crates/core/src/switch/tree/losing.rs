@@ -1,4 +1,4 @@
-//! Which packet does push-out take? The index over a node's members that finds it in O(log n).
+//! The index over a node's members that finds the packet for push-out in O(log n).
 
 use super::Member;
 use super::node::{Node, spares};
@@ -9,43 +9,44 @@ use crate::ranking::lazy_table::LazyTable;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
-/// The rank of members that lose only when all do.
+/// Rank of members that lose only when all members are spared.
 const SPARED: u64 = u64::MAX;
 
-/// No packet has more bytes.
+/// Upper bound of a packet's length in bytes.
 const ONE_PACKET: u64 = u32::MAX as u64;
 
-/// What has to be known of a class.
+/// State of a class that its parent's index needs.
 pub(super) struct Beneath {
-    /// What of it may not be sent now.
+    /// Backlog that may not be sent now.
     pub(super) blocked: Count,
-    /// What is queued in it.
+    /// Total backlog.
     pub(super) queued: Count,
-    /// Whether all of that is spared.
+    /// True if the whole backlog is spared.
     pub(super) spared: bool,
 }
 
-/// Members with packets, by the rank of their latest packet, the first to lose on top; and how much may not be
-/// sent now.
+/// Members with packets, ranked by their latest packet with the first to lose on top, and the
+/// blocked backlog: packets that may not be sent now.
 #[derive(Default)]
 pub(super) struct Losing {
     all: FlowHeap,
-    /// Those with something that may not be sent now.
+    /// Members with blocked backlog.
     blocked: FlowHeap,
-    /// What of each member may not be sent now.
+    /// Blocked backlog of each member.
     of: LazyTable<Count>,
-    /// What each class has queued beyond its token.
+    /// Backlog of each class beyond its token.
     behind: LazyTable<Count>,
-    /// Members that lose only when all do: flows with no more queued than is left to them, and classes with nothing else.
+    /// Members that lose only when all are spared: flows whose backlog is within their spared
+    /// limit, and classes that contain only such flows.
     spared: LazyTable<bool>,
-    /// What of all of them may not be sent now.
+    /// Blocked backlog of all members.
     total: Count,
-    /// Whether queues are measured in bytes, as is the pool, and not in packets.
+    /// True if queues are measured in bytes, as the pool is; false for packets.
     in_bytes: bool,
 }
 
 impl Losing {
-    /// The index of a node's members with what is queued; `beneath` is what has to be known of a class.
+    /// Builds the index of a node's backlogged members; `beneath` returns the state of a class.
     pub(super) fn new(node: &Node, in_bytes: bool, beneath: impl Fn(usize) -> Beneath) -> Losing {
         let Node { queues, scheduler, members, spared, .. } = node;
         let mut losing = Losing { in_bytes, ..Losing::default() };
@@ -66,13 +67,13 @@ impl Losing {
         losing
     }
 
-    /// Gives every index below `members` a place.
+    /// Makes room for every index below `members`.
     pub(super) fn reach(&mut self, members: u32) {
         self.all.reach(members);
         self.blocked.reach(members);
     }
 
-    /// A flow's queue or how it takes part has changed, or whether it is spared.
+    /// Updates a flow whose queue, participation or spared state has changed.
     pub(super) fn renew_flow(
         &mut self,
         queues: &Queues,
@@ -85,7 +86,7 @@ impl Losing {
         self.renew(queues, scheduler, slot);
     }
 
-    /// The same of a class.
+    /// Like [`renew_flow`](Self::renew_flow), for a class.
     pub(super) fn renew_class(
         &mut self,
         queues: &Queues,
@@ -113,7 +114,7 @@ impl Losing {
         }
     }
 
-    /// The member's latest packet is another one, or ranks elsewhere.
+    /// Updates the rank of a member whose latest packet, or its rank, has changed.
     pub(super) fn renew(&mut self, queues: &Queues, scheduler: &AnyScheduler, slot: FlowIx) {
         let Some(last) = queues.last(slot) else {
             self.all.remove(slot);
@@ -133,7 +134,7 @@ impl Losing {
         }
     }
 
-    /// A member's rank by length: the only packet of one ranks behind all others.
+    /// Rank of a member by length. In bytes, a member with a single packet ranks behind all others.
     fn length(&self, queues: &Queues, slot: FlowIx, behind: Count) -> u64 {
         let packets = u64::from(queues.len(slot)).saturating_add(behind.packets);
         match (self.in_bytes, packets) {
@@ -143,19 +144,19 @@ impl Losing {
         }
     }
 
-    /// The member whose latest packet is the first to lose; `blocked` asks for one with something that may not
-    /// be sent now.
+    /// Returns the member whose latest packet is the first to lose; `blocked` restricts it to
+    /// members with blocked backlog.
     pub(super) fn first(&self, blocked: bool) -> Option<FlowIx> {
         let heap = if blocked { &self.blocked } else { &self.all };
         heap.top().map(|(_, slot)| slot)
     }
 
-    /// Whether all that is queued is spared.
+    /// Returns true if the whole backlog is spared.
     pub(super) fn is_spared(&self) -> bool {
         self.all.top().is_some_and(|((rank, _), _)| rank == SPARED)
     }
 
-    /// What may not be sent now.
+    /// Returns the blocked backlog.
     pub(super) fn blocked(&self) -> Count {
         self.total
     }

@@ -1,11 +1,11 @@
 //! The tree of schedulers behind a port.
 //!
-//! A node orders its members: flows, or other nodes. Towards its parent a backlogged node
-//! looks like a flow with one packet: a *token* with the length of what it would send
-//! first, its time and order of arrival. The parent stamps tokens as it stamps packets, so
-//! every scheduler can stand at every level. When a node sends a packet other than the one that its token
-//! announced (a more urgent packet came), the difference goes into its next token: in the long run a parent
-//! charges exactly what was sent.
+//! A node orders its members: flows, or other nodes. Towards its parent a backlogged node looks
+//! like a flow with one packet: a *token* with the length, the time and the order of arrival of its
+//! next packet. The parent stamps tokens as it stamps packets, so every scheduler can stand at
+//! every level. When a node sends a packet other than the one that its token announced (a more
+//! urgent packet came), the difference goes into its next token: in the long run a parent charges
+//! exactly what was sent.
 
 mod losing;
 mod node;
@@ -28,13 +28,13 @@ use core::ops::{Index, IndexMut};
 #[repr(C)]
 pub(super) struct Tree {
     pub(super) nodes: Nodes,
-    /// Whether some node has an index of the flows that push-out takes first.
+    /// True if some node has a push-out index.
     indexed: bool,
-    /// Whether queues are measured in bytes for push-out.
+    /// True if push-out measures queues in bytes.
     in_bytes: bool,
 }
 
-/// The nodes by index. The root, which every packet passes, is found without looking.
+/// Nodes by index. The root, which every packet passes, is found without a lookup.
 #[repr(C)]
 pub(super) struct Nodes {
     root: Node,
@@ -70,7 +70,7 @@ impl IndexMut<usize> for Nodes {
 /// The node without a parent.
 pub(super) const ROOT: usize = 0;
 
-/// The rate of a server that may send no faster than its ceiling and what is above it.
+/// Rate of a server that is limited by its ceiling and by the rate above it.
 fn least(above: Option<Rate>, ceiling: Option<Rate>) -> Option<Rate> {
     [above, ceiling].into_iter().flatten().min()
 }
@@ -98,7 +98,7 @@ impl Tree {
         Ok(())
     }
 
-    /// From when on nothing tells a class from a new one; `None` while something is queued there.
+    /// Returns when a class becomes indistinguishable from a new one; `None` while it has backlog.
     pub(super) fn class_forgettable_at(&self, now: Time, class: u16) -> Option<Time> {
         let node = self.nodes.classes.get(usize::from(class))?;
         let (parent, slot) = node.parent.filter(|_| node.queues.is_empty())?;
@@ -107,7 +107,7 @@ impl Tree {
         Some(node.ceiling.as_ref().map_or(at, |ceiling| at.max(ceiling.clear_at())))
     }
 
-    /// Tells the schedulers whose server's rate is another one; parents stand before their children.
+    /// Notifies the schedulers whose server's rate has changed; parents come before their children.
     pub(super) fn set_rates(&mut self, now: Time, link: Option<Rate>) {
         for at in 0..self.nodes.len() {
             let above = self.nodes[at].parent.map_or(link, |(parent, _)| self.nodes[parent].rate);
@@ -136,7 +136,7 @@ impl Tree {
         Ok(slot)
     }
 
-    /// Changes what a class is promised and how fast it may send.
+    /// Changes the contract and the ceiling of a class.
     pub(super) fn change_class(&mut self, now: Time, class: usize, plan: &ClassPlan) -> Result<(), Refused> {
         if let Some((parent, slot)) = self.nodes[class + 1].parent {
             let above = &mut self.nodes[parent];
@@ -147,7 +147,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What a class is promised is free again.
+    /// Releases the share of a class.
     pub(super) fn release_class(&mut self, class: usize) {
         if let Some((parent, slot)) = self.nodes[class + 1].parent {
             self.nodes[parent].scheduler.release(slot);
@@ -163,7 +163,7 @@ impl Tree {
         self.renew_above(node);
     }
 
-    /// A node's member takes part in this way from now on.
+    /// Sets the participation of a node's member.
     pub(super) fn take_part(&mut self, now: Time, at: usize, slot: FlowIx, how: Participation) {
         let node = &mut self.nodes[at];
         let before = node.queues.set_participation(slot, how);
@@ -187,7 +187,7 @@ impl Tree {
     }
 }
 
-/// The node of a class; the root for none.
+/// Index of the node of a class; the root for `None`.
 pub(super) fn node_of(class: Option<u16>) -> usize {
     class.map_or(0, |class| usize::from(class) + 1)
 }

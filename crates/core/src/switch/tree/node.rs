@@ -14,7 +14,7 @@ use crate::stats::Count;
 use crate::switch::plan::ClassPlan;
 use crate::units::{Rate, Time};
 
-/// What stands behind a node's index.
+/// The member at a node's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::switch) enum Member {
     /// A flow of the port.
@@ -23,35 +23,35 @@ pub(in crate::switch) enum Member {
     Node(u16),
 }
 
-/// What every packet-hop touches comes first.
+/// Fields that every packet-hop touches come first.
 #[repr(C)]
 pub(in crate::switch) struct Node {
     pub(in crate::switch) queues: Queues,
-    /// Which member loses first. Kept only from the first push-out until the port is empty: most links never
-    /// push out.
+    /// Index of the members by push-out order. Kept only from the first push-out until the port is
+    /// empty: most links never push out.
     pub(super) losing: Option<Box<Losing>>,
     pub(in crate::switch) scheduler: AnyScheduler,
     pub(in crate::switch) members: Vec<Member>,
     pub(in crate::switch) ceiling: Option<Ceiling>,
-    /// The rate of the server behind it, if that is known.
+    /// The rate of the server behind it, if known.
     pub(super) rate: Option<Rate>,
     /// The parent node, and this node's index there; `None` for the root.
     pub(in crate::switch) parent: Option<(usize, FlowIx)>,
-    /// When the port will let it go, if it is held; [`Time::NEVER`] for not at all.
+    /// When the port releases it, if it is held; otherwise [`Time::NEVER`].
     pub(in crate::switch) watched: Time,
     /// Bytes sent less bytes charged by the parent so far.
     pub(super) uncharged: i64,
-    /// Members with packets, by the order of arrival of the first. Kept only once it was asked for: few nodes
-    /// ever have nothing but packets that may not be sent yet.
+    /// Members with packets, in order of arrival of their first packet. Built on first use: few
+    /// nodes ever have only packets that may not be sent yet.
     oldest: Option<FlowHeap>,
-    /// What is queued in a class, with the classes in it; not counted for the root.
+    /// Backlog of a class and its subclasses; not counted for the root.
     pub(super) beneath: Count,
-    /// What push-out leaves each member; few have such a limit.
+    /// Backlog of each member that push-out spares; few members have such a limit.
     pub(super) spared: LazyTable<Option<Limit>>,
 }
 
 impl Node {
-    /// The root, in front of a link of this rate.
+    /// Creates the root, in front of a link of this rate.
     pub(super) fn new(
         now: Time,
         scheduler: &SchedulerKind,
@@ -61,7 +61,7 @@ impl Node {
         Ok(Node::with(now, scheduler.build()?, ceiling, rate))
     }
 
-    /// A class, which sends at `rate` at most.
+    /// Creates a class, which sends at `rate` at most.
     pub(super) fn of_class(now: Time, plan: &ClassPlan, rate: Option<Rate>) -> Result<Node, Refused> {
         let mut scheduler = plan.scheduler.build()?;
         scheduler.follow_service();
@@ -86,7 +86,7 @@ impl Node {
         }
     }
 
-    /// Gives every index below `members` a place.
+    /// Makes room for every index below `members`.
     pub(super) fn reach(&mut self, members: u32) {
         self.queues.reach(members);
         if let Some(oldest) = &mut self.oldest {
@@ -97,11 +97,11 @@ impl Node {
         }
     }
 
-    /// What the node would send now, under its ceiling.
+    /// Selects the next packet to send now, under the node's ceiling.
     #[inline]
     pub(super) fn select(&mut self, now: Time) -> Select {
         match &self.ceiling {
-            // Without packets there is nothing to wait for.
+            // Without packets nothing has to be awaited.
             Some(ceiling) if ceiling.clear_at() > now && self.queues.is_empty() => Select::Idle,
             Some(ceiling) if ceiling.clear_at() > now => Select::NotBefore(ceiling.clear_at()),
             _ => self.select_without_ceiling(now),
@@ -124,8 +124,8 @@ impl Node {
         }
     }
 
-    /// Stamps a packet that is served at once by a node without packets. False, with nothing changed, where it has to be
-    /// queued.
+    /// Stamps a packet that an empty node serves at once. Returns false, with nothing changed, if
+    /// the packet has to be queued.
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
         if self.losing.is_some() {
@@ -145,7 +145,7 @@ impl Node {
         Some(packet)
     }
 
-    /// Selects and pops to `packet`. Whether there was something to be sent.
+    /// Selects a packet and pops it into `packet`. Returns false if there was none to send.
     #[inline(always)]
     pub(super) fn serve(
         &mut self,
@@ -160,8 +160,8 @@ impl Node {
         served
     }
 
-    /// A packet of the member was popped from the front: its latest is another one only when that was the last,
-    /// but its queue is shorter, and it may have become one that is spared.
+    /// Updates the member after a pop from the front. Its latest packet changes only if that was
+    /// the last one, but its queue is shorter and may now be spared.
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
         let depends_on_length = || self.scheduler.loses_by_length() || self.spared.get(slot).is_some();
@@ -170,7 +170,8 @@ impl Node {
         }
     }
 
-    /// Takes a member's packet that will not be sent: its latest or its first, as `why` says.
+    /// Removes a member's packet that will not be sent: its latest or its first, depending on
+    /// `why`.
     #[inline(always)]
     pub(super) fn remove(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, why: Removal) -> Option<Packet> {
         let removed = match why {
@@ -186,7 +187,7 @@ impl Node {
         Some(packet)
     }
 
-    /// The first packet that a member sends may be another one.
+    /// Updates a member whose first packet may have changed.
     #[inline]
     pub(super) fn renew_first(&mut self, slot: FlowIx) {
         if let Some(oldest) = &mut self.oldest {
@@ -197,7 +198,7 @@ impl Node {
         }
     }
 
-    /// Of all packets that members send first, the one that arrived first.
+    /// Returns the first packet, over all members, that arrived earliest.
     pub(super) fn oldest(&mut self) -> Option<&Queued> {
         let queues = &self.queues;
         let oldest =
@@ -205,8 +206,8 @@ impl Node {
         queues.first(oldest.top()?.1)
     }
 
-    /// The member's queue or how it takes part has changed, or its latest packet ranks elsewhere. What may not
-    /// be sent of a class, the tree says.
+    /// Updates the member after its queue, its participation or the rank of its latest packet has
+    /// changed. The tree reports a class's blocked backlog.
     #[inline(never)]
     pub(in crate::switch) fn renew_tail(&mut self, slot: FlowIx) {
         let Some(losing) = &mut self.losing else { return };
@@ -234,13 +235,13 @@ impl Node {
     }
 }
 
-/// Whether a member has no more queued than push-out leaves it.
+/// Returns true if a member's backlog is within its spared limit.
 pub(super) fn spares(queues: &Queues, spared: &LazyTable<Option<Limit>>, slot: FlowIx) -> bool {
     let within = |limit: Limit| limit.admits(queues.len(slot).into(), queues.bytes_of(slot));
     spared.get(slot).is_some_and(within)
 }
 
-/// The members that have a rank, by it.
+/// Builds an index of the members that have a rank.
 fn index(queues: &Queues, rank: impl Fn(FlowIx) -> Option<Rank>) -> FlowHeap {
     let mut index = FlowHeap::default();
     index.reach(queues.flows());

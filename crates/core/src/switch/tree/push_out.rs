@@ -1,5 +1,5 @@
-//! Push-out from the tree, and the packets that may not be sent now: those of held or absent flows, all that
-//! is beneath a held or absent class, and those behind the first packet under a ceiling.
+//! Push-out from the tree, and its blocked backlog: packets of held or absent flows, all packets
+//! beneath a held or absent class, and those behind the first packet under a ceiling.
 
 use super::losing::{Beneath, Losing};
 use super::{Member, Node, Nodes, Place, ROOT, Tree};
@@ -10,7 +10,7 @@ use crate::scheduler::Removal;
 use crate::stats::Count;
 
 impl Tree {
-    /// Takes the packet that is the first to lose: of all, or of those that may not be sent now.
+    /// Takes the first packet to lose, of all packets or of the blocked ones.
     pub(in crate::switch) fn push_out(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -24,7 +24,8 @@ impl Tree {
             match members[slot.ix()] {
                 Member::Node(class) => {
                     at = usize::from(class);
-                    // Under a ceiling and in a class that may not send, everything waits alike.
+                    // Under a ceiling, and in a class that may not send, all packets count as
+                    // blocked.
                     blocked &= queues.takes_part(slot) && self.nodes[at].ceiling.is_none();
                 }
                 Member::Flow(flow) => {
@@ -35,27 +36,27 @@ impl Tree {
         }
     }
 
-    /// Whether the pool is measured in bytes, and not in packets.
+    /// Sets the unit of the pool: bytes if true, packets if false.
     pub(in crate::switch) fn measure_in_bytes(&mut self, in_bytes: bool) {
         if core::mem::replace(&mut self.in_bytes, in_bytes) != in_bytes {
             self.forget_index();
         }
     }
 
-    /// What is queued, and may not be sent now.
+    /// Returns the blocked backlog.
     pub(in crate::switch) fn blocked(&mut self) -> Count {
         self.index();
         self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default()
     }
 
-    /// A member of a node has a ceiling from now on, or none.
+    /// Sets if a member of a node has a ceiling.
     pub(in crate::switch) fn set_capped(&mut self, at: usize, slot: FlowIx, capped: bool) {
         self.nodes[at].queues.set_capped(slot, capped);
         self.nodes[at].renew_tail(slot);
         self.renew_above(at);
     }
 
-    /// Push-out leaves a member of a node so much from now on.
+    /// Sets the backlog of a node's member that push-out spares.
     pub(in crate::switch) fn set_spared(&mut self, at: usize, slot: FlowIx, spared: Option<Limit>) {
         if self.nodes[at].spared.get(slot) != spared {
             self.nodes[at].spared.set(slot, spared);
@@ -64,13 +65,14 @@ impl Tree {
         }
     }
 
-    /// What is kept of what may not be sent now, if it is, and what the queues say; for audits.
+    /// Returns the blocked backlog as kept, and as found in the queues; `None` while it is not
+    /// kept. For audits.
     pub(in crate::switch) fn blocked_kept_and_found(&self) -> Option<(Count, Count)> {
         let kept = self.nodes[ROOT].losing.as_ref()?.blocked();
         Some((kept, self.nodes.found_blocked(ROOT)))
     }
 
-    /// A packet of so many bytes is queued at a class.
+    /// Counts a packet of `len` bytes that is queued at a class.
     pub(super) fn entered(&mut self, class: usize, len: u32) {
         let mut at = class;
         while let Some((parent, _)) = self.nodes[at].parent {
@@ -80,7 +82,7 @@ impl Tree {
         self.renew_above(class);
     }
 
-    /// A packet of so many bytes is not queued at a class any more.
+    /// Counts a packet of `len` bytes that has left a class.
     pub(super) fn left(&mut self, class: usize, len: u32) {
         let mut at = class;
         while let Some((parent, _)) = self.nodes[at].parent {
@@ -90,14 +92,14 @@ impl Tree {
         self.renew_above(class);
     }
 
-    /// Makes the index of every node with packets, when there is none.
+    /// Builds the index of every node with packets, if there is none.
     fn index(&mut self) {
         if self.nodes[ROOT].losing.is_some() {
             return;
         }
         self.forget_index();
         self.indexed = true;
-        // Classes stand behind those that they are part of.
+        // Classes come after their parents.
         for at in (0..self.nodes.len()).rev() {
             if at == ROOT || !self.nodes[at].queues.is_empty() {
                 self.index_node(at);
@@ -116,7 +118,7 @@ impl Tree {
         }
     }
 
-    /// Tells the nodes above what may not be sent of the class `at`, if that is kept.
+    /// Updates the blocked backlog of the class `at` in its ancestors, if it is kept.
     pub(super) fn renew_above(&mut self, mut at: usize) {
         if !self.indexed {
             return;
@@ -139,20 +141,20 @@ impl Tree {
 }
 
 impl Nodes {
-    /// What the node above has to know of a class.
+    /// Returns the state of a class for its parent's index.
     fn beneath(&self, class: usize) -> Beneath {
         let spared = self[class].losing.as_ref().is_some_and(|losing| losing.is_spared());
         Beneath { blocked: self.blocked_in(class), queued: self[class].beneath, spared }
     }
 
-    /// What is queued in a class, and may not be sent now.
+    /// Returns the blocked backlog of a class.
     fn blocked_in(&self, class: usize) -> Count {
         let node = &self[class];
         let within = node.losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default();
         self.blocked_with(class, within)
     }
 
-    /// The same, when so much of it may not be sent since its own members wait.
+    /// Like [`blocked_in`](Self::blocked_in), given the backlog that is blocked at its own members.
     fn blocked_with(&self, class: usize, within: Count) -> Count {
         let Node { parent, beneath, ceiling, .. } = &self[class];
         let Some((parent, slot)) = *parent else { return within };
@@ -169,7 +171,7 @@ impl Nodes {
         }
     }
 
-    /// What beneath a node may not be sent now, looked for from member to member.
+    /// Computes the blocked backlog beneath a node, member by member.
     fn found_blocked(&self, at: usize) -> Count {
         let mut found = Count::default();
         for (slot, member) in self[at].members.iter().enumerate() {

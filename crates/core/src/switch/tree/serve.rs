@@ -1,4 +1,4 @@
-//! Packets in the tree join, are sent, and are pushed out.
+//! Enqueueing, service and push-out in the tree.
 
 use super::{Member, Node, ROOT, Tree};
 use crate::context::Ctx;
@@ -7,7 +7,7 @@ use crate::queues::Participation;
 use crate::scheduler::{Removal, Select};
 use crate::units::Time;
 
-/// Where a packet is queued: the node, its flow's index there and its flow's index at the port.
+/// Location of a queued packet: the node, and its flow's index there and at the port.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::switch) struct Place {
     pub(in crate::switch) node: usize,
@@ -15,11 +15,11 @@ pub(in crate::switch) struct Place {
     pub(in crate::switch) flow: FlowIx,
 }
 
-/// What the tree would send.
+/// The tree's next packet.
 pub(in crate::switch) enum Next {
     /// The first packet there.
     At(Place),
-    /// Something through this node, which holds its packets back since time has passed.
+    /// A packet of this node, which should have been released before now.
     Late(usize),
     /// Nothing before this time; [`Time::NEVER`] when there is nothing to wait for.
     NotBefore(Time),
@@ -41,15 +41,15 @@ impl Tree {
         }
     }
 
-    /// Takes a packet of the member `packet.flow` through a plain tree that is empty, without a place in the queue. False,
-    /// with nothing changed, where it has to be [pushed](Self::push).
+    /// Passes a packet of the member `packet.flow` through an empty plain tree without queueing it.
+    /// Returns false, with nothing changed, if it has to be [pushed](Self::push).
     #[inline(always)]
     pub(in crate::switch) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
         self.nodes.root.pass(cx, packet, order)
     }
 
-    /// When to ask for a packet again; [`Time::NEVER`] when there is none to wait for, `None`
-    /// when there is one to be sent now.
+    /// Returns the time to ask for a packet again: [`Time::NEVER`] without one to wait for, `None`
+    /// if one can be sent now.
     pub(in crate::switch) fn not_before(&mut self, now: Time) -> Option<Time> {
         match self.next(now) {
             Next::NotBefore(time) => Some(time),
@@ -57,14 +57,15 @@ impl Tree {
         }
     }
 
-    /// Whether there are neither classes nor a ceiling: the root's members are the port's flows, in their order.
+    /// Returns true without classes and without a ceiling: the root's members are then the port's
+    /// flows, in their order.
     #[inline]
     pub(in crate::switch) fn is_plain(&self) -> bool {
         self.nodes.classes.is_empty() && self.nodes.root.ceiling.is_none()
     }
 
-    /// Takes the packet to be sent now out of a plain tree and writes it to `packet`. Whether there was one. `ahead` is
-    /// given the port's flows that have just come near together, if there are any.
+    /// Moves the next packet of a plain tree to `packet`; returns false if there is none. `ahead`
+    /// receives the port's flows that have just come near together, if any.
     #[inline(always)]
     pub(in crate::switch) fn take_plain(
         &mut self,
@@ -75,7 +76,7 @@ impl Tree {
         self.nodes.root.serve(cx, packet, ahead)
     }
 
-    /// What is to be sent now.
+    /// Selects the next packet to send now.
     pub(in crate::switch) fn next(&mut self, now: Time) -> Next {
         let mut at = ROOT;
         loop {
@@ -92,13 +93,14 @@ impl Tree {
         }
     }
 
-    /// The first packet at a place, with its flow's index at the port.
+    /// Returns the first packet at a place, with its flow's index at the port.
     pub(in crate::switch) fn first(&self, place: Place) -> Option<Packet> {
         let first = self.nodes[place.node].queues.first(place.slot)?;
         Some(Packet { flow: place.flow, ..first.packet })
     }
 
-    /// Takes the first packet at a place to be sent, with its flow's index at the port; charges every level.
+    /// Takes the first packet at a place for service, with its flow's index at the port; charges
+    /// every level.
     pub(in crate::switch) fn take(&mut self, cx: &mut Ctx<'_>, place: Place) -> Option<Packet> {
         let node = &mut self.nodes[place.node];
         let mut packet = node.pop_first(cx, place.slot)?;
@@ -129,7 +131,8 @@ impl Tree {
         Some(Packet { flow: place.flow, ..packet })
     }
 
-    /// When a node that holds packets back may send: its ceiling, or its scheduler's own time.
+    /// Returns when a node that holds packets back may send: the time of its ceiling or of its
+    /// scheduler.
     pub(in crate::switch) fn held_until(&mut self, now: Time, at: usize) -> Option<Time> {
         let (parent, slot) = self.nodes[at].parent?;
         let active = self.nodes[parent].queues.participation(slot) == Participation::Active;

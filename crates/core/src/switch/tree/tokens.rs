@@ -8,20 +8,21 @@ use crate::scheduler::{Removal, Select};
 use crate::units::Time;
 
 impl Node {
-    /// The token that stands for what the node would send first, and its order of arrival.
+    /// Returns the token for the node's next packet, and that packet's order of arrival.
     fn token(&mut self, now: Time) -> Option<(Packet, u64)> {
         if self.queues.is_empty() {
             return None;
         }
         let head = match self.select_without_ceiling(now) {
             Select::Flow(slot) => self.queues.first(slot)?,
-            // Nothing may be sent yet: the first that arrived, and the difference is charged later.
+            // Nothing may be sent yet: the earliest arrival stands in, and the difference is
+            // charged later.
             _ => self.oldest()?,
         };
         let (head, order) = (head.packet, head.order);
         let len = (i64::from(head.len) + self.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
         self.uncharged -= i64::from(len);
-        // It is stamped as of the packet's arrival: a class that waits loses nothing by waiting.
+        // The stamp is as of the packet's arrival: a class loses nothing by waiting.
         Some((Packet { arrived: head.arrived, ..Packet::new(BodyId::TOKEN, len) }, order))
     }
 
@@ -33,7 +34,7 @@ impl Node {
 }
 
 impl Tree {
-    /// A packet was sent from the node `at`: renews the tokens above it, and charges the ceilings.
+    /// Renews the tokens above the node `at` after it has sent a packet, and charges the ceilings.
     #[inline(never)]
     pub(super) fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, packet: &Packet) {
         let &Packet { len, arrived, .. } = packet;
@@ -42,7 +43,7 @@ impl Tree {
             // The next token joins before the spent one leaves: the member stays backlogged.
             match self.nodes[at].token(cx.now) {
                 Some((token, order)) => self.nodes[parent].push_token(cx, slot, token, order),
-                // What it was charged too much was for packets that were not sent.
+                // The excess charge was for packets that were not sent.
                 None => self.nodes[at].uncharged = 0,
             }
             let above = &mut self.nodes[parent];
@@ -55,13 +56,13 @@ impl Tree {
         }
     }
 
-    /// Brings the tokens and the participation of a node and those above it up to date after its
-    /// queues have changed; `why` they lost a packet, if they did.
+    /// Updates the tokens and the participation of a node and its ancestors after its queues have
+    /// changed. `why` is set if they lost a packet.
     #[inline(never)]
     pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize, why: Option<Removal>) {
         while let Some((parent, slot)) = self.nodes[at].parent {
             if self.nodes[parent].queues.len(slot) == 0 && !self.nodes[at].queues.is_empty() {
-                // A class that is held joins as a flow that is held does.
+                // A held class joins as a held flow does.
                 self.set_participation_of(cx.now, at);
                 if let Some((token, order)) = self.nodes[at].token(cx.now) {
                     self.nodes[parent].push_token(cx, slot, token, order);
@@ -78,8 +79,8 @@ impl Tree {
         }
     }
 
-    /// Brings the participation of a node and those above it up to date after time has passed or a
-    /// member takes part otherwise.
+    /// Updates the participation of a node and its ancestors after time has passed or a member's
+    /// participation has changed.
     pub(in crate::switch) fn settle(&mut self, now: Time, mut at: usize) {
         while let Some((parent, _)) = self.nodes[at].parent {
             self.set_participation_of(now, at);
@@ -94,7 +95,8 @@ impl Tree {
             _ if node.queues.is_empty() => Participation::Active,
             Select::Flow(_) => Participation::Active,
             Select::NotBefore(_) => Participation::Held,
-            // Its members do not take part: neither does it, and it gains nothing by it.
+            // Its members do not take part; neither does the node, and it gains no credit from
+            // that.
             Select::Idle if !node.queues.any_held() => Participation::Absent,
             Select::Idle => Participation::Held,
         };
