@@ -1,9 +1,9 @@
 //! Framing overhead: the bytes that a frame takes of a link's rate.
 //!
-//! A nominal access rate counts what is on the wire: preambles, tags, ATM cells. [`Framing`] says what
-//! a frame of a given length is charged, in the words and the order of `tc` (tc-stab(8); the kernel
-//! adds the overhead in `__qdisc_calculate_pkt_len`, then iproute2's `tc_adjust_size` applies the least
-//! size and the cells).
+//! A nominal access rate counts everything on the wire: preambles, tags, ATM cells. [`Framing`]
+//! computes the charge of a frame of a given length, in the words and the order of `tc`
+//! (tc-stab(8); the kernel adds the overhead in `__qdisc_calculate_pkt_len`, then iproute2's
+//! `tc_adjust_size` applies the least size and the cells).
 
 use crate::contract::Refused;
 
@@ -27,8 +27,8 @@ impl Framing {
     pub const MAX_MPU: u32 = 1024;
 
     /// A frame of `len` bytes (its Ethernet header included, its check sequence not) is charged
-    /// `len + overhead` bytes, at least `mpu`; with `atm`, the whole cells of 53 bytes that so much
-    /// fills, 48 bytes in each.
+    /// `len + overhead` bytes, at least `mpu`; with `atm`, the whole cells of 53 bytes that hold
+    /// this charge, 48 bytes in each.
     ///
     /// # Errors
     /// When `overhead` is beyond ±[`MAX_OVERHEAD`](Self::MAX_OVERHEAD) bytes or `mpu` above

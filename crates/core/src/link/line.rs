@@ -1,10 +1,10 @@
 //! One line behind a port: its rate or trace, propagation delay, loss and reordering, and the packets in
 //! flight.
 //!
-//! A driver makes these calls in order. [`opens`](Line::opens): the time at which a packet may start.
-//! [`begin`](Line::begin): the time at which its last bit is out. [`fly`](Line::fly): whether it is lost, at
-//! the far end, or in flight. [`land`](Line::land): the packets that have reached the far end. The driver
-//! keeps the clock and the random generator.
+//! A driver makes these calls in order. [`opens`](Line::opens): the time at which a packet may
+//! start. [`begin`](Line::begin): the time at which its last bit is out. [`fly`](Line::fly): its
+//! fate (lost, at the far end, or in flight). [`land`](Line::land): the packets that have reached
+//! the far end. The driver keeps the clock and the random generator.
 //!
 //! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
@@ -30,13 +30,13 @@ pub struct LinePlan {
 }
 
 impl LinePlan {
-    /// A line with a rate and nothing else.
+    /// Plans a line with a rate and nothing else.
     pub fn plain(rate: Rate) -> LinePlan {
         LinePlan { rate, trace: None, delay: Span::ZERO, loss: Loss::NONE, reordering: Reordering::NONE }
     }
 
     fn is_plain(&self) -> bool {
-        // Where a byte takes less than a tick, each packet takes at least one.
+        // At a rate of less than a tick per byte, each packet takes at least one tick.
         let is_slow = self.rate.time_for(1) > Span::ZERO;
         let is_immediate = self.delay == Span::ZERO && !self.loss.happens() && !self.reordering.happens();
         is_slow && self.trace.is_none() && is_immediate
@@ -52,7 +52,8 @@ pub enum Flight {
     Arrived,
     /// It is in flight; [`land`](Line::land) returns it when it arrives.
     InFlight {
-        /// Whether it is the first to arrive, so that [`next_arrival`](Line::next_arrival) has changed.
+        /// True if it is the first to arrive, so that [`next_arrival`](Line::next_arrival) has
+        /// changed.
         first: bool,
     },
 }
@@ -69,7 +70,7 @@ pub struct Line<T> {
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Extras<T> {
-    // What every packet touches comes first.
+    // Fields that every packet touches come first.
     loss: Loss,
     lost: u64,
     traced: Option<TracedLink>,
@@ -77,22 +78,23 @@ struct Extras<T> {
     reordering: Reordering,
     /// Items in flight with their arrival times, in order of arrival.
     in_flight: VecDeque<(Time, T)>,
-    /// Whether packets were ever reordered.
+    /// True if packets were ever reordered.
     reorders: bool,
-    /// When the last of those arrives that no later packet overtakes, once packets are reordered.
+    /// Arrival of the last packet that no later packet overtakes, once packets are reordered.
     last: Time,
 }
 
 impl<T: Copy> Line<T> {
-    /// A line with the properties of the plan; a trace starts at `now`.
+    /// Creates a line with the properties of the plan; a trace starts at `now`.
     pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
         let mut line = Line { rate: plan.rate, extras: None };
         line.change(now, plan);
         line
     }
 
-    /// Applies another plan to the line, from `now` on. A trace that stays continues at its position. Packets
-    /// in flight arrive when they would have, and no later packet arrives before them except by reordering.
+    /// Applies another plan to the line, from `now` on. A trace that stays continues at its
+    /// position. Packets in flight keep their arrival times, and no later packet arrives before
+    /// them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
         self.rate = plan.rate;
         if self.extras.is_none() && plan.is_plain() {
@@ -119,13 +121,13 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref().map_or(Span::ZERO, |extras| extras.delay)
     }
 
-    /// Whether a trace determines the times at which bytes leave.
+    /// Returns true if a trace determines the times at which bytes leave.
     pub fn is_traced(&self) -> bool {
         self.traced().is_some()
     }
 
-    /// Whether every packet is at the far end as soon as its last bit is out: without delay, loss, reordering and
-    /// packets in flight.
+    /// Returns true if every packet is at the far end as soon as its last bit is out: without
+    /// delay, loss, reordering and packets in flight.
     pub fn is_immediate(&self) -> bool {
         self.extras.as_ref().is_none_or(|extras| {
             extras.delay == Span::ZERO
@@ -135,9 +137,9 @@ impl<T: Copy> Line<T> {
         })
     }
 
-    /// The propagation delay, where it alone says when an item arrives: nothing is reordered, and no trace says when bytes
-    /// leave. A driver may then keep the packets in flight itself, and only ask which are
-    /// [lost](Self::loses).
+    /// Returns the propagation delay if it alone determines when an item arrives: nothing is
+    /// reordered, and no trace determines when bytes leave. A driver may then keep the packets in
+    /// flight itself, and only ask which are [lost](Self::loses).
     pub fn only_delay(&self) -> Option<Span> {
         let is_only =
             |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
@@ -148,8 +150,9 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref()?.traced.as_ref()
     }
 
-    /// When a packet that waits at `now` may start on the free line: `now`, or with a trace the next
-    /// opportunity; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does not go back.
+    /// Returns when a packet that waits at `now` may start on the free line: `now`, or with a trace
+    /// the next opportunity; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does
+    /// not go back.
     #[inline]
     pub fn opens(&mut self, now: Time) -> Time {
         match &mut self.extras {
@@ -158,8 +161,9 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Starts a packet that is charged `len` bytes, at `now` or when the line [`opens`](Self::opens). Returns
-    /// when its last bit is out, at least a tick later unless a trace says otherwise.
+    /// Starts a packet that is charged `len` bytes, at `now` or when the line
+    /// [`opens`](Self::opens). Returns when its last bit is out, at least a tick later unless a
+    /// trace determines otherwise.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
         let taken = self.rate.time_for(len);
@@ -183,13 +187,14 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Whether the line loses the item that is sent now. Draws one number if it loses any at all.
+    /// Decides if the line loses the item that is sent now. Draws one number if it loses any at
+    /// all.
     #[inline(always)]
     pub fn loses(&mut self, rng: &mut Rng) -> bool {
         self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
     }
 
-    /// When the first item in flight arrives; [`Time::NEVER`] when none is.
+    /// Returns when the first item in flight arrives; [`Time::NEVER`] when none is.
     #[inline]
     pub fn next_arrival(&self) -> Time {
         let first = self.extras.as_ref().and_then(|extras| extras.in_flight.front());

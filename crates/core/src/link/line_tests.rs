@@ -2,14 +2,14 @@ use super::*;
 use crate::rng::Rng;
 use proptest::prelude::*;
 
-/// The same line, slow and obvious: opportunities one by one, packets in flight in a list.
+/// The reference line, slow and simple: opportunities one by one, packets in flight in a list.
 struct Oracle {
     plan: LinePlan,
     start: Time,
-    /// Bytes that were used of each opportunity since the trace started.
+    /// Used bytes of each opportunity since the trace started.
     used: Vec<u32>,
     in_flight: Vec<(Time, u32)>,
-    /// When the last that was not delayed arrives.
+    /// Arrival of the last packet that was not delayed.
     last: Time,
     lost: u64,
 }
@@ -27,14 +27,15 @@ impl Oracle {
         self.plan = plan.clone();
     }
 
-    /// When opportunity `number` comes, found by counting milliseconds from the trace's start.
+    /// Returns when opportunity `number` comes, found by counting milliseconds from the trace's
+    /// start.
     fn comes(&self, trace: &[u32], number: usize) -> Time {
         let (round, ix) = (number / trace.len(), number % trace.len());
         let milliseconds = round as u64 * u64::from(trace[trace.len() - 1]) + u64::from(trace[ix]);
         self.start + Span::from_millis(milliseconds)
     }
 
-    /// The first opportunity from `now` on that has a byte left.
+    /// Returns the first opportunity from `now` on that has a byte left.
     fn next(&mut self, trace: &[u32], now: Time) -> usize {
         let mut number = 0;
         loop {
@@ -80,12 +81,13 @@ impl Oracle {
         let at = if takes_longer {
             due + longer
         } else {
-            // It overtakes only what takes longer: it arrives when all others before it have.
+            // It overtakes only packets that take longer: it arrives when all others before it
+            // have.
             self.last = self.last.max(due);
             self.last
         };
         self.in_flight.push((at, item));
-        // Of one instant, what was sent first arrives first.
+        // At one instant, packets arrive in the order in which they were sent.
         self.in_flight.sort_by_key(|(at, _)| *at);
         Flight::InFlight { first: self.in_flight[0].1 == item }
     }
@@ -107,7 +109,7 @@ impl Oracle {
     }
 }
 
-/// A plan with what the oracle needs of it: the trace's milliseconds and the probability of loss.
+/// A plan with the oracle's inputs: the trace's milliseconds and the probability of loss.
 #[derive(Clone, Debug)]
 struct Sample {
     plan: LinePlan,
@@ -162,8 +164,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Rates, traces, delays, losses and changes of them: the line does what counting says. A packet is sent
-    /// off when its last bit is out, as the simulator does it, or `ahead`, when its first is, as the gate does.
+    /// Compares the line with the oracle under rates, traces, delays, losses and changes of them. A
+    /// packet is sent off when its last bit is out, as the simulator does it, or `ahead`, when its
+    /// first is, as the gate does.
     #[test]
     fn a_line_does_what_the_slow_one_does(
         samples in prop::collection::vec(samples(), 4), steps in steps(), ahead: bool,
@@ -219,7 +222,8 @@ proptest! {
         }
     }
 
-    /// A line whose times are all later by the same span, and whose plan is the same, differs by that span only.
+    /// Checks that a line whose times are all later by one span, with an equal plan, differs by
+    /// that span only.
     #[test]
     fn a_line_does_not_know_the_date(sample in samples(), lengths in prop::collection::vec(1u32..4000, 1..40), later in 0u64..1 << 50) {
         let run = |origin: Time| {
@@ -241,7 +245,7 @@ proptest! {
     }
 }
 
-/// A plain line is a rate and an empty pointer: the simulator has one a port.
+/// A plain line is a rate and an empty pointer: the simulator has one per port.
 #[test]
 fn a_plain_line_is_small() {
     assert!(size_of::<Line<u64>>() <= size_of::<Rate>() + 8);

@@ -13,7 +13,7 @@ impl Loss {
     /// Nothing is lost.
     pub const NONE: Loss = Loss { probability: 0.0 };
 
-    /// Each packet is lost with this probability, 0 to 1.
+    /// Creates loss in which each packet is lost with this probability, 0 to 1.
     ///
     /// # Errors
     /// When it is out of that range.
@@ -24,12 +24,12 @@ impl Loss {
         Ok(Loss { probability })
     }
 
-    /// Whether anything is ever lost.
+    /// Returns true if anything is ever lost.
     pub fn happens(self) -> bool {
         self.probability > 0.0
     }
 
-    /// Whether the next packet is lost. Draws one number, and none when nothing is ever lost.
+    /// Decides if the next packet is lost. Draws one number, and none when nothing is ever lost.
     pub fn takes(self, rng: &mut Rng) -> bool {
         self.happens() && rng.chance(self.probability)
     }
@@ -56,7 +56,8 @@ mod tests {
         assert_eq!(untouched.bits(), before);
     }
 
-    /// The share that is lost, and that of losses behind a loss, within 99.9 % of the binomial.
+    /// Checks the share of losses, and the share of losses behind a loss, within 99.9 % of the
+    /// binomial.
     #[test]
     fn losses_are_as_many_as_asked_for_and_do_not_cling_together() {
         for (ix, probability) in [0.001, 0.01, 0.3, 0.9].into_iter().enumerate() {

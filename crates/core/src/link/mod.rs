@@ -1,5 +1,5 @@
-//! What does the wire do? The charge of a frame, the end of its transmission, and whether it arrives: for the
-//! simulator's links and for the links that the gate emulates.
+//! The wire: the charge of a frame, the end of its transmission, and its loss or arrival. Used for
+//! the simulator's links and for the links that the gate emulates.
 
 mod framing;
 mod line;

@@ -15,7 +15,8 @@ impl Reordering {
     /// Every packet arrives in its turn.
     pub const NONE: Reordering = Reordering { probability: 0.0, longer: Span::ZERO };
 
-    /// Each packet takes, with this probability of 0 to 1, so much longer than the propagation delay.
+    /// Creates reordering in which each packet takes, with this probability of 0 to 1, the span
+    /// `longer` beyond the propagation delay.
     ///
     /// # Errors
     /// When the probability is out of that range.
@@ -28,12 +29,13 @@ impl Reordering {
         Ok(Reordering { probability, longer })
     }
 
-    /// Whether a packet ever takes longer.
+    /// Returns true if a packet ever takes longer.
     pub fn happens(self) -> bool {
         self.probability > 0.0 && self.longer > Span::ZERO
     }
 
-    /// How much longer the next packet takes. Draws one number, and none when nothing is ever reordered.
+    /// Returns the extra delay of the next packet. Draws one number, and none when nothing is ever
+    /// reordered.
     pub fn takes(self, rng: &mut Rng) -> Span {
         if self.happens() && rng.chance(self.probability) { self.longer } else { Span::ZERO }
     }

@@ -48,7 +48,7 @@ impl Trace {
     /// Bytes that an opportunity delivers.
     pub const BYTES: u32 = 1500;
 
-    /// A trace of opportunities at these milliseconds from the start.
+    /// Creates a trace of opportunities at these milliseconds from the start.
     ///
     /// # Errors
     /// When there is no opportunity, when they are not in order, and when all of them are at zero.
@@ -98,7 +98,7 @@ impl Trace {
     }
 }
 
-/// A link that delivers as a trace says: it computes the start and the end of each packet.
+/// A link that delivers by a trace: it computes the start and the end of each packet.
 #[derive(Clone, Debug)]
 pub struct TracedLink {
     trace: Arc<Trace>,
@@ -114,7 +114,7 @@ pub struct TracedLink {
 }
 
 impl TracedLink {
-    /// A link whose trace starts at `start`.
+    /// Creates a link whose trace starts at `start`.
     pub fn new(trace: Arc<Trace>, start: Time) -> TracedLink {
         let at = start + trace.comes(0);
         TracedLink { trace, start, number: 0, at, left: Trace::BYTES, taken: 0 }
@@ -125,9 +125,9 @@ impl TracedLink {
         &self.trace
     }
 
-    /// When a packet that is there at `now` may start: at `now` while an opportunity of that instant has
-    /// bytes left, otherwise at the next one; [`Time::NEVER`] at the end of time. `now` never goes back from
-    /// call to call.
+    /// Returns when a packet that is there at `now` may start: at `now` while an opportunity of
+    /// that instant has bytes left, otherwise at the next one; [`Time::NEVER`] at the end of time.
+    /// `now` never goes back from call to call.
     pub fn opens(&mut self, now: Time) -> Time {
         if self.at < now {
             self.take(self.trace.opportunities_within(now.since(self.start)));
@@ -137,8 +137,8 @@ impl TracedLink {
         self.at
     }
 
-    /// A packet of `len` bytes starts, at `now` or when the link [`opens`](Self::opens). Says when its last
-    /// byte is through.
+    /// Starts a packet of `len` bytes, at `now` or when the link [`opens`](Self::opens). Returns
+    /// when its last byte is through.
     pub fn departure(&mut self, now: Time, len: u32) -> Time {
         self.opens(now);
         self.taken += u64::from(len);
@@ -160,7 +160,7 @@ impl TracedLink {
         before(until).saturating_sub(before(from)).saturating_mul(u64::from(Trace::BYTES))
     }
 
-    /// Bytes of the opportunities before `until` that packets have used: at most what was
+    /// Bytes of the opportunities before `until` that packets have used, at most those
     /// [`offered`](Self::offered). `until` is not before the start of the latest packet.
     pub fn used(&self, until: Time) -> u64 {
         let first = self.trace.opportunities_within(until.since(self.start));

@@ -10,7 +10,8 @@ fn link(opportunities: &[u32]) -> TracedLink {
     TracedLink::new(Arc::new(Trace::new(opportunities).unwrap()), Time::ORIGIN)
 }
 
-/// Packets that come at these times, in order, and go first come, first served: when each is through.
+/// Returns when each packet is through, for packets that come at these times, in order, and are
+/// served first come, first served.
 fn served(link: &mut TracedLink, packets: &[(Time, u32)]) -> Vec<Time> {
     let mut free = Time::ORIGIN;
     let mut serve = |&(arrived, len): &(Time, u32)| {
@@ -21,7 +22,7 @@ fn served(link: &mut TracedLink, packets: &[(Time, u32)]) -> Vec<Time> {
     packets.iter().map(&mut serve).collect()
 }
 
-/// The same, opportunity by opportunity and byte by byte, as mahimahi goes through them.
+/// Like [`served`], opportunity by opportunity and byte by byte, as mahimahi does it.
 fn slowly(opportunities: &[u32], packets: &[(Time, u32)]) -> Vec<Time> {
     let mut waiting: VecDeque<(Time, u32)> = packets.iter().copied().collect();
     let mut through = Vec::new();
@@ -69,12 +70,12 @@ fn small_packets_share_an_opportunity_and_long_ones_take_several() {
 #[test]
 fn what_nobody_uses_is_lost() {
     let mut link = link(&[2, 5, 10]);
-    // 100 bytes of what comes at 2 ms; the rest of it does not wait for the second packet.
+    // 100 bytes of the opportunity at 2 ms; its rest does not wait for the second packet.
     assert_eq!(link.departure(ms(0), 100), ms(2));
     assert_eq!(link.opens(ms(2)), ms(2));
     assert_eq!(link.opens(ms(3)), ms(5));
     assert_eq!(link.departure(ms(5), 1500), ms(5));
-    // Nothing is left of an unused one after its instant either.
+    // An unused opportunity leaves nothing after its instant either.
     assert_eq!(link.opens(ms(9)), ms(10));
     assert_eq!(link.opens(ms(11)), ms(12));
 }
@@ -91,7 +92,7 @@ fn it_starts_again_where_it_ends() {
 fn years_of_it_do_not_wear_it_out() {
     let mut link = link(&[1, 7]);
     let years = Span::from_secs(5 * 366 * 86_400);
-    // 7 ms do not divide the day: it stands where counting says.
+    // 7 ms do not divide the day: its position is the counted one.
     let millis = 5 * 366 * 86_400 * 1000;
     assert_eq!(link.opens(Time::ORIGIN + years), ms(millis / 7 * 7 + if millis % 7 <= 1 { 1 } else { 7 }));
     // A packet that takes longer than time itself never departs.
@@ -129,7 +130,7 @@ fn traces() -> impl Strategy<Value = Vec<u32>> {
     })
 }
 
-/// Packets at whole and at broken milliseconds, some of them together.
+/// Packets at whole and fractional milliseconds, some of them together.
 fn packets() -> impl Strategy<Value = Vec<(Time, u32)>> {
     let gap = prop_oneof![Just(0), (0u64..8).prop_map(|whole| whole * 1000), 0u64..20_000];
     prop::collection::vec((gap, 1u32..4000), 1..40).prop_map(|steps| {
@@ -148,7 +149,7 @@ proptest! {
         prop_assert_eq!(served(&mut link(&trace), &packets), slowly(&trace, &packets));
     }
 
-    /// Asking when it opens changes nothing.
+    /// Checks that asking when it opens changes nothing.
     #[test]
     fn a_question_costs_nothing(trace in traces(), packets in packets()) {
         let (mut asked, mut left_alone) = (link(&trace), link(&trace));

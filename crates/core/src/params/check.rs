@@ -3,27 +3,28 @@
 use super::contract::Contract;
 use crate::units::Rate;
 
-/// The place of a policy, as far as it is known before a run.
+/// The place of a policy, as far as known before a run.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeContext<'a> {
     /// The rate of the link; for a link that delivers at recorded times, its mean.
     pub link: Rate,
-    /// Whether the rate is constant: false for a link that delivers at recorded times.
+    /// True if the rate is constant; false for a link that delivers at recorded times.
     pub steady: bool,
-    /// The most that signalling may reserve at the node, in bit/s; `None` where all members are known.
+    /// Greatest rate that signalling may reserve at the node, in bit/s; `None` where all members
+    /// are known.
     pub reservable: Option<u64>,
-    /// What the policy gets of the link.
+    /// The policy's supply from the link.
     pub supply: Supply,
     /// The members whose packets the policy sees: flows, or the classes that are part of a class.
     pub members: &'a [Member],
 }
 
-/// What a scheduler gets of its link.
+/// Supply of a scheduler from its link.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Supply {
-    /// All of it: it is the port's own.
+    /// The whole link: the scheduler is the port's own.
     Link,
-    /// A class gets what the schedulers above it guarantee; `None` when that is nothing.
+    /// The guarantee of a class by the schedulers above it; `None` for no guarantee.
     Class(Option<Guarantee>),
 }
 
@@ -43,14 +44,15 @@ impl Guarantee {
         Guarantee { rate: rate.bits_per_second() / 8.0, latency: 0.0 }
     }
 
-    /// What is left of it below a ceiling, for packets of up to `largest` bytes.
+    /// Returns the remaining guarantee below a ceiling, for packets of up to `largest` bytes.
     pub fn under(self, ceiling: Rate, largest: u32) -> Guarantee {
         let rate = ceiling.bits_per_second() / 8.0;
         Guarantee { rate: self.rate.min(rate), latency: self.latency + f64::from(largest) / rate }
     }
 }
 
-/// The most that flows send: `burst` bytes at once, and `rate` bytes a second from then on.
+/// Upper bound on the traffic of flows: `burst` bytes at once, and `rate` bytes a second from then
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// In bytes.
@@ -60,14 +62,14 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// The traffic of so many flows with this contract; `None` where it does not say.
+    /// Traffic of `count` flows with this contract; `None` where it is not stated.
     pub fn stated(contract: &Contract, count: u64) -> Option<Traffic> {
         let (reserve, burst) = (contract.reserve?, contract.max_workahead()?);
         let count = count as f64;
         Some(Traffic { burst: burst as f64 * count, rate: reserve.bits_per_second() / 8.0 * count })
     }
 
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn and(self, other: Traffic) -> Traffic {
         Traffic { burst: self.burst + other.burst, rate: self.rate + other.rate }
@@ -83,9 +85,10 @@ pub struct Member {
     pub contract: Contract,
     /// Their largest packet, in bytes; 0 when it is not known.
     pub largest: u32,
-    /// The most that they send together; `None` where that is not stated. Of a class, what its flows state.
+    /// Upper bound on their traffic together; `None` where it is not stated. For a class, the
+    /// statements of its flows.
     pub traffic: Option<Traffic>,
-    /// Whether they are set up by signalling, which decides what fits as they come and go.
+    /// True if they are set up by signalling, which admits them as they come and go.
     pub signalled: bool,
 }
 
@@ -115,12 +118,12 @@ pub enum Key {
 }
 
 impl Fault {
-    /// A mistake at a parameter.
+    /// Creates a fault at a parameter.
     pub fn at(param: &'static str, message: impl Into<String>) -> Fault {
         Fault { key: Key::Param(param), message: message.into() }
     }
 
-    /// A mistake at a key of a member.
+    /// Creates a fault at a key of a member.
     pub fn of(index: usize, nth: u64, key: &'static str, message: impl Into<String>) -> Fault {
         Fault { key: Key::Member { index, nth, key }, message: message.into() }
     }

@@ -1,10 +1,10 @@
-//! Of which policies does a policy consist that has one name for several?
+//! Policies that one name stands for together.
 
 use super::words;
 use core::fmt;
 
 words! {
-    /// What a dropper guards.
+    /// The queues that a dropper guards.
     #[derive(Default, PartialOrd, Ord)]
     pub enum Scope {
         /// The queue of its port or class as a whole.
@@ -27,7 +27,7 @@ pub struct Consists {
 }
 
 impl fmt::Display for Consists {
-    /// The policy expression of a file that means the same: `drr++ + codel(scope=flow)`.
+    /// Writes the equivalent policy expression of a file: `drr++ + codel(scope=flow)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scope = match self.scope {
             Scope::Node => "",

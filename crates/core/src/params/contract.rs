@@ -1,12 +1,12 @@
-//! The contract of a flow, and what it may ask of a scheduler.
+//! The contract of a flow, and its requests to a scheduler.
 
 use super::parameters;
 use crate::units::{Rate, Span};
 use core::fmt;
 
 parameters! {
-    /// What a flow states about itself to every port on its way. A scheduler reads what it
-    /// understands ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
+    /// Statement of a flow about itself to every port on its way. A scheduler reads the keys that
+    /// it knows ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
     #[derive(Eq, Default)]
     pub struct Contract {
         /// Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
@@ -79,7 +79,7 @@ impl Contract {
     }
 }
 
-/// Why a request to a switch or a scheduler was not granted; nothing was changed.
+/// The reason for which a switch or a scheduler refused a request; nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 

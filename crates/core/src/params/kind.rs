@@ -1,4 +1,4 @@
-//! How a policy is made, as a plan holds it.
+//! The kind of a policy, as held in a plan: the way to make it.
 
 use super::contract::Refused;
 use super::{
@@ -7,7 +7,7 @@ use super::{
 use core::fmt;
 use std::sync::Arc;
 
-/// How to make a policy: one of a role's built-in ones with its parameters, or one written outside
+/// A way to make a policy: a built-in one of a role with its parameters, or one written outside
 /// this crate.
 pub enum PolicyKind<B, P: ?Sized> {
     /// A built-in one.
@@ -21,7 +21,7 @@ pub trait Factory<P: ?Sized>: Send + Sync {
     /// A new policy, without flows.
     fn make(&self) -> Box<P>;
 
-    /// Whether what one flow is promised may leave too little for another
+    /// Returns true if one flow's promise may leave too little for another
     /// ([`PolicyRecord::divides`]).
     fn divides(&self) -> bool {
         false
@@ -36,7 +36,7 @@ impl<P: ?Sized, F: Fn() -> Box<P> + Send + Sync> Factory<P> for F {
 
 /// The built-in policies of a role, each with its parameters; written by `registry!`.
 pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
-    /// One record a policy, in the order of the registry.
+    /// One record per policy, in the order of the registry.
     const RECORDS: &'static [PolicyRecord];
 
     /// The policy of this name with these values; `None` when there is none.
@@ -45,10 +45,10 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// Every policy with values that are allowed together.
     fn examples() -> Vec<Self>;
 
-    /// What can be known about it.
+    /// Returns its record.
     fn record(&self) -> &'static PolicyRecord;
 
-    /// What was set, and the defaults of what was not.
+    /// Returns its values, including the defaults of those that were not set.
     fn values(&self) -> Vec<(&'static str, Value)>;
 
     /// [`PolicyParams::marking`](super::PolicyParams::marking).
@@ -84,7 +84,7 @@ pub trait BuiltIn: Clone + PartialEq + fmt::Debug + Sized {
     /// [`PolicyParams::check_at`](super::PolicyParams::check_at).
     ///
     /// # Errors
-    /// When what is asked for does not fit.
+    /// When the requested values do not fit.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault>;
 }
 
@@ -108,7 +108,7 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         }
     }
 
-    /// Whether what one flow is promised may leave too little for another
+    /// Returns true if one flow's promise may leave too little for another
     /// ([`PolicyRecord::divides`]).
     pub fn divides(&self) -> bool {
         match self {
@@ -117,7 +117,8 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         }
     }
 
-    /// Whether an idle port waits for all packets of an instant. One written outside this crate is taken not to.
+    /// Returns true if an idle port waits for all packets of an instant. Assumed false for a policy
+    /// written outside this crate.
     pub fn waits_for_ties(&self) -> bool {
         match self {
             PolicyKind::BuiltIn(policy) => policy.waits_for_ties(),
@@ -125,12 +126,13 @@ impl<B: BuiltIn, P: ?Sized> PolicyKind<B, P> {
         }
     }
 
-    /// Whether it starts packets at the beginning of slots only. One written outside this crate is taken not to.
+    /// Returns true if it starts packets at the beginning of slots only. Assumed false for a policy
+    /// written outside this crate.
     pub fn is_slotted(&self) -> bool {
         self.record().is_some_and(PolicyRecord::is_slotted)
     }
 
-    /// What is made of it by one of the two.
+    /// Makes the policy by one of the two functions.
     pub(crate) fn make_with<T>(
         &self,
         built_in: impl FnOnce(&B) -> Result<T, Refused>,

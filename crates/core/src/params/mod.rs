@@ -1,8 +1,8 @@
 //! The parameters of a policy, and the facts about it that users and other modules need.
 //!
-//! A policy's parameters are the fields of a struct that the macro `parameters!` writes: with the type,
-//! the range, the default and the help of each, once. Scenario files, gate files, the JSON Schema,
-//! `--set`, the Python types and the reference page are all read from it; the policy reads fields.
+//! The macro `parameters!` writes a policy's parameters as a struct. Each field has its type,
+//! range, default and help, once. Scenario files, gate files, the JSON Schema, `--set`, the Python
+//! types and the reference page are all read from it; the policy reads fields.
 
 mod check;
 mod consists;
@@ -53,48 +53,48 @@ pub struct Param {
     /// The default value; `None` when leaving the parameter out has a meaning of its own, which `help` states
     /// (or when it is `required`).
     pub default: fn() -> Option<Value>,
-    /// The default value in a gate file; `None` for the same as elsewhere.
+    /// The default value in a gate file; `None` if it is as elsewhere.
     pub in_gate: fn() -> Option<Value>,
-    /// Whether the parameter must be given.
+    /// True if the parameter must be given.
     pub required: bool,
-    /// One sentence for a person, starting with a noun; says what leaving it out means.
+    /// One sentence for a person, starting with a noun; states the meaning of leaving it out.
     pub help: &'static str,
 }
 
 /// The role of a policy in a port or at a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Is several policies that are known by one name together.
+    /// Several policies under one name.
     Composite(Consists),
     /// Orders flows.
     Scheduler {
-        /// When it starts packets.
+        /// The moment at which it starts packets.
         service: Service,
     },
-    /// Decides whether an arriving packet is dropped or marked.
+    /// Drops or marks arriving packets.
     Dropper,
     /// Delays packets until they conform.
     Shaper,
-    /// Sees whether flows keep their contracts.
+    /// Checks flows against their contracts.
     Meter {
-        /// Whether it divides a profile's packets by colour into those inside and those outside, so that what is inside
-        /// has to be provisioned for.
+        /// True if it divides a profile's packets by colour into those inside and those outside, so
+        /// that the traffic inside has to be provisioned for.
         colours: bool,
     },
     /// Names flows that do not respond to congestion.
     Detector,
-    /// Tells the sources of ABR connections, at an output port, at which rate they may send.
+    /// Tells the sources of ABR connections, at an output port, the rate at which they may send.
     RateControl,
     /// Couples the control loops of ABR connections before and behind an output port.
     Coupling,
     /// Makes both ends of a connection.
     Transport {
-        /// Whether what is sent depends on what the network does with it.
+        /// True if the sent traffic depends on the network's treatment of it.
         responsive: bool,
     },
 }
 
-/// The most that a transport has in flight, because its receiver takes no more.
+/// Greatest amount that a transport has in flight, limited by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceiverWindow {
     /// The parameter that states it.
@@ -105,28 +105,28 @@ pub struct ReceiverWindow {
     pub packets: u64,
 }
 
-/// Whether a dropper marks ECN-capable packets in place of dropping them (RFC 3168, section 5).
+/// Marking of ECN-capable packets by a dropper in place of dropping them (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Marking {
     /// It does not.
     Never,
     /// It does, in some states of its queue.
     EcnCapable {
-        /// The parameter by which it is asked to; `None` for one that always does.
+        /// The parameter that enables it; `None` for one that always does.
         by: Option<&'static str>,
     },
 }
 
-/// When a scheduler starts packets.
+/// The moment at which a scheduler starts packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
     /// As soon as the server is free and any packet waits.
     WorkConserving,
-    /// As soon as the server is free and a packet waits that is eligible: a packet may have to wait for a time that its
-    /// flow's contract and what it carries say.
+    /// As soon as the server is free and an eligible packet waits. A packet may have to wait for a
+    /// time that depends on its flow's contract and on the value that it carries.
     Regulated,
-    /// At the beginning of slots only, which are laid out in the order in which flows are set up. Of two such
-    /// schedulers, one in a class of the other, the slots may never begin at the same time.
+    /// At the beginning of slots only, laid out in the order in which flows are set up. The slots
+    /// of two such schedulers, one in a class of the other, may never begin at the same time.
     Slotted,
 }
 
@@ -145,22 +145,22 @@ pub enum Stamps {
 /// ([`Packet::carry`](crate::packet::Packet::carry)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Carry {
-    /// It neither reads nor writes: the packet keeps the value with which it came.
+    /// It neither reads nor writes: the packet keeps its value.
     Nothing,
-    /// How much longer the packet has waited than packets did on average, at all hops before.
+    /// Waiting time of the packet beyond the average of packets, at all hops before.
     Deviation,
-    /// How long before its deadline the packet left the hop before.
+    /// Time before its deadline at which the packet left the hop before.
     Ahead,
 }
 
-/// Everything that can be known about a policy without reading its code.
+/// The facts about a policy that others need without reading its code.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyRecord {
     /// Its name in scenario files and on the command line: `virtual-clock`.
     pub name: &'static str,
     /// Its name in prose: `VirtualClock`.
     pub title: &'static str,
-    /// What it plays.
+    /// Its role.
     pub role: Role,
     /// One or two sentences for a person.
     pub help: &'static str,
@@ -168,15 +168,15 @@ pub struct PolicyRecord {
     pub source: &'static str,
     /// The parameters of the policy.
     pub params: &'static [Param],
-    /// Which keys of a flow's contract ([`CONTRACT`]) it reads.
+    /// The keys of a flow's contract ([`CONTRACT`]) that it reads.
     pub reads: &'static [&'static str],
-    /// What the tags mean that it writes.
+    /// The meaning of the tags that it writes.
     pub stamps: Stamps,
-    /// Whether what one flow is promised may leave too little for another, so that all contracts
-    /// at its node have to be checked together.
+    /// True if one flow's promise may leave too little for another, so that all contracts at its
+    /// node have to be checked together.
     pub divides: bool,
-    /// Whether its order depends on packets behind the first of a flow. Above a class, of which it sees one
-    /// packet at a time, its order then differs from that above the flow itself.
+    /// True if its order depends on packets behind the first of a flow. Above a class, of which it
+    /// sees one packet at a time, its order then differs from that above the flow itself.
     pub reads_queues: bool,
     /// The key of a contract without which it does nothing for a flow; `None` for a policy that
     /// sees to every flow.
@@ -186,46 +186,47 @@ pub struct PolicyRecord {
 }
 
 impl PolicyRecord {
-    /// Whether it is a scheduler that starts packets at the beginning of slots only.
+    /// Returns true for a scheduler that starts packets at the beginning of slots only.
     pub const fn is_slotted(&self) -> bool {
         matches!(self.role, Role::Scheduler { service: Service::Slotted })
     }
 
-    /// Whether what is sent by it depends on what the network does with it.
+    /// Returns true if the traffic that it sends depends on the network's treatment of it.
     pub const fn is_responsive(&self) -> bool {
         matches!(self.role, Role::Transport { responsive: true })
     }
 }
 
-/// Where a scheduler keeps the rates that flows reserve, as long as they are no more than its own.
+/// The places where a scheduler keeps the rates that flows reserve, as long as they are no more
+/// than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepsRates {
-    /// Whether it also does in a class, and towards classes for what is in them; if not, only towards the flows of a link's
-    /// own scheduler.
+    /// True if it also keeps them in a class, and towards classes for the flows in them. If false,
+    /// only towards the flows of a link's own scheduler.
     pub in_classes: bool,
     /// The longest time that a packet of any flow may take at the flow's reserved rate; `None` for any.
     pub longest_packet: Option<Span>,
 }
 
-/// A policy's parameters, and how it is made of them.
+/// The parameters of a policy, and its making.
 pub trait PolicyParams: Parameters {
-    /// What is made.
+    /// The type of the policy that is made.
     type Made;
 
     /// Its record.
     const RECORD: PolicyRecord;
 
-    /// The policy with these parameters, without flows.
+    /// Makes the policy with these parameters, without flows.
     ///
     /// # Errors
-    /// When a value is beyond what the policy takes.
+    /// When a value is beyond the range of the policy.
     fn make(&self) -> Result<Self::Made, Refused>;
 
     /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
     /// suit flows that reserve 300 kbit/s in all and send packets of up to 1500 bytes.
     fn example() -> Self;
 
-    /// Checks what holds across parameters.
+    /// Checks constraints across parameters.
     ///
     /// # Errors
     /// When two of them contradict each other.
@@ -233,48 +234,51 @@ pub trait PolicyParams: Parameters {
         Ok(())
     }
 
-    /// Whether a dropper marks ECN-capable packets in place of dropping them.
+    /// Returns how a dropper treats ECN-capable packets that it would drop.
     fn marking(&self) -> Marking {
         Marking::Never
     }
 
-    /// Where a scheduler keeps the rates that flows reserve, so that its packets leave in the time of
-    /// [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one of which nothing is promised.
+    /// Returns where a scheduler keeps the rates that flows reserve, so that its packets leave in
+    /// the time of [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one
+    /// without such a promise.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         None
     }
 
-    /// The parameter that makes a meter's window follow the round-trip times that transports measure; `None` for what
-    /// follows none.
+    /// Returns the parameter that makes a meter's window follow the round-trip times that
+    /// transports measure; `None` without such a window.
     fn follows_round_trips(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a dropper or a detector tells packets apart by their colours, so that it needs packets that a
-    /// meter has coloured.
+    /// Returns true if a dropper or a detector distinguishes packets by their colours, so that it
+    /// needs packets that a meter has coloured.
     fn reads_colours(&self) -> bool {
         false
     }
 
-    /// The receiver's window of a transport that sends packets of `size` bytes; `None` for one without such a window.
+    /// Returns the receiver's window of a transport that sends packets of `size` bytes; `None` for
+    /// one without such a window.
     fn receiver_window(&self, size: u32) -> Option<ReceiverWindow> {
         let _ = size;
         None
     }
 
-    /// The share of a link that a switch algorithm aims to have used; `None` for one that states no share.
+    /// Returns the target utilisation of a switch algorithm, as a share of a link; `None` for one
+    /// that states no share.
     fn target_utilisation(&self) -> Option<f64> {
         None
     }
 
-    /// Whether a scheduler's order is one of urgency, so that an idle port waits for all packets of an instant before it
-    /// sends one of them.
+    /// Returns true if a scheduler's order is one of urgency, so that an idle port waits for all
+    /// packets of an instant before it sends one of them.
     fn waits_for_ties(&self) -> bool {
         false
     }
 
-    /// What a scheduler guarantees to the member with this index, which is a class, of a server with this guarantee;
-    /// `None` for nothing.
+    /// Returns the scheduler's guarantee to the member with this index, which is a class, given the
+    /// guarantee of the server; `None` for none.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let _ = (server, members, index);
         None
@@ -283,7 +287,7 @@ pub trait PolicyParams: Parameters {
     /// Checks the parameters against the link and the flows of a node.
     ///
     /// # Errors
-    /// When what is asked for does not fit.
+    /// When the requested values do not fit.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let _ = node;
         Ok(())
@@ -294,7 +298,7 @@ pub trait PolicyParams: Parameters {
 /// ignores the rest, so the same flows can be given to any policy.
 pub const CONTRACT: &[Param] = Contract::PARAMS;
 
-/// A parameter's value as it is read from a file.
+/// A parameter's value, as read from a file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Bits per second.
@@ -316,14 +320,14 @@ pub enum Value {
 /// A limit on a queue: packets or bytes, the packet in service included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// At most so many packets.
+    /// Greatest number of packets.
     Packets(u64),
-    /// At most so many bytes.
+    /// Greatest number of bytes.
     Bytes(u64),
 }
 
 impl Limit {
-    /// Whether a queue of `packets` and `bytes` is within the limit.
+    /// Returns true if a queue of `packets` and `bytes` is within the limit.
     #[inline]
     pub fn admits(self, packets: u64, bytes: u64) -> bool {
         match self {

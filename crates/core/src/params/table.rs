@@ -1,4 +1,4 @@
-//! A policy's parameters as a struct: the table of them, and reading them from values.
+//! A policy's parameters as a struct: the table of them, and their reading from values.
 
 use super::{Fault, Kind, Limit, Param, Value};
 use crate::units::{Rate, Span};
@@ -15,25 +15,25 @@ pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Sized {
     /// When a required value is missing, is of another kind or cannot be held.
     fn read(values: &[(&'static str, Value)]) -> Result<Self, Fault>;
 
-    /// The values from which [`read`](Parameters::read) would make the same struct.
+    /// Returns the values from which [`read`](Parameters::read) would make the same struct.
     fn values(&self) -> Vec<(&'static str, Value)>;
 }
 
 /// A type that a parameter may have.
 pub trait Parameter: Sized {
-    /// What it takes in a file, unless the table says otherwise.
+    /// Its kind in a file, unless the table states another.
     const KIND: Kind;
 
-    /// What a parameter without a default is when it is left out; `None` when it must be given.
+    /// Value of a parameter without a default that is left out; `None` when it must be given.
     const ABSENT: Option<Self> = None;
 
-    /// From what was read.
+    /// Converts a value that was read.
     ///
     /// # Errors
     /// The mistake, as a phrase that continues the parameter's name.
     fn of(value: &Value) -> Result<Self, String>;
 
-    /// As it is read where it takes `kind`; `None` for what was left out.
+    /// Returns the value as read for `kind`; `None` for one that was left out.
     fn value(&self, kind: Kind) -> Option<Value>;
 }
 
@@ -124,7 +124,7 @@ whole! {
     u32, "4 GiB";
 }
 
-/// Numbers, from 0 to 1 unless the table says otherwise.
+/// Numbers, from 0 to 1 unless the table states another range.
 impl Parameter for f64 {
     const KIND: Kind = Kind::Number(0.0, 1.0);
 
@@ -138,9 +138,10 @@ impl Parameter for f64 {
     }
 }
 
-/// Writes a struct of parameters. A field's comment is the help; `Option` is what may be left out,
-/// a value after `=` what then holds, and everything else must be given. `as Integer(1, 8)` is a
-/// whole number's range, `as Size` makes it a size in bytes. `; gate =` is the default in gate files, where that is another one.
+/// Writes a struct of parameters. A field's comment is the help. An `Option` may be left out; a
+/// value after `=` is the default of one that is left out; all others must be given. `as Integer(1,
+/// 8)` is a whole number's range, `as Size` makes it a size in bytes. `; gate =` is the default in
+/// gate files, if it differs.
 macro_rules! parameters {
     (
         $(#[$about:meta])*
@@ -215,7 +216,7 @@ macro_rules! parameters {
     (@absent $param:ident, $type:ty, $default:expr) => { $default };
 }
 
-/// Writes an enum of which a file names one by its word.
+/// Writes an enum; a file names one of its variants by its word.
 macro_rules! words {
     (
         $(#[$about:meta])*

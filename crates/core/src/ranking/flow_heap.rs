@@ -24,18 +24,18 @@ pub struct FlowHeap {
 }
 
 impl FlowHeap {
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub fn reach(&mut self, flows: u32) {
         self.rest.reach(flows);
     }
 
-    /// The flow with the smallest rank.
+    /// Returns the flow with the smallest rank.
     #[inline]
     pub fn top(&self) -> Option<(Rank, FlowIx)> {
         self.prefix.first().map(|entry| (entry.rank, FlowIx(entry.flow)))
     }
 
-    /// Whether the flow is in the heap.
+    /// Returns true if the flow is in the heap.
     pub fn contains(&self, flow: FlowIx) -> bool {
         self.prefix.find(flow).is_some() || self.rest.contains(flow)
     }
@@ -58,7 +58,7 @@ impl FlowHeap {
         self.prefix.insert(entry);
     }
 
-    /// The same when the prefix is full or the heap behind it is not empty.
+    /// Like [`insert`](Self::insert), when the prefix is full or the heap behind it is not empty.
     #[inline(never)]
     fn insert_among_many(&mut self, entry: Entry) {
         if self.prefix.last().is_some_and(|last| last.wide() < entry.wide()) {

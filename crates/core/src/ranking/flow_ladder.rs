@@ -16,7 +16,8 @@ use crate::ranking::sorted_prefix::{Entry, MAX_PREFIX, Rank, SortedPrefix};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// At least this many flows move into an empty prefix, if there are as many: there is room for `CHUNK` more.
+/// Least number of flows that move into an empty prefix, if there are as many: there is room for
+/// `CHUNK` more.
 const REFILL: usize = MAX_PREFIX - CHUNK;
 /// Number of late entries that may wait before the ladder takes them.
 const FEW: usize = 64;
@@ -79,14 +80,14 @@ impl Default for FlowLadder {
 }
 
 impl FlowLadder {
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub(crate) fn reach(&mut self, flows: u32) {
         if self.generations.len() < flows as usize {
             self.generations.resize(flows as usize, 0);
         }
     }
 
-    /// The flow with the smallest rank.
+    /// Returns the flow with the smallest rank.
     #[inline]
     pub(crate) fn top(&self) -> Option<FlowIx> {
         self.prefix.first().map(|entry| FlowIx(entry.flow))
@@ -107,7 +108,7 @@ impl FlowLadder {
         self.prefix.insert(entry);
     }
 
-    /// The same when the prefix is full or there are entries outside it.
+    /// Like [`insert`](Self::insert), when the prefix is full or there are entries outside it.
     #[inline(never)]
     fn insert_among_many(&mut self, entry: Entry) {
         if self.prefix.last().is_some_and(|last| last.wide() < entry.wide()) {
@@ -139,8 +140,8 @@ impl FlowLadder {
         }
     }
 
-    /// Moves those that came late into the ladder, whose buckets are spread out anew as their turn comes: no more than so
-    /// many for each that came late.
+    /// Lowers the ladder's base and moves the late entries into it. Buckets are redistributed as
+    /// their turn comes, with a bounded cost for each late entry.
     #[inline(never)]
     fn lower_base(&mut self) {
         let first = self.late.peek().map_or(0, |Reverse(Late(entry))| entry.wide());
@@ -179,8 +180,8 @@ impl FlowLadder {
         }
     }
 
-    /// The flows that moved into the prefix together since the previous call, if any: the next ones to be on
-    /// top.
+    /// Returns the flows that moved into the prefix together since the previous call, if any: the
+    /// next ones to be on top.
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
         match core::mem::take(&mut self.near_len) {
@@ -254,7 +255,8 @@ impl FlowLadder {
     }
 }
 
-/// Whether an entry that leaves the ladder or the heap is valid; if so, its flow is no longer in either.
+/// Returns true if an entry that leaves the ladder or the heap is valid; its flow is then no longer
+/// in either.
 #[inline(always)]
 fn leaves(generations: &mut [u32], stale: &mut usize, entry: &Entry) -> bool {
     let generation = &mut generations[entry.flow as usize];
@@ -312,8 +314,8 @@ mod tests {
         }
     }
 
-    /// Sets, removals, returns with the old rank, and the first sent again, with ranks that are close, far, equal, late and
-    /// at the ends of the range.
+    /// Runs sets, removals, returns with the old rank, and re-sending of the first, with ranks that
+    /// are close, far, equal, late and at the ends of the range.
     #[test]
     fn agrees_with_a_sorted_map() {
         for seed in 0..60u64 {
@@ -328,7 +330,7 @@ mod tests {
                     0..35 => twins.set(flow, now + rng.below(spread)),
                     35..40 => twins.set(flow, [0, 1, u64::MAX - 1, u64::MAX][rng.below(4) as usize]),
                     40..50 => twins.remove(flow),
-                    // Held, and let go: the same rank again, more often than not.
+                    // Held and released: the old rank again, more often than not.
                     50..60 => {
                         if let Some(rank) = twins.ranks.get(&flow).copied() {
                             (0..1 + rng.below(20)).for_each(|_| {

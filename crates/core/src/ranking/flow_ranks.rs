@@ -10,15 +10,15 @@ use crate::ranking::flow_ladder::FlowLadder;
 use crate::ranking::flow_tournament::FlowTournament;
 use crate::ranking::sorted_prefix::{Entry, Rank, SortedPrefix};
 
-/// The most flows that a tournament holds.
+/// Greatest number of flows of a tournament.
 const MOST: u32 = 4096;
-/// The most flows that the prefix holds: beyond this, a match of the tournament is cheaper than a step of the
-/// prefix.
+/// Greatest number of flows of the prefix: beyond this, a match of the tournament is cheaper than a
+/// step of the prefix.
 const SHORT: usize = 8;
 /// The flows move from the tournament back into the prefix when no more than this many are left.
 const BACK: usize = SHORT / 2;
 
-/// The structure that holds the flows. The prefix is empty unless it is the prefix.
+/// The structure that holds the flows. The prefix is empty unless it is that structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     #[default]
@@ -37,7 +37,7 @@ pub(crate) struct FlowRanks {
 }
 
 impl FlowRanks {
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub(crate) fn reach(&mut self, flows: u32) {
         if let Some(ladder) = &mut self.ladder {
             return ladder.reach(flows);
@@ -56,7 +56,7 @@ impl FlowRanks {
         *self = FlowRanks { place: Place::Ladder, ladder: Some(ladder), ..FlowRanks::default() };
     }
 
-    /// The flow with the smallest rank.
+    /// Returns the flow with the smallest rank.
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<FlowIx> {
         match self.prefix.first() {
@@ -65,7 +65,7 @@ impl FlowRanks {
         }
     }
 
-    /// The same when the prefix is empty.
+    /// Like [`top`](Self::top), when the prefix is empty.
     #[inline]
     fn top_elsewhere(&self) -> Option<FlowIx> {
         match self.place {
@@ -88,7 +88,7 @@ impl FlowRanks {
         }
     }
 
-    /// The same when the flow is not the first of the prefix.
+    /// Like [`set`](Self::set), when the flow is not the first of the prefix.
     #[inline]
     fn set_elsewhere(&mut self, flow: FlowIx, rank: Rank) {
         if self.place == Place::Tournament {
@@ -153,7 +153,8 @@ impl FlowRanks {
         self.place = Place::Prefix;
     }
 
-    /// The next flows to be on top, if several have just moved up together ([`FlowLadder::take_near`]).
+    /// Returns the next flows to be on top, if several have just moved up together
+    /// ([`FlowLadder::take_near`]).
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
         if self.place == Place::Ladder { self.ladder.as_mut()?.take_near() } else { None }
@@ -172,8 +173,8 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::BTreeMap;
 
-    /// Through all three places, and back from the tournament into the prefix: flows come, most of them go, and more are
-    /// opened than a tournament has.
+    /// Passes through all three places, and back from the tournament into the prefix: flows come,
+    /// most of them go, and more are opened than a tournament holds.
     #[test]
     fn agrees_with_a_sorted_map() {
         for seed in 0..12u64 {
@@ -188,7 +189,7 @@ mod tests {
                 }
                 let flow = FlowIx(rng.below(u64::from(open)) as u32);
                 let rank = (rng.below(1 << 20) + 100 * order, order);
-                // Some hundreds of steps in which flows come, and as many in which they go.
+                // Some hundreds of steps in which flows come, then as many in which they go.
                 match (rng.below(10), order / 400 % 2) {
                     (0..5, 0) | (0..1, _) => {
                         few.set(flow, rank);

@@ -24,7 +24,8 @@ struct Winner {
 /// Flows by rank. Each flow is in the tournament at most once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowTournament {
-    /// The root at 1, what has led to match `n` at `2n` and `2n + 1`, the flows in the second half.
+    /// The root is at 1. The matches that lead to match `n` are at `2n` and `2n + 1`, the flows in
+    /// the second half.
     winners: Vec<Winner>,
     /// The order of arrival of each flow's packet.
     orders: Vec<u64>,
@@ -32,13 +33,14 @@ pub(crate) struct FlowTournament {
     len: usize,
 }
 
-/// Of two flows with the same key, the one whose packet arrived first. Rare: few keys are equal.
+/// Returns the flow whose packet arrived first, of two flows with equal keys. Rare: few keys are
+/// equal.
 #[cold]
 fn earlier(orders: &[u64], one: u32, other: u32) -> u32 {
     if orders[other as usize] < orders[one as usize] { other } else { one }
 }
 
-/// The winner of a match.
+/// Returns the winner of a match.
 #[inline(always)]
 fn play(orders: &[u64], one: Winner, other: Winner) -> Winner {
     if one.key == other.key {
@@ -49,7 +51,7 @@ fn play(orders: &[u64], one: Winner, other: Winner) -> Winner {
 }
 
 impl FlowTournament {
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub(crate) fn reach(&mut self, flows: u32) {
         let leaves = (flows as usize).next_power_of_two();
         let before = self.orders.len();
@@ -67,19 +69,19 @@ impl FlowTournament {
         }
     }
 
-    /// How many flows are in.
+    /// Number of flows in the tournament.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The flow with the smallest rank.
+    /// Returns the flow with the smallest rank.
     #[inline(always)]
     pub(crate) fn top(&self) -> Option<FlowIx> {
         if self.len > 0 { self.winners.get(1).map(|winner| FlowIx(winner.flow)) } else { None }
     }
 
-    /// Takes the flow with the smallest rank out.
+    /// Removes the flow with the smallest rank.
     pub(crate) fn pop(&mut self) -> Option<(FlowIx, Rank)> {
         let flow = self.top()?;
         let rank = (self.winners[1].key, self.orders[flow.ix()]);
@@ -87,7 +89,7 @@ impl FlowTournament {
         Some((flow, rank))
     }
 
-    /// Puts the flow in with this rank, or changes its rank.
+    /// Inserts the flow with this rank, or changes its rank.
     pub(crate) fn set(&mut self, flow: FlowIx, (key, order): Rank) {
         let before = core::mem::replace(&mut self.orders[flow.ix()], order);
         self.len = self.len.wrapping_add(usize::from(before == OUT));
@@ -96,7 +98,7 @@ impl FlowTournament {
         self.replay(flow.ix());
     }
 
-    /// Takes the flow out, if it is in.
+    /// Removes the flow, if it is in the tournament.
     pub(crate) fn remove(&mut self, flow: FlowIx) {
         if self.orders[flow.ix()] != OUT {
             self.set(flow, (LAST, OUT));

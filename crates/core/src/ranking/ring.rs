@@ -28,7 +28,7 @@ impl<T: Copy> Ring<T> {
         at & self.places.len().wrapping_sub(1)
     }
 
-    /// Whether the ring is empty.
+    /// Returns true if the ring is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.first == self.end

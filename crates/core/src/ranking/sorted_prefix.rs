@@ -15,14 +15,14 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// The rank as one number, which takes fewer instructions to compare.
+    /// Returns the rank as one number, which takes fewer instructions to compare.
     #[inline]
     pub(crate) fn wide(&self) -> u128 {
         u128::from(self.rank.0) << 64 | u128::from(self.rank.1)
     }
 }
 
-/// The most entries in the prefix: a power of two, so that masked indexes need no check.
+/// Greatest number of entries in the prefix: a power of two, so that masked indexes need no check.
 pub(crate) const MAX_PREFIX: usize = 32;
 /// A sorted ring of entries, the smallest rank first.
 #[derive(Clone, Debug)]

@@ -1,5 +1,6 @@
-//! The discipline between Deferred and Axel (Pincheira 1994, section 3): stamps advance by `l/r − max(0, Δb)/r`, with b up to
-//! W, and at least by l/r̂, but nothing holds them to VirtualClock's.
+//! The discipline between Deferred and Axel (Pincheira 1994, section 3): stamps advance by `l/r −
+//! max(0, Δb)/r`, with b up to W, and at least by l/r̂, but VirtualClock's stamps do not bound
+//! them.
 //!
 //! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can
 //! increase its priority almost arbitrarily". It is included to show this effect; Axel is the same discipline

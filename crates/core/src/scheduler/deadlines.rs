@@ -25,19 +25,20 @@ impl Deadlines {
         self.bounds[flow.ix()] = contract.deadline.unwrap_or(Span::MAX);
     }
 
-    /// Whether the flow has a deadline.
+    /// Returns true if the flow has a deadline.
     #[inline]
     pub(super) fn has_one(&self, flow: FlowIx) -> bool {
         self.bounds[flow.ix()] != Span::MAX
     }
 
-    /// The tag of a packet of the flow that is about to be pushed; its bound counts from `from`.
+    /// Returns the tag of a packet of the flow that is about to be pushed; its bound counts from
+    /// `from`.
     #[inline]
     pub(super) fn tag(&mut self, flow: FlowIx, from: Time, queues: &Queues) -> u64 {
         self.floors.tag(flow, (from + self.bounds[flow.ix()]).ticks(), queues)
     }
 
-    /// The current rank of a packet with this tag.
+    /// Returns the current rank of a packet with this tag.
     #[inline]
     pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
         self.floors.key(flow, tag)

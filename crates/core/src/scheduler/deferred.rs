@@ -7,8 +7,9 @@
 //! when the link is loaded: the report rejects the discipline for this reason. A flow without a backlog has
 //! VirtualClock's stamps.
 //!
-//! The report has "the number of bits back-logged inside the server", which is the port's own queue, the default. At the ideal server of rate
-//! r a flow that keeps to W is stamped with little more than its packets' arrivals: Deferred is then almost FIFO.
+//! The report's backlog is "the number of bits back-logged inside the server": the port's own
+//! queue, which is the default. At the ideal server of rate r a flow that keeps to W is stamped
+//! with little more than its packets' arrivals: Deferred is then almost FIFO.
 //!
 //! [`restamped`](super::restamped) lists the choices where the report is silent.
 

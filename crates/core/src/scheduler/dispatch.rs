@@ -11,8 +11,9 @@ use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 
 impl AnyScheduler {
-    /// Selects a packet and pops it into `packet`, with one dispatch on the kind of scheduler. Returns
-    /// whether there was a packet to send. `ahead` is called with the flows of [`Scheduler::read_ahead`].
+    /// Selects a packet and pops it into `packet`, with one dispatch on the kind of scheduler.
+    /// Returns false if there was no packet to send. `ahead` is called with the flows of
+    /// [`Scheduler::read_ahead`].
     #[inline(always)]
     pub fn serve(
         &mut self,

@@ -20,14 +20,15 @@
 //! shorter than packets, and O(log flows) otherwise, for any number of rounds.
 //!
 //! Choices where the paper is silent:
-//! - A flow has no packet left when the next packet is selected and none of it is queued. While its last packet is in service,
-//!   and if the node then idles until another flow sends, it keeps its turn: with the next packet it goes on.
+//! - A flow has no packet left when the next packet is selected and none of it is queued. It keeps
+//!   its turn while its last packet is in service, and if the node then idles until another flow
+//!   sends. With the next packet it continues the turn.
 //! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the
 //!   turn when it rejoins; other flows rejoin behind all present ones. A flow that was **absent** rejoins
 //!   there without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
-//! - Push-out takes the latest packet of the flow that has most queued, in the unit of the pool's limit: the paper's
-//!   longest queue. No flow loses its only packet while another has two.
+//! - Push-out takes the latest packet of the flow with the largest backlog, in the unit of the
+//!   pool's limit: the paper's longest queue. No flow loses its only packet while another has two.
 //! - A change of the weights applies to the quanta of later turns; deficits stay.
 
 mod flow;
@@ -49,23 +50,24 @@ use crate::units::Time;
 /// Deficit round robin.
 pub struct Drr {
     params: DrrParams,
-    /// Flows that may send in their next turn. The first has begun its turn, and may send its first packet or has none; all
-    /// others have one.
+    /// Flows that may send in their next turn. The first has begun its turn, and may send its first
+    /// packet or has none; all others have one.
     turns: Turns,
-    /// The flow that has sent last, if the next packet has not been selected since.
+    /// The flow that sent last, if the next packet has not been selected since.
     served: Option<FlowIx>,
     flows: Vec<Flow>,
-    /// Flows that rest, by the round in which they may send, then in the order in which they began to.
+    /// Flows that rest, by the round in which they may send, then in the order in which they began
+    /// to rest.
     resting: FlowHeap,
-    /// How often flows have begun to rest.
+    /// Number of times that flows have begun to rest.
     rests: u64,
     /// The largest weight that a flow has had.
     largest: u64,
-    /// How often it has grown.
+    /// Number of times that it has grown.
     scale: u64,
 }
 
-/// The length of the flow's first packet.
+/// Returns the length of the flow's first packet.
 fn head(flow: FlowIx, queues: &Queues) -> u32 {
     queues.first(flow).map_or(0, |first| first.packet.len)
 }
@@ -84,7 +86,7 @@ impl Drr {
         }
     }
 
-    /// The flow, with its quantum brought up to date.
+    /// Returns the flow, with its quantum brought up to date.
     #[inline]
     fn renewed(&mut self, flow: FlowIx) -> &mut Flow {
         let state = &mut self.flows[flow.ix()];
@@ -96,7 +98,8 @@ impl Drr {
         state
     }
 
-    /// The packet of this length, the first of its flow, has been selected: turns pass until that flow's.
+    /// Lets turns pass until that of the flow whose first packet, of this length, has been
+    /// selected.
     fn choose(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
         if let Some(served) = self.served.take()
             && served != flow
@@ -114,12 +117,13 @@ impl Drr {
         self.settle_by(|flow| head(flow, queues));
     }
 
-    /// The same while a flow's first packet, of this length, is not in its queue.
+    /// Like [`settle`](Self::settle), while a flow's first packet, of this length, is not in its
+    /// queue.
     fn settle_with(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
         self.settle_by(|other| if other == flow { len } else { head(other, queues) });
     }
 
-    /// The same with the lengths of first packets; 0 without one.
+    /// Like [`settle`](Self::settle), with the lengths of first packets; 0 without one.
     #[inline]
     fn settle_by(&mut self, head: impl Fn(FlowIx) -> u32) {
         loop {
@@ -153,7 +157,8 @@ impl Drr {
         }
     }
 
-    /// A flow that was held in its turn goes on with it, after the flow whose turn it is while that has no packet.
+    /// Returns a flow that was held in its turn to that turn, behind the flow whose turn it is
+    /// while that has no packet.
     fn go_on(&mut self, flow: FlowIx, queues: &Queues) {
         let emptied = self.turns.first().filter(|first| queues.len(*first) == 0);
         emptied.into_iter().for_each(|first| self.turns.leave(first));
@@ -161,7 +166,8 @@ impl Drr {
         emptied.into_iter().for_each(|first| self.turns.join_first(first));
     }
 
-    /// A flow whose first packet is so long takes turns: at once, or after those for which it has to wait.
+    /// Adds a flow whose first packet has this length: it takes turns at once, or rests until it
+    /// may send.
     fn join(&mut self, flow: FlowIx, len: u32) {
         if self.renewed(flow).turns_for(u64::from(len)) > 1 {
             self.rest(flow, self.turns.next_round(), len);
@@ -178,9 +184,9 @@ impl Drr {
         self.rest_on(flow, from);
     }
 
-    /// The same for a flow that has begun to rest.
+    /// Like [`rest`](Self::rest), for a flow that has begun to rest.
     fn rest_on(&mut self, flow: FlowIx, from: u64) {
-        // Those that rest until the round that has begun take turns already.
+        // Flows that rest until the current round take turns already.
         let next_round = self.round().saturating_add(1);
         let state = self.renewed(flow);
         let turns = state.turns_for(u64::from(state.awaits)).max(1);
@@ -189,7 +195,7 @@ impl Drr {
         self.resting.set(flow, rank);
     }
 
-    /// Flows that may send in this round take turns again, behind all others.
+    /// Wakes the flows that may send in this round: they take turns again, behind all others.
     fn wake(&mut self, round: u64) {
         while let Some(((until, _), flow)) = self.resting.top()
             && until <= round
@@ -199,7 +205,8 @@ impl Drr {
         }
     }
 
-    /// Ends the rest of a flow, which has had its turns before this round. Whether it rested.
+    /// Ends the rest of a flow, which has had its turns before this round. Returns false if it did
+    /// not rest.
     fn end_rest(&mut self, flow: FlowIx, round: u64) -> bool {
         let state = &mut self.flows[flow.ix()];
         let Some(from) = state.rests_from.take() else { return false };
@@ -208,12 +215,12 @@ impl Drr {
         true
     }
 
-    /// The round of the turn that has begun.
+    /// Returns the round of the current turn.
     fn round(&self) -> u64 {
         self.turns.first().map_or(self.turns.next_round(), |first| self.turns.round(first))
     }
 
-    /// The flow takes no turns from now on.
+    /// Removes the flow from the turns.
     fn leave(&mut self, flow: FlowIx) {
         if !self.end_rest(flow, self.round()) {
             self.turns.leave(flow);
@@ -239,14 +246,15 @@ impl Drr {
         takes_turns.into_iter().for_each(|flow| self.fit_turn(flow, queues));
     }
 
-    /// The quantum of a flow has changed: if it takes turns, it rests if its next one has become too short.
+    /// Lets a flow that takes turns rest if its changed quantum makes its next turn too short.
     fn fit_turn(&mut self, flow: FlowIx, queues: &Queues) {
         if self.turns.contains(flow) && self.flows[flow.ix()].turn == Turn::Ahead {
             self.rest_if_it_must(flow, head(flow, queues));
         }
     }
 
-    /// The quantum of a flow has changed: if it rests, it has had turns of the former, and waits for those of the latter.
+    /// Restarts the rest of a flow whose quantum has changed: it has had turns of the old quantum,
+    /// and waits for those of the new one.
     fn rest_anew(&mut self, flow: FlowIx) {
         if let Some(from) = self.flows[flow.ix()].rests_from {
             let from = from.max(self.round());
@@ -274,7 +282,7 @@ impl Scheduler for Drr {
         Ok(())
     }
 
-    /// Without a packet it still has its turn until the next packet is selected.
+    /// A flow without a packet keeps its turn until the next packet is selected.
     fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
         if self.flows[flow.ix()].turn == Turn::Sending { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }

@@ -1,5 +1,6 @@
-//! DRR++ (MacGregor and Shi 2000) as FQ-CoDel has it (RFC 8290): deficit round robin among flows, in which a flow that has
-//! just become backlogged is served before the others until it has sent a quantum.
+//! DRR++ (MacGregor and Shi 2000) as used by FQ-CoDel (RFC 8290): deficit round robin among flows,
+//! in which a flow that has just become backlogged is served before the others until it has sent a
+//! quantum.
 //!
 //! ```text
 //! a flow that is in no list      joins the new list, deficit ← quantum
@@ -9,7 +10,7 @@
 //!     else                       its first packet is sent, deficit ← deficit − len
 //! ```
 //!
-//! Flows are those that the classifier distinguishes: there is no hash, and no collision.
+//! The classifier distinguishes the flows: there is no hash, and no collision.
 //!
 //! Choices where the RFC leaves one:
 //! - The lists change when a packet is sent, and not when the link finds nothing to send: a flow whose last
@@ -88,7 +89,7 @@ pub struct DrrPlusPlus {
 }
 
 impl DrrPlusPlus {
-    /// The flow at the head of the lists, and whether it is in the new list.
+    /// Returns the flow at the head of the lists, and true if it is in the new list.
     #[inline]
     fn first(&self) -> Option<(FlowIx, bool)> {
         match self.new.first() {
@@ -131,7 +132,7 @@ impl DrrPlusPlus {
         }
     }
 
-    /// No flow may send in a whole round: skips all rounds up to the one in which a flow may.
+    /// Skips all rounds up to the one in which a flow may send, after a round in which none may.
     #[cold]
     fn skip_rounds(&mut self) {
         let rounds = self.old.iter().map(|flow| self.quanta(flow)).min().unwrap_or(0) - 1;
@@ -141,8 +142,8 @@ impl DrrPlusPlus {
         }
     }
 
-    /// The flow whose turn comes first, once the turns of others have passed: the first of those that may
-    /// send in the earliest round, new flows before old ones.
+    /// Returns the flow whose turn comes first, once the turns of others have passed: the first of
+    /// those that may send in the earliest round, new flows before old ones.
     #[inline(never)]
     fn foresee(&self, queues: &Queues) -> Select {
         let waiting = || self.new.iter().chain(self.old.iter()).filter(|flow| queues.len(*flow) > 0);
@@ -186,7 +187,7 @@ impl Scheduler for DrrPlusPlus {
         Ok(())
     }
 
-    /// While it is in a list, it has a turn and a deficit, unlike a newcomer; it leaves at its next turn.
+    /// A flow in a list has a turn and a deficit, unlike a newcomer; it leaves at its next turn.
     fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
         if self.is_listed(flow) { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }

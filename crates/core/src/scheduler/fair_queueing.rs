@@ -1,4 +1,5 @@
-//! Packet fair queueing: the common part of its schedulers. A rule states how virtual time runs, and which tag ranks.
+//! Packet fair queueing: the common part of its schedulers. A rule states the pace of virtual time,
+//! and the tag that ranks.
 //!
 //! Every packet has a start tag, which is the later of the finish tag of its flow's previous packet and
 //! virtual time, and a finish tag, `len / weight` after the start tag. A flow's weight is its reservation, or
@@ -51,7 +52,7 @@ pub struct FairQueueing<R> {
 }
 
 impl<R: FairRule> FairQueueing<R> {
-    /// A scheduler of this rule, without flows.
+    /// Creates a scheduler of this rule, without flows.
     pub(super) fn new(rule: R, unreserved: Rate) -> FairQueueing<R> {
         FairQueueing {
             rule,
@@ -74,9 +75,9 @@ impl<R: FairRule> FairQueueing<R> {
         self.rule.pass(self.now);
     }
 
-    /// The end of the busy period, if no packet arrives and no other is queued: when the last bit of this
-    /// packet of `len` bytes has left, which is not reported to a scheduler, and every flow would have been
-    /// served up to its tags at its own weight.
+    /// Returns the end of the busy period, if no packet arrives and no other is queued: the last
+    /// bit of this packet of `len` bytes has left, which is not reported to a scheduler, and every
+    /// flow would have been served up to its tags at its own weight.
     #[inline]
     fn end_of_busy_period(&self, len: u32) -> Time {
         let sent = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
@@ -84,7 +85,7 @@ impl<R: FairRule> FairQueueing<R> {
         self.now + sent.max(tags)
     }
 
-    /// Begins anew at a packet that arrives at an empty node.
+    /// Starts anew at a packet that arrives at an empty node.
     fn begin(&mut self) {
         if self.now >= self.over {
             self.rule.reach(self.latest);
@@ -110,7 +111,7 @@ impl<R: FairRule> FairQueueing<R> {
         }
     }
 
-    /// Puts the flow where its first packet belongs; `order` is the order of arrival of that packet.
+    /// Places the flow by its first packet; `order` is the order of arrival of that packet.
     #[inline]
     fn place_head(&mut self, flow: FlowIx, order: u64) {
         let tags = &self.flows[flow.ix()];
@@ -187,7 +188,8 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         Ok(())
     }
 
-    /// The time at which virtual time has passed the flow's tags, or the busy period is over.
+    /// Returns the time at which virtual time has passed the flow's tags, or the busy period is
+    /// over.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time {
         let end = self.rule.end(flow, &self.flows[flow.ix()]);
         if end <= self.rule.virtual_time() {
@@ -233,7 +235,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
 
     #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
-        // When no flow is eligible, virtual time advances to the first that will be.
+        // If no flow is eligible, virtual time advances to the first that will be.
         self.ready.top().or(self.early.top()).map_or(Select::Idle, Select::Flow)
     }
 

@@ -1,5 +1,5 @@
-//! The rule that distinguishes one fair-queueing discipline from another: how virtual time runs, and which
-//! tag ranks. The default methods give a packet its tags when it reaches the front of its queue.
+//! The rule of a fair-queueing discipline: the pace of virtual time, and the tag that ranks. The
+//! default methods give a packet its tags when it reaches the front of its queue.
 
 use super::ASK_AGAIN;
 use super::virtual_time::VirtualTime;
@@ -7,7 +7,7 @@ use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};
 use crate::units::{Rate, Time};
 
-/// Which flow is selected.
+/// The criterion that selects a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Smallest start tag first.
@@ -29,13 +29,13 @@ pub struct Tags {
     pub(super) last: VirtualTime,
     /// Rate by which tags are computed.
     pub(super) weight: Rate,
-    /// Whether the flow is open, or closed with packets still queued.
+    /// True if the flow is open; false if it is closed with packets still queued.
     pub(super) open: bool,
 }
 
-/// How virtual time runs, and how it tags packets.
+/// The pace of virtual time, and the tags that it gives to packets.
 pub trait FairRule {
-    /// Which flow is selected.
+    /// The criterion that selects a flow.
     const ORDER: Order;
 
     /// Sets the rate of the server behind the node; see [`Scheduler::set_rate`].
@@ -62,18 +62,19 @@ pub trait FairRule {
         let _ = (flow, weight);
     }
 
-    /// The flow with these tags becomes backlogged: a packet of it is about to be pushed, and no other one
-    /// waits.
+    /// Reports that the flow with these tags becomes backlogged: a packet of it is about to be
+    /// pushed, and no other one waits.
     fn backlogged(&mut self, flow: FlowIx, tags: &Tags) {
         let _ = (flow, tags);
     }
 
-    /// The flow with these tags has no packet left: the service of the last one has begun, or it was dropped.
+    /// Reports that the flow with these tags has no packet left: the service of the last one has
+    /// begun, or it was dropped.
     fn emptied(&mut self, flow: FlowIx, tags: &Tags) {
         let _ = (flow, tags);
     }
 
-    /// The flow has a packet that waits and takes part, or has none.
+    /// Records if the flow has a packet that waits and takes part.
     fn waits(&mut self, flow: FlowIx, waits: bool) {
         let _ = (flow, waits);
     }
@@ -83,7 +84,7 @@ pub trait FairRule {
         let _ = now;
     }
 
-    /// Virtual time.
+    /// Returns virtual time.
     fn virtual_time(&self) -> VirtualTime;
 
     /// Advances virtual time to `start` if it is earlier.
@@ -91,8 +92,8 @@ pub trait FairRule {
         let _ = start;
     }
 
-    /// Updates the tags of a flow for a packet that is about to be pushed; `queued` says whether other
-    /// packets of the flow wait.
+    /// Updates the tags of a flow for a packet that is about to be pushed; `queued` is true if
+    /// other packets of the flow wait.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
         if queued {
             tags.last = tags.last.after(packet.len, tags.weight);
@@ -118,7 +119,8 @@ pub trait FairRule {
         tags.last = tags.last.before(gone.len, tags.weight);
     }
 
-    /// Updates the tags after the latest packet, `gone`, was pushed out; `queued` says whether others wait.
+    /// Updates the tags after the latest packet, `gone`, was pushed out; `queued` is true if others
+    /// wait.
     fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, queued: bool) {
         tags.last = tags.last.before(gone.len, tags.weight);
         if !queued {
@@ -142,14 +144,15 @@ pub trait FairRule {
         let _ = (flow, tags, late);
     }
 
-    /// The virtual time until which the flow is ahead.
+    /// Returns the virtual time until which the flow is ahead.
     fn end(&self, flow: FlowIx, tags: &Tags) -> VirtualTime {
         let _ = flow;
         tags.finish.max(tags.last)
     }
 
-    /// The time at which a flow that is ahead until `end` is no longer ahead, if no packet arrives: not after
-    /// `now` only when it is no longer ahead. `over` is the end of the busy period, when nothing is queued.
+    /// Returns the time at which a flow that is ahead until `end` is no longer ahead, if no packet
+    /// arrives. The time is not after `now` only when the flow is no longer ahead. `over` is the
+    /// end of the busy period, when nothing is queued.
     fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
         let _ = flow;
         // The pace of virtual time depends on the flows that arrive.

@@ -75,7 +75,7 @@ impl Fifo {
         ranked
     }
 
-    /// Returns to the line, if it gives the order of service again.
+    /// Returns to the line, if the line gives the order of service again.
     fn settle(&mut self, queues: &Queues) {
         self.ranking = !queues.all_take_part() || !queues.is_empty();
     }
@@ -175,7 +175,7 @@ impl Scheduler for Fifo {
 /// FIFO as a stamping rule.
 #[derive(Default)]
 pub(super) struct InOrder {
-    /// The least key of each flow's packets: where it rejoined.
+    /// The least key of each flow's packets, set when it rejoined.
     floors: Vec<u64>,
 }
 
@@ -200,7 +200,7 @@ impl StampRule for InOrder {
     }
 
     fn rejoin(&mut self, _: Time, flow: FlowIx, _: &Packet, queues: &Queues) {
-        // Behind every packet that is queued, ahead of every later packet.
+        // Behind every queued packet, ahead of every later one.
         self.floors[flow.ix()] = queues.latest() + 1;
     }
 

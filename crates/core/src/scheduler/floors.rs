@@ -10,8 +10,8 @@ use crate::ranking::lazy_table::LazyTable;
 pub(super) struct Floors(LazyTable<u64>);
 
 impl Floors {
-    /// The tag of a packet that is about to be pushed with this stamp: at least the tag of the packet in
-    /// front of it.
+    /// Returns the tag of a packet that is about to be pushed with this stamp: at least the tag of
+    /// the packet in front of it.
     #[inline]
     pub(super) fn tag(&mut self, flow: FlowIx, stamp: u64, queues: &Queues) -> u64 {
         match queues.last(flow) {
@@ -23,7 +23,7 @@ impl Floors {
         }
     }
 
-    /// The current rank of a packet with this tag.
+    /// Returns the current rank of a packet with this tag.
     #[inline]
     pub(super) fn key(&self, flow: FlowIx, tag: u64) -> u64 {
         tag.max(self.0.get(flow))

@@ -1,5 +1,5 @@
-//! The fluid server of weighted fair queueing (generalized processor sharing): it serves all backlogged flows at
-//! once, in proportion to their weights, and virtual time says how far each of them has got.
+//! The fluid server of weighted fair queueing (generalized processor sharing). It serves all
+//! backlogged flows at once, in proportion to their weights; virtual time is the progress of each.
 //!
 //! It is exact: work that is less than a unit of virtual time is carried over, and nothing is lost by rounding.
 
@@ -19,9 +19,9 @@ pub(super) struct Fluid {
     /// Number of changes of its weight that are still to come.
     steps: u32,
     pub(super) absent: bool,
-    /// Whether it is a class.
+    /// True for a class.
     pub(super) class: bool,
-    /// Whether it is a class that stays backlogged whatever its `end`: its token waits, and takes part.
+    /// True while a class stays backlogged whatever its `end`: its token waits, and takes part.
     waits: bool,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct FluidServer {
 }
 
 impl FluidServer {
-    /// Lets the fluid server do this work, in weight times virtual time.
+    /// Makes the fluid server do this work, in weight times virtual time.
     pub(super) fn work(&mut self, work: u128) {
         let mut work = work.saturating_add(self.rest);
         while let Some(next) = self.next_change() {
@@ -66,13 +66,13 @@ impl FluidServer {
         self.rest = work % self.weights;
     }
 
-    /// Whether it has something to serve.
+    /// Returns true if the server has work.
     #[inline]
     pub(super) fn is_backlogged(&self) -> bool {
         self.weights > 0
     }
 
-    /// The beginning of the next packet of the flow, or of its token if it is a class.
+    /// Returns the start of the flow's next packet, or of its token if it is a class.
     #[inline]
     pub(super) fn start(&mut self, flow: FlowIx, token: bool) -> VirtualTime {
         let fluid = &mut self.flows[flow.ix()];
@@ -83,14 +83,15 @@ impl FluidServer {
         }
     }
 
-    /// The next change of the sum of the weights; `None` when nothing but an arrival changes it.
+    /// Returns the time of the next change of the sum of the weights; `None` when only an arrival
+    /// can change it.
     fn next_change(&self) -> Option<VirtualTime> {
         let end = self.backlogged.top().map(|flow| self.flows[flow.ix()].end);
         let step = self.steps.peek().map(|Reverse((at, ..))| *at);
         [end, step].into_iter().flatten().min()
     }
 
-    /// Makes the changes that virtual time has reached.
+    /// Applies the changes that virtual time has reached.
     fn change(&mut self) {
         while let Some(&Reverse((at, whose, by))) = self.steps.peek()
             && at <= self.virtual_time
@@ -152,8 +153,8 @@ impl FluidServer {
         }
     }
 
-    /// Takes the flow out of the fluid system. Returns the changes of its weight that are still to come, and
-    /// its weight now.
+    /// Takes the flow out of the fluid system. Returns the future changes of its weight, and its
+    /// current weight.
     pub(super) fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
         let mut own = Vec::new();
         if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
@@ -170,7 +171,8 @@ impl FluidServer {
         (own, weight as u64)
     }
 
-    /// The flow has a packet that waits and takes part, or has none: a class stays backlogged meanwhile.
+    /// Records if the flow has a packet that waits and takes part; a class stays backlogged while
+    /// it has.
     #[inline]
     pub(super) fn waits(&mut self, flow: FlowIx, waits: bool) {
         let fluid = &self.flows[flow.ix()];
@@ -193,7 +195,7 @@ impl FluidServer {
             let (ticks, fraction) = fluid.end.parts();
             self.backlogged.set(flow, ticks, fraction);
         } else {
-            // Nothing is behind its token: the others are served in its place.
+            // Its token has no successor: the others are served in its place.
             let weight = u128::from(core::mem::take(&mut fluid.weight));
             let undue = self.virtual_time.since(fluid.end).saturating_mul(weight);
             self.weights -= weight;
@@ -201,7 +203,7 @@ impl FluidServer {
         }
     }
 
-    /// Gives every flow index up to this one a place.
+    /// Makes room for every flow index up to this one.
     pub(super) fn reach(&mut self, flow: FlowIx) {
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Fluid::default());
@@ -209,7 +211,7 @@ impl FluidServer {
         }
     }
 
-    /// The fluid of a flow that is gone stays: it belongs to nobody from now on.
+    /// Disowns the fluid of a flow that is gone: it stays, and belongs to no flow.
     pub(super) fn disown(&mut self, flow: FlowIx) {
         let Fluid { end, weight, .. } = self.flows[flow.ix()];
         if weight > 0 {
@@ -220,7 +222,7 @@ impl FluidServer {
         }
     }
 
-    /// Serves all that is left.
+    /// Serves the remaining fluid.
     pub(super) fn finish(&mut self) {
         while let Some(next) = self.next_change() {
             self.virtual_time = self.virtual_time.max(next);
@@ -228,7 +230,7 @@ impl FluidServer {
         }
     }
 
-    /// The work after which virtual time is `end` at the latest, while no packet arrives.
+    /// Returns the work after which virtual time is at least `end`, while no packet arrives.
     pub(super) fn work_until(&self, end: VirtualTime) -> u128 {
         let grows = |Reverse((.., by)): &Step| by.max(&0).unsigned_abs();
         let weights = self.weights + self.steps.iter().map(grows).sum::<u128>();

@@ -89,7 +89,7 @@ pub struct JitterEdd {
 }
 
 impl JitterEdd {
-    /// The time at which a packet of the flow becomes eligible.
+    /// Returns the time at which a packet of the flow becomes eligible.
     fn eligible_at(&self, flow: FlowIx, packet: &Packet) -> Time {
         match u64::try_from(packet.carry) {
             Ok(ahead) if self.deadlines.has_one(flow) => packet.arrived + Span::from_ticks(ahead),
@@ -107,7 +107,7 @@ impl JitterEdd {
         }
     }
 
-    /// Brings the flow's place up to date.
+    /// Updates the flow's place.
     fn refresh(&mut self, now: Time, flow: FlowIx, queues: &Queues) {
         self.eligible.remove(flow);
         self.regulated.remove(flow);

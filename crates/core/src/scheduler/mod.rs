@@ -1,4 +1,4 @@
-//! Which flow is served next?
+//! Schedulers: the choice of the flow to serve next.
 //!
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the queues and notifies
 //! the scheduler of every change.
@@ -55,7 +55,7 @@ pub enum Select {
     Idle,
 }
 
-/// Why a scheduler does not send a flow's first packet now, whatever other packets there are.
+/// Cause that holds back a flow's first packet, whatever other packets there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
     /// It is sent in a slot of its flow.
@@ -64,7 +64,7 @@ pub enum Hold {
     Regulator,
 }
 
-/// Why a packet left its queue without being sent.
+/// Cause for which a packet left its queue without being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// It was its flow's latest packet when the pool was exhausted.
@@ -90,8 +90,8 @@ pub trait Scheduler {
         let _ = (now, rate);
     }
 
-    /// Makes the node a class: its server sends for others too, so the service that it has had does not follow
-    /// from the time that has passed. Called before the rate is set.
+    /// Makes the node a class: its server also sends for others, so its service does not follow
+    /// from the elapsed time. Called before the rate is set.
     fn follow_service(&mut self) {}
 
     /// Opens a flow or changes its contract; its queue stays as it is. A refusal changes nothing.
@@ -103,10 +103,10 @@ pub trait Scheduler {
         queues: &Queues,
     ) -> Result<(), Refused>;
 
-    /// The time until which the flow, with an empty queue, would differ from a newcomer: closing and
-    /// reopening it must not clear its debt. When it does not differ, the time is not after `now`, and
-    /// closing it changes nothing for any flow. A time after `now` is when to ask again, because packets that
-    /// arrive before then may postpone it.
+    /// Returns the time until which the flow, with an empty queue, would differ from a newcomer:
+    /// closing and reopening it must not clear its debt. If it does not differ, the time is not
+    /// after `now`, and closing it changes nothing for any flow. If the time is after `now`, ask
+    /// again then, because packets that arrive in the meantime may postpone it.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time;
 
     /// Writes the tag of a packet of `packet.flow` that is about to be pushed. The packet arrived at
@@ -114,9 +114,9 @@ pub trait Scheduler {
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
     /// Passes a packet of `packet.flow` that arrives at an empty node whose server is free:
-    /// [`enqueue`](Self::enqueue), [`select`](Self::select) and [`dequeued`](Self::dequeued) in one step,
-    /// without queueing it. False, with nothing changed, where only these calls can decide whether the packet
-    /// is sent now.
+    /// [`enqueue`](Self::enqueue), [`select`](Self::select) and [`dequeued`](Self::dequeued) in one
+    /// step, without queueing it. Returns false, with nothing changed, if only these calls can
+    /// decide if the packet is sent now.
     fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
         let _ = (cx, packet, queues);
         false
@@ -128,11 +128,12 @@ pub trait Scheduler {
         let _ = (now, queues);
     }
 
-    /// The packet to send now. Pure: a repeated call returns the same.
+    /// Returns the packet to send now. Pure: a repeated call returns the same.
     fn select(&self, now: Time, queues: &Queues) -> Select;
 
-    /// What keeps the flow's first packet back now whatever other packets there are, and until when; `None` for a scheduler
-    /// that conserves work, and when nothing does. For the diagnosis of delays.
+    /// Returns the cause that holds back the flow's first packet now, whatever other packets there
+    /// are, and until when. `None` for a work-conserving scheduler, and without a cause. For the
+    /// diagnosis of delays.
     fn holds(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<(Hold, Time)> {
         let _ = (now, flow, queues);
         None
@@ -164,15 +165,15 @@ pub trait Scheduler {
         0
     }
 
-    /// Whether push-out takes the latest packet of the member that has most queued, in the unit of the pool's limit,
-    /// instead of the one with the greatest [`rank_to_lose`](Self::rank_to_lose). A member's only packet goes when no
-    /// other has two.
+    /// Returns true if push-out takes the latest packet of the member with the largest backlog, in
+    /// the unit of the pool's limit, instead of the one with the greatest
+    /// [`rank_to_lose`](Self::rank_to_lose). A member's only packet goes when no other has two.
     fn loses_by_length(&self) -> bool {
         false
     }
 
-    /// Changes the participation of a flow from `before` to what [`Queues::participation`] says now. Flows
-    /// begin active.
+    /// Changes the participation of a flow from `before` to [`Queues::participation`]. Flows begin
+    /// active.
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);
 
     /// Reports a check by the flow's monitor, at a packet that is about to arrive: the flow's VirtualClock
@@ -215,7 +216,7 @@ pub trait Scheduler {
 pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;
 
 impl SchedulerKind {
-    /// A new scheduler of this kind, without flows.
+    /// Builds a new scheduler of this kind, without flows.
     ///
     /// # Errors
     /// When a parameter that depends on the link is missing.

@@ -27,15 +27,15 @@ pub trait StampRule {
     /// See [`Scheduler::forgettable_at`].
     fn forgettable_at(&self, flow: FlowIx) -> Time;
 
-    /// Writes the tag of a packet that is about to be pushed, as of `packet.arrived`: a class that
-    /// waits for its turn loses nothing by waiting.
+    /// Writes the tag of a packet that is about to be pushed, as of `packet.arrived`: a class loses
+    /// nothing by waiting for its turn.
     fn stamp(&mut self, packet: &mut Packet, queues: &Queues);
 
-    /// The current rank of a packet of `flow` with this tag: smaller is sooner.
+    /// Returns the current rank of a packet of `flow` with this tag: smaller is sooner.
     fn key(&self, flow: FlowIx, tag: u64) -> u64;
 
-    /// The rank of the latest packet of `flow` for push-out, when the last packet with a tag has this one;
-    /// see [`Scheduler::rank_to_lose`].
+    /// Returns the push-out rank of the latest packet of `flow`, given the tag of the last packet
+    /// that has one; see [`Scheduler::rank_to_lose`].
     fn key_behind(&self, flow: FlowIx, tag: u64, behind: Count) -> u64 {
         let _ = behind;
         self.key(flow, tag)
@@ -98,7 +98,7 @@ pub struct Stamped<R> {
 }
 
 impl<R: StampRule> Stamped<R> {
-    /// A scheduler of this rule, without flows.
+    /// Creates a scheduler of this rule, without flows.
     pub fn new(rule: R) -> Stamped<R> {
         Stamped { rule, heads: FlowRanks::default() }
     }
@@ -167,7 +167,8 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         match why {
-            // Push-out takes the latest packet: the first one is still there, unless the queue is now empty.
+            // Push-out takes the latest packet. The first one is still there, unless the queue is
+            // now empty.
             Removal::PushedOut if queues.len(packet.flow) > 0 => {}
             Removal::PushedOut | Removal::DroppedAtHead => self.renew_head(cx.now, packet.flow, queues),
         }
@@ -231,7 +232,7 @@ impl<R: StampRule> Stamped<R> {
         }
     }
 
-    /// Brings the flow's place up to date after its keys or its participation have changed.
+    /// Updates the flow's place after its keys or its participation have changed.
     pub(super) fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
         match queues.first(flow) {
             Some(first) if queues.takes_part(flow) => self.heads.set(flow, self.rank(flow, first)),

@@ -45,7 +45,8 @@ impl PolicyParams for StrictPriorityParams {
         true
     }
 
-    /// What the members that are as urgent leave, behind a packet in service of those that are not.
+    /// Guarantees the rate that the more and equally urgent members leave, behind a packet in
+    /// service of a less urgent one.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let (mut burst, mut rate, mut longest) = (0.0, 0.0, 0u32);
         for (_, member) in members.iter().enumerate().filter(|(nth, _)| *nth != index) {

@@ -1,9 +1,10 @@
-//! Time-division multiplexing, with which VirtualClock is compared (Zhang 1991, sections 3 and 5).
+//! Time-division multiplexing, the paper's comparison for VirtualClock (Zhang 1991, sections 3 and
+//! 5).
 //!
 //! Time is divided into frames of `slots` slots, each as long as a packet of `slot` bytes at
 //! `rate`. A flow owns as many slots of the frame as its reservation needs, spread evenly, and
-//! its packets start at the beginning of its own slots only. A slot whose owner has nothing to
-//! send is wasted.
+//! its packets start at the beginning of its own slots only. A slot whose owner has no packet is
+//! wasted.
 //!
 //! Choices where the paper is silent:
 //! - Slots are counted from the time at which the first flow is set up.
@@ -161,7 +162,7 @@ pub struct Tdm {
 }
 
 impl Tdm {
-    /// A frame without owners.
+    /// Creates a frame without owners.
     ///
     /// # Errors
     /// When a slot is beyond the longest span.
@@ -206,7 +207,8 @@ impl Tdm {
         }
     }
 
-    /// The first slot that begins at or after `now`: its time, and its position in the frame.
+    /// Returns the first slot that begins at or after `now`: its time, and its position in the
+    /// frame.
     fn next_slot(&self, now: Time) -> (Time, usize) {
         let (slot, began) = (self.slot.ticks(), self.began.unwrap_or(now));
         let number = now.since(began).ticks().div_ceil(slot);
@@ -214,7 +216,7 @@ impl Tdm {
         (begins, (number % self.owners.len() as u64) as usize)
     }
 
-    /// The flow that would send in the slot at this position.
+    /// Returns the flow that would send in the slot at this position.
     fn sender(&self, at: usize, queues: &Queues) -> Option<FlowIx> {
         match self.owners[at] {
             NOBODY => self.datagrams.top().map(|(_, flow)| flow),
@@ -225,7 +227,7 @@ impl Tdm {
         }
     }
 
-    /// Brings a flow's place up to date.
+    /// Updates a flow's place.
     fn refresh(&mut self, flow: FlowIx, queues: &Queues) {
         let reserves = self.members[flow.ix()].reserve.is_some();
         match queues.first(flow) {

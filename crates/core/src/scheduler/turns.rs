@@ -12,7 +12,8 @@ struct Place {
     next: u32,
     prev: u32,
     listed: bool,
-    /// The round of its next turn; for a flow that is not in the list, of the turn that it would have taken.
+    /// The round of its next turn. For a flow that is not in the list, the round of the turn that
+    /// it would have taken.
     round: u64,
 }
 
@@ -36,14 +37,14 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub(super) fn reach(&mut self, flows: u32) {
         if self.places.len() < flows as usize {
             self.places.resize(flows as usize, AWAY);
         }
     }
 
-    /// The flow whose turn it is.
+    /// Returns the flow whose turn it is.
     #[inline]
     pub(super) fn first(&self) -> Option<FlowIx> {
         (self.first != NONE).then_some(FlowIx(self.first))
@@ -54,7 +55,7 @@ impl Turns {
         self.len
     }
 
-    /// Whether the flow takes turns.
+    /// Returns true if the flow takes turns.
     #[inline]
     pub(super) fn contains(&self, flow: FlowIx) -> bool {
         self.places[flow.ix()].listed
@@ -66,7 +67,7 @@ impl Turns {
         self.places[flow.ix()].round
     }
 
-    /// The round of the first turn of a flow that joins now.
+    /// Returns the round of the first turn of a flow that joins now.
     #[inline]
     pub(super) fn next_round(&self) -> u64 {
         self.round
@@ -155,7 +156,8 @@ impl Turns {
         self.round = self.round.max(round);
     }
 
-    /// Counts rounds from zero again, when nothing is queued and so no flow's round matters. At most one flow takes turns.
+    /// Counts rounds from zero again, when nothing is queued and so no flow's round matters. At
+    /// most one flow takes turns.
     #[inline]
     pub(super) fn restart(&mut self) {
         debug_assert!(self.len <= 1);

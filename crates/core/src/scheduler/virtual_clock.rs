@@ -109,16 +109,16 @@ pub struct VirtualClock {
     pending: u32,
     /// Number of times that service began with no stamped packet waiting, while such checks were pending.
     emptied: u64,
-    /// Whether clocks may lag behind real time until they are checked.
+    /// True if clocks may lag behind real time until they are checked.
     saves_credit: bool,
-    /// Whether a check waits for an empty queue.
+    /// True if a check takes effect only once the queue has been empty.
     waits: bool,
     /// Maximum lead of a first packet's stamp over real time, beyond its own Vtick.
     lead: Option<Span>,
 }
 
 impl VirtualClock {
-    /// The rule with these parameters, without flows.
+    /// Creates the rule with these parameters, without flows.
     pub fn new(params: &VirtualClockParams) -> VirtualClock {
         VirtualClock {
             clocks: Vec::new(),
@@ -179,7 +179,7 @@ impl VirtualClock {
         }
     }
 
-    /// Records a check of the flow, or that its clock no longer needs to be set back.
+    /// Records a check of the flow; `None` once its clock no longer needs to be set back.
     fn set_checked(&mut self, flow: FlowIx, checked: Option<Checked>) {
         self.pending -= u32::from(self.checked.get(flow).is_some());
         self.pending += u32::from(checked.is_some());

@@ -36,13 +36,13 @@ impl VirtualTime {
     /// rounding error of virtual time.
     const GUARD: u128 = 1 << (Self::FRACTION_BITS - 6);
 
-    /// The instant of a whole number of ticks.
+    /// Creates the instant of a whole number of ticks.
     #[inline]
     pub(super) fn from_ticks(ticks: u128) -> VirtualTime {
         VirtualTime(ticks << Self::FRACTION_BITS)
     }
 
-    /// Ticks by which tags are compared: a fraction that is almost a whole tick counts as one.
+    /// Ticks for comparing tags: a fraction that is almost a whole tick counts as one.
     #[inline]
     pub(super) fn ticks(self) -> u128 {
         self.0.saturating_add(Self::GUARD) >> Self::FRACTION_BITS
@@ -76,7 +76,7 @@ impl VirtualTime {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The same as a span at the flow's own weight, rounded up; saturates.
+    /// Like [`since`](Self::since), as a span at the flow's own weight, rounded up; saturates.
     pub(super) fn span_since(self, earlier: VirtualTime) -> Span {
         let ticks = self.since(earlier).div_ceil(1 << Self::FRACTION_BITS);
         Span::from_ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
@@ -92,7 +92,7 @@ impl VirtualTime {
     }
 }
 
-/// Flows by a tag in whole ticks, then by a number that breaks ties. Each flow is in the heap at most once.
+/// Flows by a tag in whole ticks; a number breaks ties. Each flow is in the heap at most once.
 #[derive(Default)]
 pub(super) struct TagHeap {
     flows: FlowHeap,
@@ -105,12 +105,12 @@ impl TagHeap {
     /// base.
     const MARGIN: u128 = 1 << 61;
 
-    /// Gives every flow index below `flows` a place.
+    /// Makes room for every flow index below `flows`.
     pub(super) fn reach(&mut self, flows: u32) {
         self.flows.reach(flows);
     }
 
-    /// The first flow.
+    /// Returns the first flow.
     #[inline]
     pub(super) fn top(&self) -> Option<FlowIx> {
         self.flows.top().map(|(_, flow)| flow)
@@ -169,11 +169,12 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// As a flow's ticks, far beyond what a rank can be.
+    /// Ticks of a flow, far beyond the range of ranks.
     const YEARS: u128 = 3_153_600_000_000_000_000;
 
     proptest! {
-        /// Tags move on for thousands of years, as virtual time does; those of one time are close to each other.
+        /// Tags advance by thousands of years, as virtual time does; those of one time are close to
+        /// each other.
         #[test]
         fn the_least_tag_is_on_top_however_far_time_has_run(
             steps in prop::collection::vec((0u32..8, 0u128..1 << 61, 0u128..YEARS * 2, any::<bool>()), 1..300)
@@ -213,7 +214,7 @@ mod tests {
         assert_eq!(VirtualTime(u128::MAX).after(1, slow).ticks(), u128::MAX >> 24);
     }
 
-    /// The weight of a rate is consistent with its time per byte: the two scales fit.
+    /// Checks that the weight of a rate is consistent with its time per byte.
     #[test]
     fn weights_fit_the_times_of_bytes() {
         for bits in [1, 7, 10_000, 64_000, 333_333, 33_333_333, 1_000_000_007, Rate::MAX_BITS_PER_SECOND] {

@@ -1,5 +1,5 @@
-//! WF²Q+ (Bennett and Zhang 1997): of the packets whose service would have begun in the fluid system, the one that
-//! would end first.
+//! WF²Q+ (Bennett and Zhang 1997) serves, among the packets whose service would have begun in the
+//! fluid system, the one that would end first.
 //!
 //! Virtual time advances by the work done over the sum of the weights of the flows that count, and is never
 //! behind the smallest start tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest
@@ -93,7 +93,7 @@ impl PolicyParams for Wf2qPlusParams {
 /// A flow's contribution to the sum of the weights.
 #[derive(Clone, Copy, Default)]
 struct Share {
-    /// Its weight; 0 when it does not count.
+    /// Its weight; 0 while it does not count.
     weight: u64,
     /// The virtual time until which it is ahead, without a packet.
     end: VirtualTime,

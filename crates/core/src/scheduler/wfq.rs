@@ -22,11 +22,12 @@
 //! - A change of the server's rate applies from then on. When the rate is no longer known, the last known
 //!   rate stays.
 //!
-//! **Trees.** The service of a class is what its parent gives it. The fluid server of a class therefore works by
-//! the bytes that the class sends, each packet when its service begins, and pauses with the class (the reference
-//! time of Bennett and Zhang 1997, section 4.1). Measured in the bytes that the class has sent, it is a server of
-//! constant rate, so that theorem 1 of Parekh and Gallager holds there: a packet of a flow of the class has left
-//! before the class has sent another longest packet after the fluid server is done with it.
+//! **Trees.** A class receives its service from its parent. The fluid server of a class therefore
+//! works by the bytes that the class sends, each packet when its service begins, and pauses with
+//! the class (the reference time of Bennett and Zhang 1997, section 4.1). Measured in the bytes
+//! that the class has sent, it is a server of constant rate, so theorem 1 of Parekh and Gallager
+//! holds there: a packet of a flow of the class has left before the class has sent another longest
+//! packet after the fluid server is done with it.
 //!
 //! A member that is a class has only its token here. While the token waits and takes part, more may be behind it:
 //! the class stays backlogged in the fluid system, and its next token begins where this one ends, also when
@@ -104,7 +105,8 @@ pub struct Wfq {
     fluid: FluidServer,
     /// The server's rate as a weight; 0 when it was never known.
     rate: u64,
-    /// Whether the fluid server works by the packets that are served, and not by the time that passes.
+    /// True if the fluid server works by the packets served; false if it works by the time that
+    /// passes.
     follows_service: bool,
     as_of: Option<Time>,
 }
@@ -113,7 +115,7 @@ impl Wfq {
     /// A time, in ticks, in which no server does more work than fits in 128 bits.
     const SHORT: u64 = 1 << 40;
 
-    /// The longest such time at the server's rate.
+    /// Returns the longest such time at the server's rate.
     fn longest(&self) -> u64 {
         let most = u128::MAX >> (Rate::FRACTION_BITS + 1);
         u64::try_from(most / u128::from(self.rate.max(1))).unwrap_or(u64::MAX)
@@ -138,7 +140,7 @@ impl FairRule for Wfq {
         Ok(())
     }
 
-    /// The flow's fluid stays in the fluid system after the flow has gone.
+    /// Releases the flow; its fluid stays in the fluid system.
     fn release(&mut self, flow: FlowIx, _: Rate) {
         self.fluid.disown(flow);
     }
@@ -189,7 +191,8 @@ impl FairRule for Wfq {
         }
     }
 
-    /// Empties the fluid server of a class without packets: it was left the fluid of packets that were not sent.
+    /// Empties the fluid server of a class without packets: it still holds the fluid of packets
+    /// that were not sent.
     fn reach(&mut self, _: VirtualTime) {
         if self.follows_service {
             self.fluid.finish();
@@ -224,7 +227,7 @@ impl FairRule for Wfq {
         let fluid = &mut self.fluid.flows[flow.ix()];
         fluid.absent = false;
         let end = late.map_or(fluid.end, |late| fluid.end.later(late).max(tags.last));
-        // Its lead is served, or virtual time would never get there.
+        // Its lead is served; otherwise virtual time would never reach the end.
         if end > self.fluid.virtual_time {
             self.fluid.extend(flow, end, tags.weight.weight());
         }

@@ -1,12 +1,13 @@
-//! A flow under deficit round robin: how many bytes may it send, and after how many quanta?
+//! The state of a flow under deficit round robin: the bytes that it may send, and the number of
+//! quanta until it may.
 
 /// Fractional bits of a byte.
 pub(super) const FRACTION: u32 = 24;
 
-/// The scale of a quantum that is not up to date.
+/// The scale of a quantum that is outdated.
 pub(super) const STALE: u64 = u64::MAX;
 
-/// The progress of a flow's turn.
+/// Progress of a flow's turn.
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) enum Turn {
     /// It has not begun.
@@ -23,11 +24,11 @@ pub(super) struct Flow {
     pub(super) weight: u64,
     /// Quantum of a turn, in 2⁻²⁴ bytes, as is the deficit.
     pub(super) quantum: u64,
-    /// The scale that the quantum is of.
+    /// The scale for which the quantum was computed.
     pub(super) scale: u64,
     pub(super) deficit: u64,
     pub(super) turn: Turn,
-    /// The round of the first turn for which it rests; only while it does.
+    /// The round of the first turn for which it rests; set only while it rests.
     pub(super) rests_from: Option<u64>,
     /// The length of the packet that it rests for.
     pub(super) awaits: u32,
@@ -41,7 +42,7 @@ impl Flow {
         bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)
     }
 
-    /// Whether its deficit covers a packet of this length.
+    /// Returns true if its deficit covers a packet of this length.
     pub(super) fn may_send(&self, len: u32) -> bool {
         self.deficit >= u64::from(len) << FRACTION
     }

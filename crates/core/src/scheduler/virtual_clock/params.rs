@@ -23,13 +23,13 @@ parameters! {
     }
 }
 
-/// In gate files, a flow that has used an idle link pays for that use no longer than this. A packet of 1514
-/// bytes takes this long at 48 kbit/s: from that rate on, the bounds for reserved rates are those without
-/// `lead`. A pool of 1000 such packets drains in that time at 48 Mbit/s.
+/// In gate files, a flow that has used an idle link pays for that use no longer than this. A packet
+/// of 1514 bytes takes this long at 48 kbit/s. At or above that rate, the bounds for reserved rates
+/// are those without `lead`. A pool of 1000 such packets drains in that time at 48 Mbit/s.
 const GATE_LEAD: Span = Span::from_millis(250);
 
 words! {
-    /// The clock that packets are stamped with.
+    /// The clock that stamps packets.
     pub enum StampClock {
         /// auxVC, which never lags behind real time.
         AuxVc = "aux-vc",
@@ -39,7 +39,7 @@ words! {
 }
 
 words! {
-    /// When auxVC is set back to VirtualClock.
+    /// The time at which a check sets auxVC back to VirtualClock.
     pub enum Synchronise {
         /// At the flow's first packet after the queue has been empty, datagrams aside.
         EmptyQueue = "empty-queue",
