@@ -79,7 +79,7 @@ pub enum Reassembled {
     Packet {
         /// Bytes of the packet.
         len: u32,
-        /// Whether any of its cells carried a congestion mark.
+        /// True if any of its cells carried a congestion mark.
         marked: bool,
     },
     /// The cell is the last one, and the length or the CRC is wrong: the collected cells are discarded,
@@ -99,7 +99,7 @@ pub struct Reassembly {
     cells: u32,
     /// Packet number of the latest of these cells.
     packet: u32,
-    /// Whether these cells belong to several packets, which the CRC would show.
+    /// True if these cells belong to several packets, which the CRC would show.
     mixed: bool,
     marked: bool,
 }
@@ -111,13 +111,13 @@ impl Default for Reassembly {
 }
 
 impl Reassembly {
-    /// Reassembly from cells with `payload` bytes, at least 1.
+    /// Creates reassembly from cells with `payload` bytes, at least 1.
     pub fn new(payload: u32) -> Reassembly {
         Reassembly { payload, cells: 0, packet: 0, mixed: false, marked: false }
     }
 
-    /// Processes the next cell of the VC; `marked` says whether congestion was marked on it on the way
-    /// (EFCI).
+    /// Processes the next cell of the VC; `marked` is true if congestion was marked on it on the
+    /// way (EFCI).
     pub fn take(&mut self, cell: Cell, marked: bool) -> Reassembled {
         self.mixed |= self.cells > 0 && cell.packet != self.packet;
         self.packet = cell.packet;

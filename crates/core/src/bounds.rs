@@ -40,8 +40,8 @@ pub struct Hop {
 /// at most `r · (s - t)`, all reservations together at most `C · (s - t)`, and the packet has left by
 /// `s + L / C`.
 ///
-/// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has waited: at `t` or
-/// before it, so that none of the flow's stamps is counted twice.
+/// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has
+/// waited: at `t` or before it, so none of the flow's stamps is counted twice.
 ///
 /// # What voids it
 ///
@@ -66,22 +66,24 @@ pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]
 /// A scheduler on a packet's way through a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// The rate that it has: a link's, or what a class reserves.
+    /// Its rate: that of a link, or the reservation of a class.
     pub rate: Rate,
     /// The largest packet of any of its flows, in bytes.
     pub largest: u32,
-    /// Classes among its members, but for the one that the packet is in.
+    /// Classes among its members, except the one that the packet is in.
     pub classes: usize,
 }
 
-/// The longest time after which a packet's last bit has left, counted from when a line of its flow's own, with the reserved
-/// rate, would have sent it, at a port whose schedulers keep the rates that are reserved
-/// ([`PolicyParams::keeps_rates`](crate::params::PolicyParams::keeps_rates)).
+/// Longest time until a packet's last bit has left, counted from when a line of its flow's own,
+/// with the reserved rate, would have sent it. It holds at a port whose schedulers keep the rates
+/// that are reserved ([`PolicyParams::keeps_rates`](crate::params::PolicyParams::keeps_rates)).
 ///
-/// Each scheduler on the way adds the time that its rate takes for a largest packet (Parekh and Gallager 1993; Xie and Lam
-/// 1995; of classes within classes, Bennett and Zhang 1997), and the same again for each class beside: a class may send another
-/// packet than the one that it was charged for, and pays the difference with its next, and so does the packet's own class. What
-/// voids it, see [`virtual_clock_delay`]. The link's scheduler is the first of `servers`, and a class's follows that above it.
+/// Each scheduler on the way adds the time that its rate takes for a largest packet (Parekh and
+/// Gallager 1993; Xie and Lam 1995; for classes within classes, Bennett and Zhang 1997), and the
+/// same again for each class beside. A class may send another packet than the one that it was
+/// charged for, and pays the difference with its next, and so does the packet's own class.
+/// [`virtual_clock_delay`] lists the conditions that void it. The link's scheduler is the first of
+/// `servers`, and a class's follows that above it.
 pub fn behind_own_line(servers: &[Server]) -> Span {
     let one = |(above, server): (usize, &Server)| {
         let largest = server.rate.time_for(server.largest);
@@ -114,8 +116,8 @@ pub struct FlowAtPort {
 }
 
 impl FlowAtPort {
-    /// A flow that has sent nothing and reserves `reserve` at a port whose reservations do not exceed its
-    /// rate. The port's propagation delay does not count.
+    /// Creates a flow that has sent nothing and reserves `reserve` at a port whose reservations do
+    /// not exceed its rate. The port's propagation delay does not count.
     pub fn new(reserve: Rate, port: Hop) -> FlowAtPort {
         let (behind, zero) = (port.rate.time_for(port.largest), Time::from_ticks(0));
         FlowAtPort { reserve, behind, now: zero, stamp: zero, there: VecDeque::new(), bytes: 0, most: (0, 0) }

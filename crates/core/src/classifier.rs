@@ -1,6 +1,6 @@
-//! Flow classification. A [`FiveTuple`] names a packet's flow, and a [`Classifier`] numbers the flows that it
-//! meets. At a device with two sides, [`matching`] determines which packets a rule matches, [`rules`] which
-//! traffic has a flow of its own, and [`circuits`] the subscriber of a packet.
+//! Flow classification. A [`FiveTuple`] names a packet's flow, and a [`Classifier`] numbers the
+//! flows that it meets. At a device with two sides, [`matching`] determines the packets of a rule,
+//! [`rules`] the traffic that has a flow of its own, and [`circuits`] the subscriber of a packet.
 
 pub mod addresses;
 pub mod circuits;
@@ -42,7 +42,7 @@ pub enum FiveTuple {
 }
 
 impl FiveTuple {
-    /// The flow of a packet with these headers.
+    /// Returns the flow of a packet with these headers.
     pub fn of(headers: &Headers) -> FiveTuple {
         headers.ip.map_or(FiveTuple::Other, |ip| FiveTuple::Ip {
             source: ip.source,
@@ -154,7 +154,7 @@ pub enum FlowPattern {
 pub struct EndPattern {
     /// The address; `None` for any.
     address: Option<IpAddr>,
-    /// Whether there must be a port, which one, or none; `None` for anything.
+    /// Pattern of the port: any, one, or none; `None` for anything.
     port: Option<PortPattern>,
 }
 
@@ -166,7 +166,7 @@ enum PortPattern {
 }
 
 impl FlowPattern {
-    /// Whether the pattern matches the flow.
+    /// Returns true if the pattern matches the flow.
     pub fn matches(&self, flow: &FiveTuple) -> bool {
         match (self, flow) {
             (FlowPattern::One(one), flow) => one == flow,
@@ -182,7 +182,7 @@ impl FlowPattern {
         }
     }
 
-    /// Whether the pattern matches one flow only.
+    /// Returns true if the pattern matches one flow only.
     pub fn is_one(&self) -> bool {
         matches!(self, FlowPattern::One(_))
     }
@@ -243,7 +243,7 @@ pub fn protocol_number(text: &str) -> Result<u8, NotAFlow> {
     }
 }
 
-/// A protocol as it is written: its name, or its number where it has none here.
+/// Returns the written form of a protocol: its name, or its number if it has no name here.
 pub fn protocol_name(protocol: u8) -> String {
     match NAMES.iter().find(|(number, _)| *number == protocol) {
         Some((_, name)) => (*name).to_owned(),
@@ -251,7 +251,7 @@ pub fn protocol_name(protocol: u8) -> String {
     }
 }
 
-/// The names of protocols that have one here.
+/// The protocol names.
 pub fn protocol_names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.iter().map(|(_, name)| *name)
 }
@@ -264,7 +264,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// A classifier that has met no flow.
+    /// Creates a classifier that has met no flow.
     pub fn new() -> Classifier {
         Classifier::default()
     }
@@ -285,7 +285,7 @@ impl Classifier {
         number
     }
 
-    /// The number of `flow`, if it was met.
+    /// Returns the number of `flow`, if it was met.
     pub fn find(&self, flow: &FiveTuple) -> Option<u32> {
         self.numbers.get(flow).copied()
     }

@@ -17,8 +17,8 @@ pub struct Ctx<'a> {
 /// An effect that the driver has to act on. The driver owns the list and reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A packet has left the switch without being sent. `body` says whether its bytes are still held for
-    /// another port.
+    /// A packet has left the switch without being sent. `body` tells whether its bytes are still held
+    /// for another port.
     Dropped {
         /// The output port.
         port: PortIx,
@@ -26,7 +26,7 @@ pub enum Effect {
         packet: Packet,
         /// The reason for the drop.
         reason: Reason,
-        /// Whether the driver may forget the bytes.
+        /// The state of the bytes: the driver may forget them once they are released.
         body: Body,
     },
     /// A packet was marked (ECN, EFCI) instead of being dropped, and passed on.
@@ -67,12 +67,12 @@ pub enum Effect {
     },
 }
 
-/// Whether the switch still holds a body after a call.
+/// State of a body after a call: held by the switch, or released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// Another port still holds it (multicast).
     Kept,
-    /// No port holds it any more: it is the driver's again.
+    /// No port holds it any more: the driver owns it again.
     Released,
 }
 
@@ -153,7 +153,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Applies the verdict to a packet with this mark: the reason for marking it, if it is to be marked.
+    /// Applies the verdict to a packet with this mark; returns the reason for marking it, if it is
+    /// to be marked.
     ///
     /// # Errors
     /// The reason for the drop, if the packet is to be dropped.

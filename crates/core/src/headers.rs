@@ -1,9 +1,9 @@
 //! Headers of a frame, read from its bytes.
 //!
 //! A capture cuts packets off at its snap length, and offload hands the capture
-//! packets whose length fields are zero, so every header is read as far as its bytes are present: addresses
-//! and ports need only their own bytes, not the rest of their header. No input panics; what cannot be read is
-//! absent.
+//! packets whose length fields are zero. So every header is read as far as its bytes are present:
+//! addresses and ports need only their own bytes, not the rest of their header. No input panics;
+//! unreadable fields are absent.
 //!
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
 //! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org registers them.
@@ -32,9 +32,8 @@ pub enum LinkType {
 }
 
 impl LinkType {
-    /// The link type that a capture file calls `number` (LINKTYPE_ values, and the
-    /// DLT_RAW values 12 and 14 that some systems write); `None` for one that is not
-    /// supported.
+    /// Returns the link type that a capture file calls `number` (LINKTYPE_ values, and the DLT_RAW
+    /// values 12 and 14 that some systems write); `None` for one that is not supported.
     pub const fn from_number(number: u32) -> Option<LinkType> {
         match number {
             1 => Some(LinkType::Ethernet),
@@ -125,7 +124,7 @@ pub struct Ip {
     pub dscp: u8,
     /// ECN field: 0 not capable, 1 ECT(1), 2 ECT(0), 3 congestion experienced.
     pub ecn: u8,
-    /// Whether this is a whole datagram.
+    /// The part of its datagram that this packet holds.
     pub fragment: Fragment,
     /// Source and destination port of TCP, UDP, UDP-Lite, SCTP and DCCP; `None` for
     /// another protocol, a later fragment, and a packet cut off before them.
@@ -148,14 +147,14 @@ pub struct Headers {
 }
 
 impl Headers {
-    /// Reads the headers of `frame`, which starts as `link` says and may be cut off
+    /// Reads the headers of `frame`, which starts with a header of type `link` and may be cut off
     /// anywhere. Bytes after the packet (Ethernet padding) are not taken for ports.
     pub fn read(link: LinkType, frame: &[u8]) -> Headers {
         Headers::read_packet(link, frame).0
     }
 
-    /// Reads the headers of `frame`, and returns with them the rest of the frame from its IP header on; empty
-    /// when there is no IP header.
+    /// Reads the headers of `frame`; also returns the rest of the frame from its IP header on,
+    /// which is empty without an IP header.
     pub fn read_packet(link: LinkType, frame: &[u8]) -> (Headers, &[u8]) {
         match link {
             LinkType::Ethernet => {
@@ -256,7 +255,8 @@ fn in_session(bytes: &[u8]) -> (Option<Ip>, &[u8]) {
     }
 }
 
-/// AF_INET is 2 everywhere; AF_INET6 is 24, 28 or 30 on the BSDs and 10 on Linux.
+/// Returns true for an IP family: AF_INET is 2 everywhere; AF_INET6 is 24, 28 or 30 on the BSDs and
+/// 10 on Linux.
 fn is_ip_family(field: [u8; 4]) -> bool {
     let known = |family| matches!(family, 2 | 10 | 24 | 28 | 30);
     known(u32::from_le_bytes(field)) || known(u32::from_be_bytes(field))
@@ -318,7 +318,7 @@ fn ipv6(packet: &[u8]) -> Option<Ip> {
         next = following;
         body = body.get(taken..).unwrap_or_default();
         if matches!(part, Fragment::Later(_)) {
-            break; // what follows is the middle of something
+            break; // the rest is the middle of a payload
         }
     }
     let (protocol, ports) = upper(next, body, part);
@@ -362,7 +362,7 @@ fn upper(mut protocol: IpNumber, mut body: &[u8], part: Fragment) -> (u8, Option
     (protocol.0, ports.map(|p| (u16::from_be_bytes([p[0], p[1]]), u16::from_be_bytes([p[2], p[3]]))))
 }
 
-/// Whether a protocol's header starts with two ports.
+/// Returns true if a protocol's header starts with two ports.
 pub const fn has_ports(protocol: u8) -> bool {
     // TCP, UDP, DCCP, SCTP, UDP-Lite.
     matches!(protocol, 6 | 17 | 33 | 132 | 136)

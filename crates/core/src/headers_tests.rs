@@ -104,7 +104,8 @@ fn ipv6_extensions_are_passed_over() {
     assert_eq!((ip.protocol, ip.ports), (44, None));
 }
 
-/// A PPPoE session carries IP behind its header, tagged or not, and the protocol in two bytes or in one.
+/// Reads a PPPoE session: IP behind its header, tagged or not, and the protocol in two bytes or in
+/// one.
 #[test]
 fn a_session_frame_is_read_as_the_packet_in_it() {
     let mut packet = ipv4_header(5, 28, 0, 17);

@@ -1,10 +1,10 @@
 //! Max-min fair allocation of link capacity to flows, computed exactly (Bertsekas and Gallager 1992, section
 //! 6.5.2; ATM TM 4.0, appendix I.3).
 //!
-//! An allocation is max-min fair if no flow can have more except at the expense of a flow that has no more
-//! than it. Each flow has `minimum + weight · share`, where the share is that of the first of its links to
-//! fill: TM 4.0's "max-min" with weight 1 and no minimum, "MCR plus equal share" with the MCR, and "weighted"
-//! with weights.
+//! An allocation is max-min fair if no flow can have more except at the expense of a flow that has
+//! no more than it. Each flow has `minimum + weight · share`, where the share is that of the first
+//! of its links to fill. This is TM 4.0's "max-min" with weight 1 and no minimum, "MCR plus equal
+//! share" with the MCR, and "weighted" with weights.
 //!
 //! All links are filled at once: the share of every flow rises until a link is full; the flows of that link
 //! then keep theirs.
@@ -135,7 +135,7 @@ impl Links {
         Ok(least)
     }
 
-    /// For each link, whether it is full at this share.
+    /// Returns, for each link, true if it is full at this share.
     fn at(&self, share: Exact) -> Result<Vec<bool>, Unallocatable> {
         let is_full =
             |(left, weight): (&Exact, &Exact)| Ok(!weight.is_zero() && times(*weight, share)? == *left);

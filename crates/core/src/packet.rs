@@ -55,7 +55,8 @@ pub struct Packet {
     pub arrived: Time,
     /// Reserved for the scheduler while the packet is queued.
     pub tag: u64,
-    /// A value from a scheduler to the next hop, in ticks ([`Carry`](crate::params::Carry) says what).
+    /// A value from a scheduler to the next hop, in ticks; [`Carry`](crate::params::Carry) gives
+    /// its meaning.
     pub carry: i64,
 }
 
@@ -63,7 +64,7 @@ impl Packet {
     /// A placeholder for no packet.
     pub const NONE: Packet = Packet::new(BodyId(u32::MAX), 0);
 
-    /// A packet of `len` bytes whose bytes the driver keeps as `body`; unmarked.
+    /// Creates a packet of `len` bytes whose bytes the driver keeps as `body`; unmarked.
     #[inline]
     pub const fn new(body: BodyId, len: u32) -> Packet {
         Packet {
@@ -105,7 +106,7 @@ impl Mark {
     const EFCI: u16 = 1 << 10;
     const SET: u16 = 1 << 11;
 
-    /// The mark of a packet that carries this DSCP (6 bits) and ECN codepoint (2 bits).
+    /// Returns the mark of a packet that carries this DSCP (6 bits) and ECN codepoint (2 bits).
     pub const fn from_ip(dscp: u8, ecn: u8) -> Mark {
         Mark((dscp & 0x3f) as u16 | ((ecn & 0b11) as u16) << Self::ECN_SHIFT)
     }
@@ -120,7 +121,7 @@ impl Mark {
         ((self.0 >> Self::ECN_SHIFT) & 0b11) as u8
     }
 
-    /// The same mark with another DSCP (6 bits).
+    /// Returns this mark with another DSCP (6 bits).
     #[must_use]
     pub const fn with_dscp(self, dscp: u8) -> Mark {
         Mark(self.0 & !0x3f | (dscp & 0x3f) as u16 | Self::SET)
@@ -145,8 +146,8 @@ impl Mark {
         }
     }
 
-    /// The colour with which a packet comes: the worse of the one that was written on it and the drop precedence of its
-    /// assured-forwarding codepoint.
+    /// Returns the colour of an arriving packet: the worse of the one that was written on it and
+    /// the drop precedence of its assured-forwarding codepoint.
     pub const fn shown_colour(self) -> Colour {
         match (self.drop_precedence(), self.colour()) {
             (Some(3), _) | (_, Colour::Red) => Colour::Red,
@@ -155,7 +156,8 @@ impl Mark {
         }
     }
 
-    /// Whether this may say something else than the headers that [`from_ip`](Self::from_ip) was given.
+    /// Returns true if this mark may differ from the headers that [`from_ip`](Self::from_ip) was
+    /// given.
     pub const fn is_news(self) -> bool {
         self.0 >> Self::COLOUR_SHIFT != 0
     }
@@ -169,39 +171,39 @@ impl Mark {
         }
     }
 
-    /// The same mark in another colour.
+    /// Returns this mark in another colour.
     #[must_use]
     pub const fn coloured(self, colour: Colour) -> Mark {
         let cleared = self.0 & !(0b11 << Self::COLOUR_SHIFT);
         Mark(cleared | (colour as u16) << Self::COLOUR_SHIFT)
     }
 
-    /// Whether its transport answers to congestion that is marked: ECT(0), ECT(1) or CE (RFC 3168,
+    /// Returns true if its transport responds to congestion marks: ECT(0), ECT(1) or CE (RFC 3168,
     /// section 5). An EFCI-capable cell is sent with ECT set.
     pub const fn is_ecn_capable(self) -> bool {
         self.ecn() != 0
     }
 
-    /// With congestion experienced: CE when the packet is ECN-capable, and EFCI.
+    /// Returns this mark with congestion experienced: CE when the packet is ECN-capable, and EFCI.
     #[must_use]
     pub const fn congested(self) -> Mark {
         let ce = if self.is_ecn_capable() { Self::ECN_CE << Self::ECN_SHIFT } else { 0 };
         Mark(self.0 | ce | Self::EFCI)
     }
 
-    /// Whether congestion was experienced on the way.
+    /// Returns true if congestion was experienced on the way.
     pub const fn is_congested(self) -> bool {
         self.0 & Self::EFCI != 0
     }
 
-    /// Whether congestion was experienced anywhere: on the way from its source, or before the headers that
-    /// [`from_ip`](Self::from_ip) was given.
+    /// Returns true if congestion was experienced anywhere: on the way from its source, or before
+    /// the headers that [`from_ip`](Self::from_ip) was given.
     pub const fn has_met_congestion(self) -> bool {
         self.is_congested() || self.ecn() == Self::ECN_CE as u8
     }
 
-    /// The same mark with the congestion indications off: ECT(0) for CE, which does not say whether it was ECT(0) or
-    /// ECT(1), and no EFCI.
+    /// Returns this mark without congestion indications: ECT(0) for CE, which does not show whether it
+    /// was ECT(0) or ECT(1), and no EFCI.
     #[must_use]
     pub const fn congestion_cleared(self) -> Mark {
         if !self.has_met_congestion() {
@@ -241,7 +243,8 @@ mod tests {
         }
     }
 
-    /// RFC 3168, section 5: what was CE is ECN-capable again; whether it was ECT(0) or ECT(1) is not known.
+    /// RFC 3168, section 5: a CE packet is ECN-capable again; the original codepoint, ECT(0) or
+    /// ECT(1), is unknown.
     #[test]
     fn congestion_is_cleared_and_nothing_else() {
         for (ecn, cleared) in [(0, 0), (1, 0b10), (2, 0b10), (3, 0b10)] {

@@ -6,7 +6,7 @@ use crate::stats::{Count, tally};
 use core::hint::black_box;
 
 const NONE: u32 = u32::MAX;
-/// The most flows that one call reads ahead.
+/// Greatest number of flows that one call reads ahead.
 const AHEAD: usize = 32;
 
 /// Participation of a flow in scheduling.
@@ -57,7 +57,7 @@ const EMPTY: FlowQueue = FlowQueue {
 
 /// First-in, first-out queues, one per flow, over one slab: no allocation per packet.
 ///
-/// In the order in which a packet-hop touches them, on as few cache lines as possible.
+/// Fields are in the order in which a packet-hop touches them, on as few cache lines as possible.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Queues {
@@ -109,7 +109,7 @@ impl Queues {
         self.flows[flow.ix()].packets
     }
 
-    /// Whether no packet is queued for any flow.
+    /// Returns true if no packet is queued for any flow.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.packets == 0
@@ -126,19 +126,19 @@ impl Queues {
         self.flows[flow.ix()].participation
     }
 
-    /// Whether the flow may be selected when it has packets.
+    /// Returns true if the flow may be selected when it has packets.
     #[inline]
     pub fn takes_part(&self, flow: FlowIx) -> bool {
         self.participation(flow) == Participation::Active
     }
 
-    /// Whether every flow may be selected when it has packets.
+    /// Returns true if every flow may be selected when it has packets.
     #[inline]
     pub fn all_take_part(&self) -> bool {
         self.held == 0 && self.absent == 0
     }
 
-    /// Whether some flow is held.
+    /// Returns true if some flow is held.
     pub fn any_held(&self) -> bool {
         self.held > 0
     }

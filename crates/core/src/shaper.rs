@@ -18,7 +18,7 @@ use crate::params::{
 use crate::units::{Rate, Span, Time};
 
 parameters! {
-    /// What can be set of a token bucket in front of a flow's queue.
+    /// Parameters of a token bucket in front of a flow's queue.
     #[derive(Eq)]
     pub struct TokenBucketParams {
         /// Rate at which the bucket refills; without it, the flow's `reserve`
@@ -37,7 +37,7 @@ parameters! {
 }
 
 words! {
-    /// What becomes of packets that do not conform.
+    /// Fate of packets that do not conform.
     #[derive(Default)]
     pub enum Excess {
         /// They wait until they do.
@@ -67,7 +67,8 @@ pub struct ShaperPlan {
 }
 
 impl TokenBucketParams {
-    /// The bucket of a flow with this contract, which supplies the values that the parameters leave out.
+    /// Plans the bucket of a flow with this contract, which supplies the values that the parameters
+    /// leave out.
     ///
     /// # Errors
     /// At `rate` or `burst` when neither states it, and at a `peak` below the flow's reservation.
@@ -156,7 +157,7 @@ registry! {
 pub const DEFAULT: &PolicyRecord = &TokenBucketParams::RECORD;
 
 impl BuiltInShaper {
-    /// The plan of a flow with this contract.
+    /// Plans the shaper of a flow with this contract.
     ///
     /// # Errors
     /// When neither the parameters nor the contract state a rate and a burst, or when they contradict each
@@ -180,13 +181,13 @@ pub struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A full bucket. A packet larger than `burst` bytes conforms when the bucket is full.
+    /// Creates a full bucket. A packet larger than `burst` bytes conforms when the bucket is full.
     pub fn new(rate: Rate, burst: u32) -> TokenBucket {
         let long_ago = Time::from_ticks(0);
         TokenBucket { rate, burst: rate.time_for(burst), peak: None, full_at: long_ago, apart_at: long_ago }
     }
 
-    /// The same bucket with a peak rate for departures; `None` for back to back.
+    /// Returns this bucket with a peak rate for departures; `None` for back to back.
     pub fn with_peak(self, peak: Option<Rate>) -> TokenBucket {
         TokenBucket { peak, ..self }
     }
@@ -212,7 +213,7 @@ impl TokenBucket {
         }
     }
 
-    /// The time from which the bucket is full, and equal to a new one.
+    /// Returns when the bucket is full, and equal to a new one.
     pub fn full_at(&self) -> Time {
         self.full_at.max(self.apart_at)
     }
@@ -231,7 +232,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// A ceiling under which nothing has been sent.
+    /// Creates a ceiling under which nothing has been sent.
     pub fn new(rate: Rate) -> Ceiling {
         Ceiling { rate, clear_at: Time::from_ticks(0) }
     }
@@ -266,8 +267,9 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// With a peak rate, packets that leave as soon as they conform keep their distance, and in any stretch of
-        /// them there is no more than the burst and what has come since.
+        /// Checks that with a peak rate, packets that leave as soon as they conform keep their
+        /// distance, and that any stretch of them has no more bytes than the burst and the refill
+        /// since.
         #[test]
         fn a_peak_rate_keeps_packets_apart(
             burst in 1500u32..9000,
@@ -296,7 +298,7 @@ mod tests {
             }
         }
 
-        /// Against a bucket counted in bits × ticks, which needs no rounding at whole rates.
+        /// Compares with a bucket counted in bits × ticks, which needs no rounding at whole rates.
         #[test]
         fn the_bucket_agrees_with_counting_tokens(
             burst in 1u32..5000,

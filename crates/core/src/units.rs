@@ -27,7 +27,7 @@ impl Time {
     /// Start of simulated time: well above zero, so that `now − P` with a head start `P` of up to 133 days
     /// cannot underflow. 5.7 years are left above it.
     pub const ORIGIN: Time = Time(1 << 60);
-    /// Later than every instant: the stamp of a datagram, and where stamps saturate.
+    /// Later than every instant: the stamp of a datagram, and the limit at which stamps saturate.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// The instant `ticks` ticks of 10 ps after the zero of the scale.
@@ -194,7 +194,8 @@ impl Rate {
         }
     }
 
-    /// The same for times that do not fit into 64 bits with the fraction: above some ten days.
+    /// Like [`time_for`](Self::time_for), for times that do not fit into 64 bits with the fraction:
+    /// above some ten days.
     #[cold]
     fn long_time_for(self, bytes: u32) -> Span {
         let ticks = u128::from(bytes) * u128::from(self.ticks_per_byte.get()) + u128::from(Self::HALF);
@@ -227,8 +228,9 @@ impl Rate {
         self.bytes_in(Span(span.0.saturating_add(half_a_byte)))
     }
 
-    /// Bits per second: of the whole numbers stored as this rate, the one with the most trailing zeros,
-    /// which is the rate that was stated. Above 3.6 Gbit/s several whole numbers are stored alike.
+    /// Bits per second: of the whole numbers stored as this rate, the one with the most trailing
+    /// zeros, which is the rate that was stated. Above 3.6 Gbit/s several whole numbers are stored
+    /// alike.
     pub fn bits_per_second(self) -> f64 {
         let held = u128::from(self.ticks_per_byte.get());
         let bits = (Self::SCALE + held / 2) / held;

@@ -187,7 +187,7 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Decides if the line loses the item that is sent now. Draws one number if it loses any at
+    /// Decides whether the line loses the item that is sent now. Draws one number if it loses any at
     /// all.
     #[inline(always)]
     pub fn loses(&mut self, rng: &mut Rng) -> bool {

@@ -1,4 +1,4 @@
-//! Policies that one name stands for together.
+//! A policy that consists of several under one name.
 
 use super::words;
 use core::fmt;

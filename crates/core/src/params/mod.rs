@@ -197,8 +197,8 @@ impl PolicyRecord {
     }
 }
 
-/// The places where a scheduler keeps the rates that flows reserve, as long as they are no more
-/// than its own.
+/// Conditions under which a scheduler keeps the rates that flows reserve, as long as they are no
+/// more than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepsRates {
     /// True if it also keeps them in a class, and towards classes for the flows in them. If false,
@@ -208,7 +208,7 @@ pub struct KeepsRates {
     pub longest_packet: Option<Span>,
 }
 
-/// The parameters of a policy, and its making.
+/// The parameters of a policy, from which it is made.
 pub trait PolicyParams: Parameters {
     /// The type of the policy that is made.
     type Made;
@@ -239,8 +239,8 @@ pub trait PolicyParams: Parameters {
         Marking::Never
     }
 
-    /// Returns where a scheduler keeps the rates that flows reserve, so that its packets leave in
-    /// the time of [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one
+    /// Returns the conditions under which a scheduler keeps the rates that flows reserve, so that
+    /// its packets leave in the time of [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one
     /// without such a promise.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         None

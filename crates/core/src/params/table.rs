@@ -139,9 +139,9 @@ impl Parameter for f64 {
 }
 
 /// Writes a struct of parameters. A field's comment is the help. An `Option` may be left out; a
-/// value after `=` is the default of one that is left out; all others must be given. `as Integer(1,
-/// 8)` is a whole number's range, `as Size` makes it a size in bytes. `; gate =` is the default in
-/// gate files, if it differs.
+/// value after `=` is the default of one that is left out; all others must be given.
+/// `as Integer(1, 8)` is a whole number's range, `as Size` makes it a size in bytes. `; gate =` is
+/// the default in gate files, if it differs.
 macro_rules! parameters {
     (
         $(#[$about:meta])*

@@ -87,7 +87,7 @@ impl FlowHeap {
 
     #[inline(never)]
     fn remove_elsewhere(&mut self, flow: FlowIx) {
-        // The heap finds out in constant time whether it contains the flow.
+        // The heap looks the flow up in constant time.
         if self.rest.contains(flow) {
             self.rest.remove(flow);
         } else if let Some(nth) = self.prefix.find(flow) {

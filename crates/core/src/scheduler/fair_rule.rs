@@ -74,7 +74,7 @@ pub trait FairRule {
         let _ = (flow, tags);
     }
 
-    /// Records if the flow has a packet that waits and takes part.
+    /// Records whether the flow has a packet that waits and takes part.
     fn waits(&mut self, flow: FlowIx, waits: bool) {
         let _ = (flow, waits);
     }

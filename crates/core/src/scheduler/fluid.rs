@@ -171,7 +171,7 @@ impl FluidServer {
         (own, weight as u64)
     }
 
-    /// Records if the flow has a packet that waits and takes part; a class stays backlogged while
+    /// Records whether the flow has a packet that waits and takes part; a class stays backlogged while
     /// it has.
     #[inline]
     pub(super) fn waits(&mut self, flow: FlowIx, waits: bool) {

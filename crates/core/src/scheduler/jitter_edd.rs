@@ -7,7 +7,7 @@
 //! carry ← deadline − last bit out              when service begins
 //! ```
 //!
-//! Of the eligible packets, the one with the earliest deadline is served. A packet that left one hop early is
+//! The eligible packet with the earliest deadline is served. A packet that left one hop early is
 //! held at the next hop for as long as it was early, so the link may be idle while packets wait.
 //!
 //! Choices where the paper is silent:

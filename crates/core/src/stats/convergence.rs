@@ -1,4 +1,5 @@
-//! How fast do rates reach their targets, and do they stay there? Kalyanaraman et al. 1998, section 6.1.
+//! Convergence of rates to their targets: its speed and permanence. Kalyanaraman et al. 1998,
+//! section 6.1.
 //!
 //! Rates and queues are sampled at one spacing: a sample of a rate is its value at the end of its interval.
 
@@ -7,22 +8,22 @@ use crate::units::Span;
 /// One flow's rate over time, and its target; both in one unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Course<'a> {
-    /// Its rate, a value a sample; NaN while there is none.
+    /// Its rate, one value per sample; NaN while there is none.
     pub rates: &'a [f64],
     /// The target of the rate, above zero.
     pub optimum: f64,
 }
 
-/// When rates have reached their optimum.
+/// The criterion by which rates have reached their optimum.
 #[derive(Clone, Copy, Debug)]
 pub struct Nearness {
     /// From one sample to the next, above zero.
     pub spacing: Span,
-    /// Over how long rates are averaged; less than a spacing is one sample.
+    /// Averaging window of rates; one shorter than the spacing is one sample.
     pub window: Span,
-    /// The most by which an average is off, as a share of the optimum.
+    /// Greatest deviation of an average, as a share of the optimum.
     pub tolerance: f64,
-    /// The queue must be below so many packets.
+    /// Length in packets below which the queue must be.
     pub queue: f64,
 }
 
@@ -68,18 +69,18 @@ impl Nearness {
         (rate - optimum).abs() <= self.tolerance * optimum
     }
 
-    /// The end of a sample.
+    /// Returns the end of a sample.
     fn after(&self, at: usize) -> Span {
         Span::from_ticks(self.spacing.ticks().saturating_mul(at as u64 + 1))
     }
 }
 
-/// How far rates are from their optima at each sample: the greatest `|rate − optimum| / optimum` among them; NaN where one
-/// has no rate.
+/// Distance of rates from their optima at each sample: the greatest `|rate − optimum| / optimum`
+/// among them; NaN if a flow has no rate.
 pub fn distance(courses: &[Course<'_>]) -> Vec<f64> {
     let samples = courses.iter().map(|course| course.rates.len()).min().unwrap_or(0);
     let off = |course: &Course<'_>, at: usize| ((course.rates[at] - course.optimum) / course.optimum).abs();
-    // `f64::max` would pass over NaN.
+    // `f64::max` would ignore NaN.
     let greater = |one: f64, other: f64| if one > other || one.is_nan() { one } else { other };
     (0..samples).map(|at| courses.iter().map(|course| off(course, at)).fold(0.0, greater)).collect()
 }
@@ -109,7 +110,7 @@ mod tests {
         }
     }
 
-    /// Against the definition, sample by sample, over random courses.
+    /// Compares with the definition, sample by sample, over random courses.
     #[test]
     fn convergence_is_the_first_sample_from_which_on_all_is_near() {
         let (mut converged, mut never) = (0, 0);

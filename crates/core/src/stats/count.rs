@@ -24,7 +24,7 @@ impl Count {
     /// When there is no packet to be taken out.
     #[inline]
     pub fn take(&mut self, len: u32) {
-        // The first line fails when what is taken was never added.
+        // The first line panics if the packet was never added.
         self.packets -= 1;
         self.bytes = self.bytes.wrapping_sub(u64::from(len));
     }

@@ -2,8 +2,8 @@
 
 use super::tally;
 
-/// Counts of small whole numbers, one for each value: as much memory as the largest needs, and
-/// none before the first.
+/// Counts of small whole numbers, one for each value. Memory grows with the largest value; none is
+/// used before the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lengths(Vec<u64>);
 
@@ -17,30 +17,30 @@ impl Lengths {
         }
     }
 
-    /// Counts the largest value so far.
+    /// Grows the table for the largest value so far.
     #[cold]
     fn grow(&mut self, value: u64) {
         self.0.resize(value as usize + 1, 0);
         self.0[value as usize] = 1;
     }
 
-    /// How many values were counted.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The largest; `None` of nothing.
+    /// The largest value; `None` if there is none.
     pub fn largest(&self) -> Option<u64> {
         self.0.len().checked_sub(1).map(|largest| largest as u64)
     }
 
-    /// Their mean; `None` of nothing.
+    /// Their mean; `None` if there is none.
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum(|value| value) as f64 / count as f64)
     }
 
-    /// Their standard deviation as a sample (divisor n − 1); `None` of fewer than two.
+    /// Their standard deviation as a sample (divisor n − 1); `None` for fewer than two.
     pub fn sd(&self) -> Option<f64> {
         let count = u128::from(self.count());
         if count < 2 {
@@ -52,8 +52,9 @@ impl Lengths {
         Some(libm::sqrt(spread as f64 / count as f64 / (count - 1) as f64))
     }
 
-    /// The quantile `part`/`of` by the nearest-rank definition, as [`nearest_rank`](super::nearest_rank)
-    /// of the values; `None` of nothing, when `of` is 0, and when `part` exceeds `of`.
+    /// The quantile `part`/`of` by the nearest-rank definition, as
+    /// [`nearest_rank`](super::nearest_rank) of the values; `None` without values, when `of` is 0,
+    /// and when `part` exceeds `of`.
     pub fn quantile(&self, part: u32, of: u32) -> Option<u64> {
         let count = u128::from(self.count());
         if of == 0 || part > of || count == 0 {

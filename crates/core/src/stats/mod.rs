@@ -1,7 +1,6 @@
-//! What was seen? Exact records of what flows bring and how long packets take.
+//! Statistics: exact records of flows' traffic and of packets' delays.
 //!
-//! Everything is counted in integer ticks and bytes; a number with a fraction
-//! appears only where a result is handed out.
+//! Everything is counted in integer ticks and bytes; a fractional number appears only in results.
 
 pub mod convergence;
 mod count;
@@ -20,15 +19,16 @@ pub use rare::rare_half_width_95;
 pub use student::{half_width_95, t_95};
 pub use workahead::{PeakRate, Workahead};
 
-/// Adds to a count of packets, or of their bytes. No sequence of events is long enough to
-/// bring one to 2⁶⁴, so nothing is checked; these sums are in every packet's path.
+/// Adds to a count of packets, or of their bytes. No sequence of events is long enough to bring a
+/// count to 2⁶⁴, so nothing is checked; these sums are in every packet's path.
 #[inline]
 pub fn tally(count: &mut u64, more: u64) {
     *count = count.wrapping_add(more);
 }
 
 /// Adds a packet of `len` bytes to counts of packets and bytes, neither of which can reach 2⁶⁴.
-/// As one number, which is an addition and a carry: of two, the compiler makes a vector first.
+/// They are added as one number, which is an addition and a carry; for two numbers the compiler
+/// makes a vector first.
 #[inline(always)]
 pub fn tally_packet(packets: &mut u64, bytes: &mut u64, len: u32) {
     let before = u128::from(*packets) << 64 | u128::from(*bytes);

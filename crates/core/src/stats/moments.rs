@@ -3,12 +3,12 @@
 use super::tally;
 use crate::units::Span;
 
-/// An online record of spans: how many, their sum, the sum of their squares, the
-/// least and the greatest.
+/// An online record of spans: their number, their sum, the sum of their squares, the least and the
+/// greatest.
 ///
-/// The sums are whole ticks in `u128`. The sum cannot overflow; the sum of squares
-/// saturates, and the standard deviation is then not given (it takes 2⁵⁶ spans of a
-/// second, or 16 million of three hours).
+/// The sums are whole ticks in `u128`. The sum cannot overflow. The sum of squares saturates, and
+/// the standard deviation is then not given (it takes 2⁵⁶ spans of a second, or 16 million of three
+/// hours).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moments {
     count: u64,
@@ -25,7 +25,7 @@ impl Default for Moments {
 }
 
 impl Moments {
-    /// A record of nothing.
+    /// Creates an empty record.
     pub const fn new() -> Moments {
         Moments { count: 0, sum: 0, squares: 0, min: Span::MAX, max: Span::ZERO }
     }
@@ -52,7 +52,7 @@ impl Moments {
         self.squares = u128::MAX;
     }
 
-    /// Adds everything that `other` holds, as if it had been added here.
+    /// Adds all spans of `other`.
     pub fn merge(&mut self, other: &Moments) {
         if other.count == 0 {
             return;
@@ -68,7 +68,7 @@ impl Moments {
         self.max = self.max.max(other.max);
     }
 
-    /// How many spans were added.
+    /// Number of spans.
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -78,17 +78,17 @@ impl Moments {
         self.sum
     }
 
-    /// The least; `None` of nothing.
+    /// The least; `None` if the record is empty.
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest; `None` of nothing.
+    /// The greatest; `None` if the record is empty.
     pub fn max(&self) -> Option<Span> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The mean to the nearest tick, halves up; `None` of nothing.
+    /// The mean to the nearest tick, halves up; `None` if the record is empty.
     pub fn mean(&self) -> Option<Span> {
         if self.count == 0 {
             return None;
@@ -99,8 +99,8 @@ impl Moments {
         Some(Span::from_ticks(u64::try_from(mean).unwrap_or(u64::MAX)))
     }
 
-    /// The standard deviation of the spans as a sample (divisor n − 1), in seconds;
-    /// `None` of fewer than two spans, and once the sum of squares has saturated.
+    /// The standard deviation of the spans as a sample (divisor n − 1), in seconds; `None` for
+    /// fewer than two spans, and once the sum of squares has saturated.
     pub fn sd_seconds(&self) -> Option<f64> {
         if self.count < 2 || self.squares == u128::MAX {
             return None;
@@ -114,7 +114,7 @@ impl Moments {
             .squares
             .wrapping_sub(mean.wrapping_mul(2).wrapping_mul(self.sum))
             .wrapping_add(count.wrapping_mul(mean).wrapping_mul(mean));
-        // Σ(x−m) is what the whole part left over.
+        // Σ(x−m) is the remainder of the whole part.
         let left = (self.sum % count) as f64;
         let variance = (centred as f64 - left * (left / count as f64)) / (count - 1) as f64;
         Some(libm::sqrt(variance.max(0.0)) / crate::units::TICKS_PER_SECOND as f64)

@@ -1,4 +1,4 @@
-//! How often does a rare event happen?
+//! Estimation of the frequency of rare events.
 //!
 //! Losses at a share of 10⁻⁵ are a few events in some replications and none in most, so the mean over
 //! replications is far from normal: Student's interval holds the true share in 70 % of cases, and is ± 0
@@ -11,10 +11,11 @@ use statrs::distribution::{ContinuousCDF, Gamma, Normal};
 /// of events over the sum of trials, to its upper limit, which is farther away than the lower one. In the unit of a
 /// share.
 ///
-/// The upper limit is Garwood's (1936) for a Poisson count, the effective one of Korn and Graubard (Survey Methodology
-/// 24(2), 1998): events come in clusters, so that events and trials are divided by the design effect, the variance
-/// between replications over that of a Poisson count, at least 1; and by (t(n − 1) / z)², because n replications know
-/// that variance no better. Without an event nothing is known of it, and both are 1.
+/// The upper limit is Garwood's (1936) for a Poisson count, the effective one of Korn and Graubard
+/// (Survey Methodology 24(2), 1998). Events come in clusters, so events and trials are divided by
+/// two factors. One is the design effect: the variance between replications over that of a Poisson
+/// count, at least 1. The other is (t(n − 1) / z)², because n replications determine that variance
+/// no better. Without an event nothing is known of it, and both are 1.
 ///
 /// `runs` holds the events and trials of independent replications. `None` for fewer than two, and without trials.
 pub fn rare_half_width_95(runs: &[(u64, u64)]) -> Option<f64> {
@@ -47,7 +48,8 @@ mod tests {
     use crate::rng::Rng;
     use crate::stats::half_width_95;
 
-    /// Garwood's table, for so many replications that t is z, with counts that vary less than Poisson ones.
+    /// Garwood's table, for enough replications that t equals z, with counts that vary less than
+    /// Poisson ones.
     #[test]
     fn the_printed_limits_of_a_poisson_count() {
         for (events, upper) in [(0, 3.689), (1, 5.572), (2, 7.225), (5, 11.668), (10, 18.390), (30, 42.827)] {
@@ -65,8 +67,9 @@ mod tests {
         assert_eq!(rare_half_width_95(&[]), None);
     }
 
-    /// Clusters of losses, of a geometric number of packets, come as a Poisson process; a share of 3·10⁻⁵ is lost of
-    /// 10⁵ packets in each of `runs` replications. Returns how often an interval holds that share.
+    /// Clusters of losses, of a geometric number of packets, come as a Poisson process; a share of
+    /// 3·10⁻⁵ is lost of 10⁵ packets in each of `runs` replications. Returns the share of intervals
+    /// that hold that value: those for rare events, and Student's.
     fn coverage(runs: u64, mean_cluster: f64, seed: u64) -> (f64, f64) {
         const PACKETS: u64 = 100_000;
         const LOST: f64 = 3e-5;
@@ -93,8 +96,8 @@ mod tests {
         (f64::from(rare) / f64::from(TRIES), f64::from(student) / f64::from(TRIES))
     }
 
-    /// Of 95 %, 99.9 % limits over 4000 tries begin at 93.9 %. Four clusters in all are too few to show that losses come
-    /// in clusters.
+    /// For 95 %, the 99.9 % limit over 4000 tries begins at 93.9 %. Four clusters in all are too
+    /// few to show that losses come in clusters.
     #[test]
     fn the_interval_covers_a_share_lost_of_three_in_a_hundred_thousand() {
         let cases = [

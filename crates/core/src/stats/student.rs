@@ -14,8 +14,8 @@ pub fn t_95(degrees: u64) -> Option<f64> {
 /// Half the width of the 95 % confidence interval of the mean of independent
 /// replications' results: t(n − 1) × s / √n, in the unit of the results.
 ///
-/// `None` for fewer than two results (one run says nothing about its spread) and
-/// when a result is not finite.
+/// `None` for fewer than two results (one run does not show its spread) and when a result is not
+/// finite.
 pub fn half_width_95(results: &[f64]) -> Option<f64> {
     if results.len() < 2 || !results.iter().all(|x| x.is_finite()) {
         return None;

@@ -1,4 +1,4 @@
-//! How bursty is a flow? Its workahead W and its peak rate.
+//! Burstiness of a flow: its workahead W and its peak rate.
 //!
 //! Source: Pincheira 1994, section 2.1. An ideal server serves the flow alone at
 //! exactly its average rate r; W is the longest backlog there, and r̂ is taken from
@@ -6,7 +6,7 @@
 
 use crate::units::{Rate, Span, Time};
 
-/// A flow as an ideal server of rate r sees it, online.
+/// State of a flow at an ideal server of rate r, online.
 ///
 /// The conventions: a packet arrives as a whole, at one instant; the backlog counts
 /// right after an arrival, the arrived packet in full; the server drains it bit by
@@ -21,7 +21,7 @@ pub struct Workahead {
     now: Time,
     /// The flow's VirtualClock stamp, in the scheduler's own arithmetic.
     stamp: Time,
-    /// When the ideal server is done, in 2⁻²⁴ ticks, without any rounding.
+    /// Time at which the ideal server is done, in 2⁻²⁴ ticks, without any rounding.
     done: u128,
     /// The greatest backlog, as the unrounded time that it takes to serve.
     most: u128,
@@ -30,15 +30,15 @@ pub struct Workahead {
 impl Workahead {
     const FRACTION_BITS: u32 = 24;
 
-    /// A flow that has sent nothing, before an ideal server of rate `rate`.
+    /// Creates a flow that has sent nothing, before an ideal server of rate `rate`.
     pub fn new(rate: Rate) -> Workahead {
-        // 2²⁴ bytes take, in ticks, what one byte takes in 2⁻²⁴ ticks; nothing is rounded.
+        // 2²⁴ bytes take as many ticks as one byte takes 2⁻²⁴ ticks; nothing is rounded.
         let per_byte = u128::from(rate.time_for(1 << Self::FRACTION_BITS).ticks());
         let zero = Time::from_ticks(0);
         Workahead { rate, per_byte, now: zero, stamp: zero, done: 0, most: 0 }
     }
 
-    /// Sees `bytes` bytes arrive at `at`, and returns the packet's delay at the ideal
+    /// Records the arrival of `bytes` bytes at `at`. Returns the packet's delay at the ideal
     /// server: from its arrival until its last bit is sent.
     ///
     /// This is the packet's VirtualClock stamp at the reserved rate r minus its
@@ -76,12 +76,12 @@ pub struct PeakRate {
 }
 
 impl PeakRate {
-    /// A flow that has sent nothing.
+    /// Creates a flow that has sent nothing.
     pub fn new() -> PeakRate {
         PeakRate::default()
     }
 
-    /// Sees `bytes` bytes arrive at `at`.
+    /// Records the arrival of `bytes` bytes at `at`.
     pub fn see(&mut self, at: Time, bytes: u32) {
         let bytes = u64::from(bytes);
         self.last = match self.last {

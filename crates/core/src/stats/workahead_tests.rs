@@ -9,8 +9,8 @@ fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()
 }
 
-/// (W in whole bytes rounded up, per packet the delay in exact units of
-/// 1/numerator(bits) ticks) for a server of exactly `bits` bit/s.
+/// Returns W in whole bytes, rounded up, and for each packet the delay in exact units of
+/// 1/numerator(bits) ticks, for a server of exactly `bits` bit/s.
 ///
 /// Backlogs are kept as whole numbers of 1/(8 × 10¹¹) byte: in one tick the server
 /// sends bits/(8 × 10¹¹) byte.
@@ -57,7 +57,7 @@ fn a_burst_is_its_own_workahead() {
     let (w, delays) = run(400_000, &[(0, 250), (0, 250), (0, 250)]);
     assert_eq!(w, 750);
     assert_eq!(delays, [5, 10, 15].map(Span::from_millis));
-    // Half of it drained when as much again comes.
+    // Half of it has drained when the same amount arrives again.
     let (w, _) = run(400_000, &[(0, 500), (Span::from_millis(5).ticks(), 500)]);
     assert_eq!(w, 750);
 }
@@ -89,7 +89,7 @@ fn peak_rate_of_gaps() {
 /// Rates at which a byte takes a whole number of ticks: nothing is ever rounded.
 const EXACT: [u64; 6] = [8_000, 400_000, 1_000_000, 10_000_000, 1_000_000_000, 100_000_000_000];
 
-/// Gaps of about what the packets take, so that busy periods are long.
+/// Gaps close to the packets' transmission times, so that busy periods are long.
 fn gaps(bits: u64) -> impl Strategy<Value = Vec<(u64, u32)>> {
     let mean = 8 * TICKS_PER_SECOND / bits * 750;
     prop::collection::vec((prop_oneof![Just(0), 0..=2 * mean], 1u32..=1500), 1..400)
@@ -109,7 +109,7 @@ proptest! {
         }
     }
 
-    /// At any rate: half a tick a packet, and what the stored rate differs by.
+    /// At any rate: half a tick per packet, and the error of the stored rate.
     #[test]
     fn it_is_the_fluid_server_to_the_rounding((bits, gaps) in (1_000u64..10_000_000).prop_flat_map(|b| (Just(b), gaps(b)))) {
         let arrivals = workload(&gaps);
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(run(1_234_567, &arrivals), run(1_234_567, &shifted));
     }
 
-    /// At its peak rate a flow with packets apart never waits; W is the largest instant.
+    /// At its peak rate a flow with spaced packets never waits; W is the largest instant.
     #[test]
     fn at_the_peak_rate_nothing_is_left_over(gaps in prop::collection::vec((1u64..1 << 40, 1u32..=1500), 2..100)) {
         let arrivals = workload(&gaps);

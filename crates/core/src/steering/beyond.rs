@@ -1,9 +1,9 @@
-//! Which flow do packets share for which no flow of their own is opened?
+//! The shared flow of packets for which no flow of their own is opened.
 //!
-//! A rule opens flows up to its own limit ([`Beyond`](super::Beyond)) and up to that of the port. Packets of all further
-//! hosts, subscribers and 5-tuples have one flow together: in the class of the rule's flows, and with the claim of one of
-//! them. No flow is closed to make room. Each packet of the shared flow is steered anew, so that it gets a flow of its own as
-//! soon as there is room.
+//! A rule opens flows up to its own limit ([`Beyond`](super::Beyond)) and up to that of the port.
+//! Packets of all further hosts, subscribers and 5-tuples share one flow, in the class of the
+//! rule's flows and with the claim of one of them. No flow is closed to make room. Each packet of
+//! the shared flow is steered anew, so that it gets a flow of its own as soon as there is room.
 
 use super::flows::{Owner, Steering};
 use super::rule::Split;
@@ -13,7 +13,8 @@ use crate::switch::plan::FlowPlan;
 use crate::units::Time;
 
 impl Steering {
-    /// Whether a rule has as many hosts, subscribers or 5-tuples with flows of their own as it may have.
+    /// Returns true if a rule has as many hosts, subscribers or 5-tuples with flows of their own as
+    /// it may have.
     pub(super) fn is_full(&self, rule: usize) -> bool {
         let own = match self.rules[rule].split {
             Split::Conversations(..) => self.owners.of(rule),
@@ -22,8 +23,9 @@ impl Steering {
         own >= self.rules[rule].beyond.most
     }
 
-    /// The flow of a packet for which a rule has none and cannot open one. That of packets that match no rule, if the switch
-    /// refuses the shared flow, or if the rule opens none by itself.
+    /// Returns the shared flow for a packet for which a rule has no flow and cannot open one.
+    /// Returns the flow of unmatched packets if the switch refuses the shared flow, or if the rule
+    /// opens none by itself.
     pub(super) fn share(&mut self, now: Time, switch: &mut Switch, rule: usize) -> Leg {
         self.overflowed += 1;
         if let Some(at) = self.shared[rule] {
@@ -44,7 +46,7 @@ impl Steering {
         }
     }
 
-    /// The flow that packets of a rule share at this moment.
+    /// The flow that packets of a rule share now.
     pub(super) fn shared_leg(&self, rule: usize) -> Option<Leg> {
         Some(self.members[self.shared.get(rule).copied().flatten()?].leg)
     }

@@ -1,4 +1,4 @@
-//! The state of every circuit, whether it has a flow or not.
+//! The state of every circuit, with or without a flow.
 
 use super::rule::{Rule, Split};
 use crate::switch::FlowCounters;
@@ -31,13 +31,13 @@ impl CircuitState {
         self.member = at as u32 + 1;
     }
 
-    /// Its flow is closed, with these counters.
+    /// Records that its flow is closed, with these counters.
     pub(super) fn close(&mut self, counters: FlowCounters) {
         *self = CircuitState { member: 0, closed: sum(self.closed, counters) };
     }
 }
 
-/// The counters of two flows together.
+/// Returns the sum of the counters of two flows.
 pub(super) fn sum(mut total: FlowCounters, more: FlowCounters) -> FlowCounters {
     for (total, more) in
         [(&mut total.arrived, more.arrived), (&mut total.sent, more.sent), (&mut total.dropped, more.dropped)]

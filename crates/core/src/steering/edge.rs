@@ -1,4 +1,4 @@
-//! A packet enters a network: its flow, the length that it is charged, and the mark that it gets.
+//! The edge where a packet enters a network: its flow, its charged length, and its mark.
 
 use super::flows::{Cached, Steering};
 use super::rule::Rule;
@@ -11,19 +11,20 @@ use crate::switch::Switch;
 use crate::switch::plan::FlowPlan;
 use crate::units::Time;
 
-/// The work of an edge at one port.
+/// Plan of an edge at one port.
 #[derive(Clone, Debug)]
 pub struct EdgePlan {
-    /// Which packets get which flow, in this order.
+    /// The rules that give packets their flows, in this order.
     pub rules: Vec<Rule>,
-    /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps theirs.
+    /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps the packet's
+    /// DSCP.
     pub set_dscp: Vec<Option<u8>>,
-    /// The plan for packets that match no rule: those that keep the link working, and all others, a flow
-    /// each.
+    /// The plan for packets that match no rule, one flow each: those that keep the link working,
+    /// and all others.
     pub rest: FlowPlan,
-    /// The most flows that packets may open, those of circuits not counted.
+    /// Greatest number of flows that packets may open, excluding those of circuits.
     pub most_flows: usize,
-    /// The length that a frame is charged.
+    /// The charge of a frame's length.
     pub framing: Framing,
 }
 
@@ -46,8 +47,8 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// An edge at a port, whose rules see packets that go in `direction`. Opens the flows of the rules that have
-    /// one, and two for packets that match none.
+    /// Creates an edge at a port, whose rules see packets that go in `direction`. Opens the flows
+    /// of the rules that have one, and two for packets that match none.
     ///
     /// # Errors
     /// When the switch refuses a flow.
@@ -70,7 +71,8 @@ impl Edge {
         self.steered(leg, headers, len)
     }
 
-    /// The same for one of many packets with the same headers; see [`Steering::steer_again`].
+    /// Like [`steer`](Self::steer), for one of many packets with the same headers; see
+    /// [`Steering::steer_again`].
     #[inline]
     pub fn steer_again(
         &mut self,
@@ -92,7 +94,7 @@ impl Edge {
         Steered { leg, charged: self.framing.charge(len), mark }
     }
 
-    /// The DSCP that the rule of a flow sets.
+    /// Returns the DSCP that the rule of a flow sets.
     fn set_dscp(&self, leg: Leg) -> Option<u8> {
         let rule = self.steering.rule_of(leg.flow)?;
         self.set_dscp.get(rule).copied().flatten()
@@ -111,7 +113,7 @@ impl Edge {
         self.steering.close_idle(now, switch);
     }
 
-    /// Looks at the leads of so many flows; see [`Steering::look_at_leads`].
+    /// Looks at the leads of `most` flows; see [`Steering::look_at_leads`].
     pub fn look_at_leads(&mut self, now: Time, switch: &Switch, most: usize) {
         self.steering.look_at_leads(now, switch, most);
     }

@@ -1,9 +1,11 @@
-//! Which flow of a port does a packet go to? Rules are tried in order; the first that has a flow for it decides.
+//! Steering: the choice of a packet's flow at a port. Rules are tried in order; the first that has
+//! a flow for it decides.
 //!
-//! A rule has one flow, or opens one for each host, subscriber, 5-tuple or circuit when its first packet
-//! comes, or for each 5-tuple in a class of its host. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new
-//! flow alike: a flow that has sent ahead of its reservation cannot shed that by a pause. The counters of a
-//! circuit outlive its flows.
+//! A rule has one flow. Otherwise it opens one for each host, subscriber, 5-tuple or circuit at its
+//! first packet, or one for each 5-tuple in a class of its host. Such a flow is closed once it was
+//! idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
+//! ahead of its reservation cannot shed that by a pause. The counters of a circuit outlive its
+//! flows.
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
@@ -25,7 +27,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 pub(super) enum Owner {
     Key(Key),
     Circuit(u32),
-    /// All for which no flow of their own is opened.
+    /// All packets without a flow of their own.
     Shared,
 }
 
@@ -34,23 +36,23 @@ pub(super) enum Owner {
 pub(super) struct Member {
     pub(super) rule: usize,
     pub(super) owner: Owner,
-    /// The place of the class that it is in, where it is a conversation of a host or subscriber.
+    /// The place of its class, if it is a conversation of a host or subscriber.
     pub(super) within: Option<usize>,
     pub(super) leg: Leg,
     pub(super) last_packet: Time,
-    /// Its rule was removed and its flow closed; its slot is free at the next check.
+    /// True once its rule was removed and its flow closed; its slot is free at the next check.
     pub(super) closed: bool,
-    /// Which flow this is, counted over all that were opened; 0 once it is closed.
+    /// Serial number among all flows that were opened; 0 once it is closed.
     pub(super) number: u64,
 }
 
-/// The flow that a packet went to, for the next one with the same headers.
+/// The flow of a packet, kept for the next one with the same headers.
 #[derive(Clone, Copy, Debug)]
 pub struct Cached {
     pub(super) leg: Leg,
-    /// The member and its number, where a packet opened the flow.
+    /// The member and its number, if a packet opened the flow.
     pub(super) member: Option<(usize, u64)>,
-    /// The generation of the rules that it was found by.
+    /// The generation of the rules that gave the flow.
     pub(super) generation: u64,
 }
 
@@ -65,7 +67,7 @@ pub struct Steering {
     pub(super) circuits: Vec<Vec<CircuitState>>,
     /// The flow of packets that match no rule.
     pub(super) rest: Leg,
-    /// The flow of those among them that keep the link working.
+    /// The flow of unmatched packets that keep the link working.
     pub(super) control: Leg,
     /// The plan of both.
     pub(super) rest_plan: FlowPlan,
@@ -73,32 +75,33 @@ pub struct Steering {
     rule_of: Vec<u32>,
     pub(super) members: Vec<Member>,
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
-    /// The member that is the flow of all for which a rule opens none.
+    /// The member of each rule that is the flow of all packets without one of their own.
     pub(super) shared: Vec<Option<usize>>,
     /// The classes of hosts and subscribers.
     pub(super) owners: Owners,
     free: Vec<usize>,
-    /// When to check whether a member can be closed: one entry for each.
+    /// Check times for closing members: one entry for each.
     checks: BinaryHeap<Reverse<(Time, usize)>>,
     pub(super) most: usize,
-    /// Members that were opened so far.
+    /// Number of members opened so far.
     opened: u64,
-    /// How often the rules were replaced.
+    /// Number of times that the rules were replaced.
     pub(super) generation: u64,
-    /// How many members each rule has open.
+    /// Number of open members of each rule.
     pub(super) open_of: Vec<usize>,
-    /// By how much members are ahead.
+    /// Leads of the members.
     pub(super) leads: Leads,
     /// The counters of the closed members of each rule.
     pub(super) closed: Vec<FlowCounters>,
-    /// Packets for which no flow of their own could be opened.
+    /// Number of packets for which no flow of their own could be opened.
     pub(super) overflowed: u64,
 }
 
 impl Steering {
-    /// Opens the flows of the rules that have one, and two for the rest with the plan `rest`, at a port: one
-    /// for packets that keep the link working (ARP, neighbour discovery), one for all others. At most `most`
-    /// flows are opened by packets, those of circuits not counted; beyond, the packets of a rule share a flow.
+    /// Opens the flows at a port: those of the rules that have one, and two for the rest with the
+    /// plan `rest`. One of these is for packets that keep the link working (ARP, neighbour
+    /// discovery), the other for all others. Packets open at most `most` flows, excluding those of
+    /// circuits; beyond, the packets of a rule share a flow.
     ///
     /// # Errors
     /// When the switch refuses a flow.
@@ -148,7 +151,7 @@ impl Steering {
         Ok(steering)
     }
 
-    /// Rebuilds the table of which rule every flow belongs to.
+    /// Rebuilds the table that maps every flow to its rule.
     pub(super) fn note_rules(&mut self) {
         self.rule_of.clear();
         self.note_rule(self.rest, self.rules.len());
@@ -174,18 +177,19 @@ impl Steering {
         self.rule_of[ix] = rule as u32;
     }
 
-    /// The rule that a flow at the port belongs to; `None` for the rest, and for flows whose rule was removed.
+    /// Returns the rule of a flow at the port; `None` for the rest, and for flows whose rule was
+    /// removed.
     pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
         let rule = *self.rule_of.get(flow.ix())? as usize;
         (rule < self.rules.len()).then_some(rule)
     }
 
-    /// The flow of a packet with these headers, which is opened if need be.
+    /// Returns the flow of a packet with these headers; opens it if necessary.
     pub fn steer(&mut self, now: Time, switch: &mut Switch, headers: &Headers) -> Leg {
         self.steer_again(now, switch, headers, &mut None)
     }
 
-    /// The flow of a packet.
+    /// Finds the flow of a packet.
     ///
     /// # Errors
     /// The rule that has no flow for it, when none could be opened now.
@@ -231,7 +235,7 @@ impl Steering {
         Ok(fixed(if is_control(headers) { self.control } else { self.rest }))
     }
 
-    /// A packet of a member came.
+    /// Records that a packet of a member came.
     fn touch(&mut self, now: Time, at: usize) -> Cached {
         let member = &mut self.members[at];
         member.last_packet = now;
@@ -290,7 +294,7 @@ impl Steering {
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
     }
 
-    /// A flow was opened for its first packet; the index of its member.
+    /// Adds a flow that was opened for its first packet; returns the index of its member.
     pub(super) fn enlist(
         &mut self,
         now: Time,
@@ -321,15 +325,16 @@ impl Steering {
         at
     }
 
-    /// Whether a check for idle flows is due.
+    /// Returns true if a check for idle flows is due.
     #[inline]
     pub(super) fn check_is_due(&self, now: Time) -> bool {
         self.checks.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
-    /// Closes flows that are idle and that the scheduler can forget. Every packet that is steered does the same first, so
-    /// that which flows it finds open follows from the packets before it alone. A driver may do it for a port at which
-    /// nothing is queued, where it makes no difference to them.
+    /// Closes flows that are idle and that the scheduler can forget. Every packet that is steered
+    /// does the same first, so the flows that it finds open depend only on the packets before it. A
+    /// driver may call this for a port at which nothing is queued, where it makes no difference to
+    /// them.
     pub fn close_idle(&mut self, now: Time, switch: &mut Switch) {
         self.open_missing(now, switch);
         while let Some(Reverse((at, ix))) = self.checks.peek().copied() {

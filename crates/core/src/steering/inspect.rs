@@ -1,4 +1,4 @@
-//! The flows of rules and circuits at this moment, and what they have sent and lost.
+//! The current flows of rules and circuits, and their sent and lost packets.
 
 use super::circuits::sum;
 use super::flows::Steering;
@@ -8,14 +8,14 @@ use crate::packet::Leg;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
 
-/// The largest lead of each rule's members, which are looked at a few at a time.
+/// The largest lead of each rule's members; members are looked at a few at a time.
 #[derive(Debug, Default)]
 pub(super) struct Leads {
-    /// The member that is looked at next.
+    /// The next member to look at.
     next: usize,
-    /// In this round so far, by rule.
+    /// Largest leads of the current round so far, by rule.
     growing: Vec<Span>,
-    /// In the round before.
+    /// Largest leads of the previous round.
     latest: Vec<Span>,
 }
 
@@ -27,7 +27,7 @@ impl Leads {
 }
 
 impl Steering {
-    /// The counters of a rule's flows at the port, those of closed flows included.
+    /// The counters of a rule's flows at the port, including closed flows.
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {
         let before = self.closed.get(rule).copied().unwrap_or_default();
         let fixed = self.fixed.get(rule).copied().flatten();
@@ -40,14 +40,14 @@ impl Steering {
         of_keys.chain(self.circuits(rule).map(|(_, leg)| leg)).chain(self.shared_leg(rule))
     }
 
-    /// The flows that a rule with [`Split::Each`](super::Split::Each) has at this moment, by their keys.
+    /// The current flows of a rule with [`Split::Each`](super::Split::Each), by their keys.
     pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
         let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
         members.map(|((_, key), at)| (*key, self.members[*at].leg))
     }
 
-    /// By how much the clock of a rule's flow is ahead of real time. Of the flows that packets have opened, the largest lead
-    /// that was seen in the latest round of [`look_at_leads`](Self::look_at_leads).
+    /// Lead of the clock of a rule's flow over real time. For flows that packets have opened, the
+    /// largest lead seen in the latest round of [`look_at_leads`](Self::look_at_leads).
     pub fn lead(&self, now: Time, switch: &Switch, rule: usize) -> Span {
         match self.fixed.get(rule).copied().flatten() {
             Some(leg) => switch.lead(now, leg),
@@ -55,7 +55,8 @@ impl Steering {
         }
     }
 
-    /// Looks at the leads of so many flows that packets have opened, in turn: a report does not look at all of them.
+    /// Looks at the leads of `most` flows that packets have opened, in turn: a report does not look
+    /// at all of them.
     pub fn look_at_leads(&mut self, now: Time, switch: &Switch, most: usize) {
         let rules = self.rules.len();
         self.leads.growing.resize(rules, Span::ZERO);
@@ -73,7 +74,7 @@ impl Steering {
         }
     }
 
-    /// The flow of packets that match no rule, those that keep the link working aside.
+    /// The flow of packets that match no rule, except those that keep the link working.
     pub fn rest(&self) -> Leg {
         self.rest
     }
@@ -88,7 +89,7 @@ impl Steering {
         sum(switch.counters(self.rest), switch.counters(self.control))
     }
 
-    /// Flows of a rule at this moment.
+    /// Number of current flows of a rule.
     pub fn flows(&self, rule: usize) -> usize {
         match self.fixed.get(rule) {
             Some(Some(_)) => 1,
@@ -96,12 +97,13 @@ impl Steering {
         }
     }
 
-    /// Packets that went with others of their rule, or with the rest, since no flow could be opened for them.
+    /// Packets that went with others of their rule, or with the rest, because no flow could be
+    /// opened for them.
     pub fn overflowed(&self) -> u64 {
         self.overflowed
     }
 
-    /// The circuits of a rule that have a flow at this moment, by their numbers.
+    /// The circuits of a rule that have a flow now, by their numbers.
     pub fn circuits(&self, rule: usize) -> impl Iterator<Item = (u32, Leg)> {
         let circuits = self.circuits.get(rule).map(Vec::as_slice).unwrap_or_default();
         circuits
@@ -110,22 +112,22 @@ impl Steering {
             .filter_map(|(state, circuit)| Some((circuit, self.members[state.member()?].leg)))
     }
 
-    /// The counters of a circuit of a rule at the port, those of its closed flows included; zeros for a number
-    /// that no circuit has.
+    /// The counters of a circuit of a rule at the port, including its closed flows; zeros for a
+    /// number that no circuit has.
     pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
         let state = self.circuits.get(rule).and_then(|circuits| circuits.get(circuit as usize));
         let closed = state.map(|state| state.closed).unwrap_or_default();
         self.circuit_leg(rule, circuit).map_or(closed, |leg| sum(closed, switch.counters(leg)))
     }
 
-    /// The flow that a circuit of a rule has at this moment.
+    /// The current flow of a circuit of a rule.
     pub fn circuit_leg(&self, rule: usize, circuit: u32) -> Option<Leg> {
         let at = self.circuits.get(rule)?.get(circuit as usize)?.member()?;
         Some(self.members[at].leg)
     }
 }
 
-/// Before every other key: the order is that of the variants, and of addresses within them.
+/// Less than every other key: the order is that of the variants, and of addresses within them.
 const LEAST: Key = Key::Flow(FiveTuple::Ip {
     source: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
     destination: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),

@@ -1,7 +1,8 @@
 //! The edge of a network: headers in; flow, charged length and mark out.
 //!
-//! [`Steering`] finds or opens a packet's flow at a port by rules over its headers. [`Edge`] adds what the
-//! packet is charged and the mark that it carries from there on. The gate and the simulator use the same edge.
+//! [`Steering`] finds or opens a packet's flow at a port by rules over its headers. [`Edge`] adds
+//! the packet's charge and the mark that it carries from there on. The gate and the simulator use
+//! the same edge.
 
 mod beyond;
 mod cache;

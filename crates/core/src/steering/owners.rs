@@ -1,8 +1,8 @@
 //! The classes of hosts and subscribers whose conversations have a flow each ([`Split::Conversations`]).
 //!
-//! An owner gets a class at the port when its first packet comes. The class is given to another owner of the same rule once
-//! the first has no flow and the scheduler above would treat a new class alike: an owner that has sent ahead of its
-//! reservation does not shed that by a pause.
+//! An owner gets a class at the port at its first packet. The class is given to another owner of
+//! the same rule once the first has no flow and the scheduler above would treat a new class alike.
+//! An owner that has sent ahead of its reservation does not shed that by a pause.
 
 use super::rule::{Conversations, Rule, Split};
 use crate::classifier::rules::Key;
@@ -12,19 +12,19 @@ use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::units::Time;
 use std::collections::{BTreeMap, VecDeque};
 
-/// So many conversations of an owner have a flow each, as many as the queues of FQ-CoDel (RFC 8290, section 5.2.4); those
-/// beyond share one.
+/// Greatest number of an owner's conversations with a flow each, as many as the queues of FQ-CoDel
+/// (RFC 8290, section 5.2.4); conversations beyond it share one.
 pub(super) const MAX_CONVERSATIONS: usize = 1024;
 
-/// A class, and whose it is.
+/// A class, and its owner.
 struct OwnerClass {
     rule: usize,
     key: Key,
     /// Its index at the port.
     class: u16,
-    /// Flows that are open in it.
+    /// Number of open flows in it.
     flows: usize,
-    /// Whether it is among the vacant ones.
+    /// True if it is among the vacant ones.
     listed: bool,
 }
 
@@ -33,15 +33,16 @@ struct OwnerClass {
 pub(super) struct Owners {
     classes: Vec<OwnerClass>,
     by_key: BTreeMap<(usize, Key), usize>,
-    /// How many there are of each rule.
+    /// Number of classes of each rule.
     count: BTreeMap<usize, usize>,
-    /// The classes of each rule whose last flow was closed, in that order, and some in which one was opened since.
+    /// The classes of each rule whose last flow was closed, in that order; a flow may have been
+    /// opened in some since.
     vacant: BTreeMap<usize, VecDeque<usize>>,
 }
 
 impl Owners {
-    /// The place of an owner's class, which it gets now if it has none: one that is vacant, or a new one if one `may_open`.
-    /// `None` where it gets none, or the switch refuses it.
+    /// Returns the place of an owner's class. An owner without one gets a vacant class now, or a
+    /// new one if `may_open`. `None` if it gets none, or if the switch refuses it.
     pub(super) fn place(
         &mut self,
         now: Time,
@@ -73,12 +74,12 @@ impl Owners {
         Some(at)
     }
 
-    /// How many classes a rule has, those of owners without a flow included.
+    /// Number of classes of a rule, including those of owners without a flow.
     pub(super) fn of(&self, rule: usize) -> usize {
         self.count.get(&rule).copied().unwrap_or(0)
     }
 
-    /// A class of the rule that has no flow and is like a new one. Looks at one that is vacant.
+    /// Takes a class of the rule that has no flow and is like a new one. Looks at one vacant class.
     fn take_vacant(&mut self, now: Time, switch: &Switch, port: PortIx, rule: usize) -> Option<usize> {
         let vacant = self.vacant.get_mut(&rule)?;
         let at = vacant.pop_front()?;
@@ -95,24 +96,24 @@ impl Owners {
         None
     }
 
-    /// The class at a place, and how many flows are open in it.
+    /// Returns the class at a place, and the number of open flows in it.
     pub(super) fn at(&self, at: usize) -> (u16, usize) {
         let OwnerClass { class, flows, .. } = self.classes[at];
         (class, flows)
     }
 
-    /// A flow was opened in the class at a place.
+    /// Counts a flow that was opened in the class at a place.
     pub(super) fn opened(&mut self, at: usize) {
         self.classes[at].flows += 1;
     }
 
-    /// A flow in the class at a place was closed.
+    /// Counts a flow that was closed in the class at a place.
     pub(super) fn closed(&mut self, at: usize) {
         self.classes[at].flows -= 1;
         self.leave_if_empty(at);
     }
 
-    /// The class at a place is vacant if no flow is open in it.
+    /// Marks the class at a place vacant if no flow is open in it.
     pub(super) fn leave_if_empty(&mut self, at: usize) {
         let OwnerClass { rule, flows, listed, .. } = &mut self.classes[at];
         if *flows == 0 && !*listed {
@@ -121,14 +122,15 @@ impl Owners {
         }
     }
 
-    /// The classes that go on under other rules, in their order: the place of each, and the rule that it belongs to then.
-    /// `continued_by` says of each old rule which new one continues it.
+    /// Lists the classes that continue under new rules, in their order: the place of each, and its
+    /// new rule. `continued_by` maps each old rule to the new one that continues it.
     pub(super) fn continuing(&self, continued_by: &[Option<usize>]) -> impl Iterator<Item = (usize, usize)> {
         let classes = self.classes.iter().enumerate();
         classes.filter_map(|(at, class)| Some((at, continued_by[class.rule]?)))
     }
 
-    /// The port has so many classes now, of which those that go on are the last. The new place of each class.
+    /// Renumbers the classes after a reload: the port has `count` classes, and those that continue
+    /// are the last. Returns each class's new place.
     pub(super) fn follow(&mut self, continued_by: &[Option<usize>], count: usize) -> Vec<Option<usize>> {
         let mut places = vec![None; self.classes.len()];
         let continuing: Vec<_> = self.continuing(continued_by).collect();
@@ -151,7 +153,7 @@ impl Owners {
 }
 
 impl Conversations {
-    /// The class of an owner under a rule whose flows have this plan.
+    /// Plans the class of an owner under a rule whose flows have this plan.
     pub(super) fn class(&self, plan: &FlowPlan) -> ClassPlan {
         ClassPlan {
             parent: plan.class,
@@ -163,14 +165,14 @@ impl Conversations {
         }
     }
 
-    /// A conversation in a class.
+    /// Plans the flow of a conversation in a class.
     pub(super) fn flow(class: u16) -> FlowPlan {
         FlowPlan { class: Some(class), transient: true, ..FlowPlan::default() }
     }
 }
 
 impl Rule {
-    /// The class of each owner, where conversations have flows of their own.
+    /// Returns the plan of each owner's class, if conversations have flows of their own.
     pub(super) fn owner_class(&self) -> Option<ClassPlan> {
         match &self.split {
             Split::Conversations(_, conversations) => Some(conversations.class(&self.plan)),

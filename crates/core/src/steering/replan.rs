@@ -1,4 +1,5 @@
-//! Replaces the rules of a port that has flows: a rule that continues keeps its flows and their queues.
+//! Replacement of the rules of a port that has flows: a rule that continues keeps its flows and
+//! their queues.
 
 use super::circuits::{self, CircuitState, sum};
 use super::flows::{Owner, Steering};
@@ -11,9 +12,10 @@ use crate::units::Time;
 use std::collections::BTreeMap;
 
 impl Steering {
-    /// The flows whose plans [`Switch::reconfigure`] has to change before [`replan`](Self::replan) with the same
-    /// arguments; it takes all of them or none. `classes` are those of the port by its plan; the classes of
-    /// owners that continue are added behind them.
+    /// Returns the flows whose plans [`Switch::reconfigure`] has to change before
+    /// [`replan`](Self::replan) with the same arguments, which takes all of them or none. `classes`
+    /// are those of the port by its plan; the classes of owners that continue are added behind
+    /// them.
     pub fn changes(
         &self,
         rules: &[Rule],
@@ -82,9 +84,10 @@ impl Steering {
         changes
     }
 
-    /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows stay open. A
-    /// rule whose [`Split`] is of another kind continues nothing. The flows of old rules that none continues
-    /// are closed; their queued packets are still sent. Circuits are continued by name, with their counters.
+    /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows
+    /// stay open. A rule whose [`Split`] is of another kind continues nothing. The flows of old
+    /// rules without a continuation are closed; their queued packets are still sent. Circuits are
+    /// continued by name, with their counters.
     pub fn replan(
         &mut self,
         now: Time,
@@ -158,8 +161,8 @@ impl Steering {
         self.open_missing(now, switch);
     }
 
-    /// Opens the flows that rules with [`Split::Together`] lack: those of new rules, and those that the scheduler
-    /// had no room for before. Until then their packets go with the rest.
+    /// Opens the missing flows of rules with [`Split::Together`]: those of new rules, and those
+    /// that the scheduler had no room for before. Until then their packets go with the rest.
     pub(super) fn open_missing(&mut self, now: Time, switch: &mut Switch) {
         for rule in 0..self.rules.len() {
             if self.fixed[rule].is_none()
@@ -172,7 +175,7 @@ impl Steering {
         }
     }
 
-    /// The new rule that continues each old rule.
+    /// Returns the new rule that continues each old rule.
     fn continued_by(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
         let mut continued_by = vec![None; self.rules.len()];
         for (after, before) in from.iter().enumerate() {
@@ -185,7 +188,7 @@ impl Steering {
         continued_by
     }
 
-    /// The numbers that the circuits of an old rule have in the new one, by the old ones.
+    /// Returns the new number of each circuit of an old rule, by its old number.
     fn renumbered(&self, before: usize, after: Option<&Rule>) -> Vec<Option<u32>> {
         match (&self.rules[before].split, after.map(|rule| &rule.split)) {
             (Split::Circuits(before), Some(Split::Circuits(after))) => before.renumbered(after),
@@ -200,13 +203,13 @@ impl Steering {
         self.members[at].closed = true;
     }
 
-    /// The flows that a rule has at this moment, but for the one that packets without a flow share.
+    /// The current flows of a rule, except the one that packets without a flow share.
     fn own_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
         self.fixed[rule].into_iter().chain(self.members(rule).map(|(_, leg)| leg))
     }
 }
 
-/// Whether the same owners have flows; circuits are compared by name later.
+/// Returns true if the same owners have flows; circuits are compared by name later.
 fn continues(before: &Split, after: &Split) -> bool {
     match (before, after) {
         (Split::Circuits(_), Split::Circuits(_)) => true,

@@ -1,4 +1,4 @@
-//! A rule: which packets match, and which flow they get.
+//! A rule: the packets that match it, and their flows.
 
 use crate::classifier::circuits::Circuits;
 use crate::classifier::matching::Match;
@@ -9,23 +9,24 @@ use crate::switch::plan::{DropperPlan, FlowPlan};
 use crate::units::{Rate, Span};
 use std::sync::Arc;
 
-/// Which packets match, and the flow that they get.
+/// The packets that match, and their flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Which packets match.
+    /// The packets that match.
     pub matching: Match,
-    /// What has a flow of its own.
+    /// The unit that has a flow of its own.
     pub split: Split,
     /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come first.
     pub plan: FlowPlan,
-    /// How long a flow that was opened by a packet stays open without packets.
+    /// Time for which a flow that was opened by a packet stays open without packets.
     pub idle: Span,
     /// The flows that packets may open by this rule, and the flow of all others.
     pub beyond: Beyond,
-    /// The class of circuits that reserve nothing, by the class that they are listed in; where a class has none, they are
-    /// members of the class itself.
+    /// The class of circuits that reserve nothing, by the class in which they are listed. Where a
+    /// class has none, they are members of the class itself.
     pub unreserved: Vec<(Option<u16>, u16)>,
-    /// What push-out leaves circuits with a reservation; `None` where it takes their packets in the scheduler's order.
+    /// Memory that push-out leaves to circuits with a reservation; `None` if it takes their packets
+    /// in the scheduler's order.
     pub aside: Option<Aside>,
 }
 
@@ -40,12 +41,12 @@ pub struct Aside {
 }
 
 impl Aside {
-    /// Packets that are left to a flow in any case: the first of its queue, and one behind it.
+    /// Fewest packets that are left to a flow: the first of its queue, and one behind it.
     const FEWEST: u64 = 2;
-    /// Bytes of so many packets, where the buffer is limited in bytes.
+    /// Their bytes, if the buffer is limited in bytes.
     const FEWEST_BYTES: u64 = 3028;
 
-    /// What is left to a flow that reserves this rate.
+    /// Memory that is left to a flow that reserves this rate.
     pub fn of(&self, reserve: Rate) -> Limit {
         let part = reserve.bits_per_second() / self.rate.bits_per_second();
         let of = |whole: u64| (whole as f64 / 2.0 * part.min(1.0)) as u64;
@@ -59,7 +60,7 @@ impl Aside {
 /// The limit of the flows that packets open by a rule, and the flow that packets beyond it share.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Beyond {
-    /// The most hosts, subscribers or 5-tuples that have a flow or a class of their own.
+    /// Greatest number of hosts, subscribers or 5-tuples with a flow or a class of their own.
     pub most: usize,
     /// The plan of the shared flow, which is opened by the first packet for which no flow can be opened.
     pub plan: FlowPlan,
@@ -73,7 +74,8 @@ impl Beyond {
 }
 
 impl Rule {
-    /// A rule without a limit of its own, and without a class for circuits that reserve nothing.
+    /// Creates a rule without a limit of its own, and without a class for circuits that reserve
+    /// nothing.
     pub fn new(matching: Match, split: Split, plan: FlowPlan, idle: Span) -> Rule {
         Rule {
             matching,
@@ -101,13 +103,14 @@ impl Rule {
 /// The unit that has a flow of its own, among the packets that match a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Split {
-    /// All of them have one flow.
+    /// All packets have one flow.
     Together,
-    /// Each host, subscriber or 5-tuple has one.
+    /// Each host, subscriber or 5-tuple has a flow.
     Each(Each),
     /// Each host or subscriber has a class with the plan's terms, in which each 5-tuple has a flow.
     Conversations(Each, Arc<Conversations>),
-    /// Each of these circuits has one. Packets of addresses that no circuit has are passed to the next rule.
+    /// Each of these circuits has a flow. Packets of addresses that no circuit has are passed to
+    /// the next rule.
     Circuits(Arc<Circuits>),
 }
 

@@ -99,7 +99,7 @@ impl Guard {
         Some(dropper)
     }
 
-    /// Decides if an arriving packet may join the guarded queue. Returns the reason for marking it,
+    /// Decides whether an arriving packet may join the guarded queue. Returns the reason for marking it,
     /// if any, or the reason for dropping it as an error.
     fn arrive(
         &mut self,
@@ -117,7 +117,7 @@ impl Guard {
         verdict
     }
 
-    /// Decides if a packet that is selected for service may leave the guarded queue; returns as
+    /// Decides whether a packet that is selected for service may leave the guarded queue; returns as
     /// [`arrive`](Self::arrive) does.
     fn head(
         &mut self,
@@ -280,7 +280,7 @@ impl Guards {
         }
     }
 
-    /// Decides if a packet of a node may join its queues, and counts it there if so. Returns the
+    /// Decides whether a packet of a node may join its queues, and counts it there if so. Returns the
     /// reason for marking it, if any.
     ///
     /// # Errors
@@ -327,7 +327,7 @@ impl Guards {
         });
     }
 
-    /// Decides if a packet of a node that is selected for service may leave its queues. Returns the
+    /// Decides whether a packet of a node that is selected for service may leave its queues. Returns the
     /// reason for marking it, if any.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ impl Ready {
 pub enum Entry {
     /// Its first bit leaves now: it is in service.
     Started,
-    /// It waits or is dropped; the value tells if the port is ready.
+    /// It waits or is dropped; the value tells whether the port is ready.
     Waits(Ready),
 }
 
@@ -89,7 +89,7 @@ impl<'a> Departing<'a> {
         self.port.serving
     }
 
-    /// [`Switch::finish`] and [`Switch::start`] in one. Returns if the packet's body is still held,
+    /// [`Switch::finish`] and [`Switch::start`] in one. Returns whether the packet's body is still held,
     /// and the packet whose first bit leaves now.
     #[inline(always)]
     pub fn leave(self, cx: &mut Ctx<'_>) -> (Body, Option<&'a Packet>) {
@@ -164,7 +164,7 @@ impl Switch {
         Ok(port.ready())
     }
 
-    /// Sets if ports report each packet that a shaper releases
+    /// Sets whether ports report each packet that a shaper releases
     /// ([`Effect::Conforms`](crate::context::Effect)). Initially they do not.
     pub fn report_conforming(&mut self, reports: bool) {
         self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
@@ -302,7 +302,7 @@ impl Switch {
         port.start(cx, &mut self.pool).then_some(port.serving)
     }
 
-    /// Ends the service of a packet, whose last bit is out. Returns the packet and if its body is
+    /// Ends the service of a packet, whose last bit is out. Returns the packet, and whether its body is
     /// still held for another port; `None` when no packet was in service.
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {

@@ -28,7 +28,7 @@ pub const MAX_PORTS: usize = u16::MAX as usize;
 /// Plan of a dropper at a port or a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropperPlan {
-    /// Decides what is dropped and what is marked.
+    /// The kind of dropper.
     pub kind: DropperKind,
     /// The queues that it guards.
     pub scope: Scope,

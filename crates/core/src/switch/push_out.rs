@@ -26,7 +26,7 @@
 //!
 //! [`PushOut::LongestQueue`] is Zhang's rule (1991, section 3.1: "the last packet, the one with the
 //! largest stamp value, from the longest queue"): the longest by packets, ties to the latest
-//! arrival. It makes no difference if a packet may be sent now, and packets in shapers go when no
+//! arrival. It makes no difference whether a packet may be sent now, and packets in shapers go when no
 //! other can.
 //!
 //! In both, a packet in service counts in its queue and is never taken. Where each port has a limit of its own

@@ -30,7 +30,7 @@ impl Port {
     }
 
     /// Updates a node and its ancestors after time has passed, or after its scheduler, a member or
-    /// a rate has changed: if they may send, and when they are released if they may not.
+    /// a rate has changed: whether they may send, and when they are released if they may not.
     pub(in crate::switch) fn settle(&mut self, now: Time, at: usize) {
         self.tree.settle(now, at);
         self.watch(now, at);

@@ -49,7 +49,7 @@ impl Tree {
         self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default()
     }
 
-    /// Sets if a member of a node has a ceiling.
+    /// Sets whether a member of a node has a ceiling.
     pub(in crate::switch) fn set_capped(&mut self, at: usize, slot: FlowIx, capped: bool) {
         self.nodes[at].queues.set_capped(slot, capped);
         self.nodes[at].renew_tail(slot);
