@@ -116,7 +116,7 @@ pub trait Scheduler {
     /// Passes a packet of `packet.flow` that arrives at an empty node whose server is free:
     /// [`enqueue`](Self::enqueue), [`select`](Self::select) and [`dequeued`](Self::dequeued) in one
     /// step, without queueing it. Returns false, with nothing changed, if only these calls can
-    /// decide if the packet is sent now.
+    /// decide whether the packet is sent now.
     fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) -> bool {
         let _ = (cx, packet, queues);
         false

@@ -7,8 +7,8 @@ use crate::switch::Switch;
 use crate::units::Time;
 
 impl Steering {
-    /// Like [`steer`](Steering::steer), for one of many packets with the same headers. `cached` is
-    /// the result of the previous call, `None` at first; it is used while it is valid.
+    /// Like [`steer`](Steering::steer), for one of many packets with the same headers. `cached`
+    /// holds the result of the previous call, `None` at first; it is used while it is valid.
     #[inline]
     pub fn steer_again(
         &mut self,

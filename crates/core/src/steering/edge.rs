@@ -19,8 +19,8 @@ pub struct EdgePlan {
     /// The DSCP that the packets of each rule get (RFC 2474, 6 bits); `None` keeps the packet's
     /// DSCP.
     pub set_dscp: Vec<Option<u8>>,
-    /// The plan for packets that match no rule, one flow each: those that keep the link working,
-    /// and all others.
+    /// The plan of the two flows for packets that match no rule: one for those that keep the link
+    /// working, one for all others.
     pub rest: FlowPlan,
     /// Greatest number of flows that packets may open, excluding those of circuits.
     pub most_flows: usize,

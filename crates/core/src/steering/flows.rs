@@ -1,9 +1,8 @@
 //! Steering: the choice of a packet's flow at a port. Rules are tried in order; the first that has
 //! a flow for it decides.
 //!
-//! A rule has one flow. Otherwise it opens one for each host, subscriber, 5-tuple or circuit at its
-//! first packet, or one for each 5-tuple in a class of its host. Such a flow is closed once it was
-//! idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
+//! A rule has one flow, or opens flows at their first packets: one for each host, subscriber, 5-tuple
+//! or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
 //! ahead of its reservation cannot shed that by a pause. The counters of a circuit outlive its
 //! flows.
 
