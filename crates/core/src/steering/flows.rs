@@ -2,9 +2,9 @@
 //! a flow for it decides.
 //!
 //! A rule has one flow, or opens flows at their first packets: one for each host, subscriber, 5-tuple
-//! or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once it was idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
-//! ahead of its reservation cannot shed that by a pause. The counters of a circuit outlive its
-//! flows.
+//! or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once it was
+//! idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
+//! ahead of its reservation cannot shed that by a pause. A circuit's counters outlive its flows.
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;

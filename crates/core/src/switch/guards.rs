@@ -88,8 +88,7 @@ impl Guard {
         }
     }
 
-    /// Like [`of`](Self::of), for a packet that is counted in the whole queue: the dropper sees the
-    /// queue without it.
+    /// Like [`of`](Self::of), for a packet that the whole queue counts: the dropper does not see it.
     fn of_counted(&mut self, packet: &Packet, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         let whole = matches!(self.droppers, Droppers::Node(..));
         let dropper = self.of(packet.flow, at)?;
@@ -117,8 +116,7 @@ impl Guard {
         verdict
     }
 
-    /// Decides whether a packet that is selected for service may leave the guarded queue; returns as
-    /// [`arrive`](Self::arrive) does.
+    /// Like [`arrive`](Self::arrive), for a selected packet that is to leave the guarded queue.
     fn head(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -239,8 +237,7 @@ impl Guards {
         }
     }
 
-    /// Keeps the previous droppers and detectors whose plan and place are equal: always the port's,
-    /// those of classes if the tree is unchanged.
+    /// Keeps previous guards where plans are equal: the port's, and classes' if the tree is equal.
     pub(super) fn take_over(&mut self, now: Time, before: Guards, same_tree: bool) {
         let kept = if same_tree { usize::MAX } else { 1 };
         for (place, before) in self.places.iter_mut().zip(before.places).take(kept) {
@@ -250,8 +247,7 @@ impl Guards {
         }
     }
 
-    /// Opens a flow of a node, or changes its contract. Fails if a dropper of its own cannot be
-    /// made.
+    /// Opens a flow of a node, or changes its contract. Fails if its own dropper cannot be made.
     pub(super) fn set_flow(
         &mut self,
         now: Time,
@@ -308,8 +304,7 @@ impl Guards {
         marked
     }
 
-    /// Undoes the admission by the first `passed` guards of a node: an outer guard has refused the
-    /// packet.
+    /// Undoes the admission by a node's first `passed` guards: an outer guard refused the packet.
     #[cold]
     fn take_back(
         &mut self,
@@ -360,8 +355,7 @@ impl Guards {
         self.on_path(node, |guard| guard.left(cx, packet, at, how));
     }
 
-    /// Reports to the droppers of flows' own queues that a packet of a node was given to another
-    /// flow.
+    /// Reports to the droppers of flows' own queues that another flow got a packet of a node.
     pub(super) fn moved(&mut self, cx: &mut Ctx<'_>, node: usize, packet: &Packet, at: &mut Occupancy) {
         self.on_path(node, |guard| {
             if matches!(guard.droppers, Droppers::Flows(_))

@@ -286,8 +286,7 @@ impl Port {
 
     /// Builds a new tree with all flows. Without classes, the root's members are the port's flows
     /// in their order. With classes, the first closed flow stands there for all of them. With a
-    /// place for each, in its former class, a port whose flows come and go between plans would grow
-    /// without end.
+    /// place for each, a port whose flows come and go between plans would grow without end.
     fn plant(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
         let mut tree = Tree::new(now, wanted)?;
         let mut vacant = false;
