@@ -88,7 +88,7 @@ impl Guard {
         }
     }
 
-    /// Like [`of`](Self::of), for a packet that the whole queue counts: the dropper does not see it.
+    /// Like [`of`](Self::of), for a packet in the whole queue's count: `at.queue` excludes it.
     fn of_counted(&mut self, packet: &Packet, at: &mut Occupancy) -> Option<&mut AnyDropper> {
         let whole = matches!(self.droppers, Droppers::Node(..));
         let dropper = self.of(packet.flow, at)?;
