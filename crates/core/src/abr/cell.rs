@@ -25,12 +25,12 @@ pub struct RmCell {
     pub ci: bool,
     /// No increase: the source does not raise its rate.
     pub ni: bool,
-    /// Whether a switch or the destination generated the cell (BECN), rather than the source.
+    /// True if a switch or the destination generated the cell (BECN), rather than the source.
     pub bn: bool,
 }
 
 impl RmCell {
-    /// The same cell with an explicit rate of at most `er` bit/s, rounded to the nearest.
+    /// Returns the cell with an explicit rate of at most `er` bit/s, rounded to the nearest.
     #[must_use]
     pub fn at_most(self, er: f64) -> RmCell {
         RmCell { er: self.er.min(whole(er)), ..self }

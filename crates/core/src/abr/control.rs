@@ -50,7 +50,7 @@ pub struct PortTerms {
     pub link: Rate,
     /// The time at which the algorithm begins.
     pub start: Time,
-    /// Whether the rates of VCs are measured ([`RateControl::measured`]) rather than declared.
+    /// True if the rates of VCs are measured ([`RateControl::measured`]) rather than declared.
     pub measures: bool,
 }
 
@@ -85,12 +85,12 @@ pub trait RateControl: Send + fmt::Debug {
         let _ = (now, len);
     }
 
-    /// Whether any data cell gets EFCI: otherwise [`marks`](Self::marks) is not called.
+    /// Returns true if a data cell may get EFCI; otherwise [`marks`](Self::marks) is not called.
     fn sets_efci(&self) -> bool {
         false
     }
 
-    /// Whether a data cell that leaves the class queue, which holds `queue`, gets EFCI.
+    /// Returns true if a data cell that leaves the class queue, which holds `queue`, gets EFCI.
     fn marks(&self, queue: Count) -> bool {
         let _ = queue;
         false

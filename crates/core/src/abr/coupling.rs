@@ -38,31 +38,31 @@ use crate::stats::Count;
 use crate::units::{Rate, Time};
 
 words! {
-    /// What a VC's current rate is (section 4.1).
+    /// Current rate of a VC (section 4.1).
     pub enum VcRate {
-        /// What the source of the previous loop declares.
+        /// Rate declared by the source of the previous loop.
         Frm1 = "frm1",
-        /// What the virtual source declares: ACR2.
+        /// Rate declared by the virtual source: ACR2.
         Frm2 = "frm2",
-        /// What is measured at the entry to the per-VC queue.
+        /// Rate measured at the entry to the per-VC queue.
         PerVc = "per-vc",
-        /// What is measured at the entry to the class queue.
+        /// Rate measured at the entry to the class queue.
         Class = "class",
     }
 }
 
 words! {
-    /// What the input rate is (section 4.2).
+    /// Input rate of the port (section 4.2).
     pub enum InputRate {
-        /// The sum of what enters the per-VC queues.
+        /// Sum of the input rates of the per-VC queues.
         PerVc = "per-vc",
-        /// What enters the class queue.
+        /// Input rate of the class queue.
         Class = "class",
     }
 }
 
 words! {
-    /// On which loops congestion of the link acts (section 4.3).
+    /// Loops on which congestion of the link acts (section 4.3).
     pub enum ActsOn {
         /// Only on the previous loop, by ER1.
         Previous = "previous",
@@ -74,11 +74,11 @@ words! {
 }
 
 words! {
-    /// When the allocated rate is calculated (section 4.4).
+    /// Time at which the allocated rate is calculated (section 4.4).
     pub enum UpdatedAt {
-        /// When an FRM cell of the previous loop is turned round.
+        /// At the turn-round of an FRM cell of the previous loop.
         Frm1 = "frm1",
-        /// When a BRM cell of the next loop has come.
+        /// At the arrival of a BRM cell of the next loop.
         Brm2 = "brm2",
         /// At both.
         Both = "both",
@@ -86,7 +86,7 @@ words! {
 }
 
 words! {
-    /// What bounds ER1 besides VAL2.
+    /// Bound of ER1 besides VAL2.
     pub enum ErBound {
         /// ACR2.
         Acr2 = "acr2",
@@ -96,7 +96,7 @@ words! {
 }
 
 parameters! {
-    /// What can be set of VS/VD.
+    /// Parameters of VS/VD.
     #[derive(Eq)]
     pub struct VsVdParams {
         /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or measured at the entry to the
@@ -163,10 +163,10 @@ registry! {
 pub const DEFAULT: &PolicyRecord = &VsVdParams::RECORD;
 
 impl BuiltInCoupling {
-    /// The coupling at a port with a switch algorithm, without VCs.
+    /// Makes the coupling at a port with a switch algorithm, without VCs.
     ///
     /// # Errors
-    /// When a value is beyond what the algorithm takes.
+    /// When a value is out of the algorithm's range.
     pub fn build(&self, algorithm: &BuiltInRateControl, link: Rate, start: Time) -> Result<Coupled, Refused> {
         let BuiltInCoupling::VsVd(params) = self;
         let measures = matches!(params.vc_rate, VcRate::PerVc | VcRate::Class);
@@ -188,7 +188,7 @@ pub struct Coupled {
 struct Segments {
     destination: Destination,
     source: VirtualSource,
-    /// What was calculated last.
+    /// Feedback calculated last.
     table: Feedback,
 }
 
@@ -205,7 +205,7 @@ impl Coupled {
         VcIx(self.vcs.len() as u32 - 1)
     }
 
-    /// ACR2 of a VC in bit/s: its queue is to be served at this rate.
+    /// ACR2 of a VC in bit/s: the service rate of its queue.
     pub fn acr(&self, vc: VcIx) -> f64 {
         self.vcs[vc.ix()].source.acr()
     }
@@ -220,8 +220,8 @@ impl Coupled {
         self.algorithm.as_mut()
     }
 
-    /// A data cell has come from the previous loop, and enters the per-VC queue without EFCI. Whether an FRM cell is to
-    /// follow it there.
+    /// Processes a data cell from the previous loop, which enters the per-VC queue without EFCI.
+    /// Returns true if an FRM cell must follow it there.
     #[must_use]
     pub fn data(&mut self, now: Time, vc: VcIx, len: u32, mark: &mut Mark) -> bool {
         self.came(now, vc, len);
@@ -231,7 +231,7 @@ impl Coupled {
         state.source.data_entered()
     }
 
-    /// A cell has come from the previous loop.
+    /// Reports a cell from the previous loop to the algorithm.
     fn came(&mut self, now: Time, vc: VcIx, len: u32) {
         if self.params.input_rate == InputRate::PerVc {
             self.algorithm.arrived(now, Some(vc), len);
@@ -241,8 +241,8 @@ impl Coupled {
         }
     }
 
-    /// FRM1 of so many bytes has come: the answer to the previous loop, and whether an FRM cell is to enter the per-VC queue,
-    /// which is the first.
+    /// Processes FRM1, a cell of `len` bytes. Returns the answer to the previous loop, and true if
+    /// the first FRM cell must enter the per-VC queue.
     #[must_use]
     pub fn frm(&mut self, now: Time, vc: VcIx, frm: &RmCell, len: u32, queue: Count) -> (RmCell, bool) {
         self.came(now, vc, len);
@@ -268,7 +268,7 @@ impl Coupled {
         (brm, state.source.begins())
     }
 
-    /// BRM2 has come from the next loop.
+    /// Processes BRM2, which has come from the next loop.
     pub fn brm(&mut self, now: Time, vc: VcIx, brm: &RmCell, queue: Count) {
         let mut brm = *brm;
         if self.params.updated_at != UpdatedAt::Frm1 {
@@ -281,7 +281,8 @@ impl Coupled {
         self.vcs[vc.ix()].source.answered(&brm);
     }
 
-    /// A cell goes from the per-VC queue to the class queue; an FRM cell of the virtual source is written now.
+    /// Moves a cell from the per-VC queue to the class queue; an FRM cell of the virtual source is
+    /// written now.
     pub fn let_go(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&mut RmCell>) {
         if self.params.input_rate == InputRate::Class {
             self.algorithm.arrived(now, Some(vc), len);
@@ -296,7 +297,7 @@ impl Coupled {
         }
     }
 
-    /// An answer of a VC in the other direction enters the class queue.
+    /// Reports an answer of a VC in the other direction that enters the class queue.
     pub fn answer_entered(&mut self, now: Time, len: u32) {
         if self.params.input_rate == InputRate::Class {
             self.algorithm.arrived(now, None, len);

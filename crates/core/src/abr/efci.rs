@@ -8,7 +8,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// What can be set of EFCI marking.
+    /// Parameters of EFCI marking.
     #[derive(Eq)]
     pub struct EfciParams {
         /// Length of the class queue, in cells, at or above which data cells are marked

@@ -14,7 +14,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// What can be set of EPRCA.
+    /// Parameters of EPRCA.
     pub struct EprcaParams {
         /// Weight of an RM cell's rate in the mean allowed cell rate (MACR)
         weight: f64 = 0.0625,

@@ -30,7 +30,7 @@ use crate::stats::{Count, tally};
 use crate::units::{Span, Time};
 
 parameters! {
-    /// What can be set of ERICA.
+    /// Parameters of ERICA.
     pub struct EricaParams {
         /// Target utilisation: share of the link for CBR, VBR and ABR together, above 0
         utilisation: f64 = 0.9,
@@ -115,7 +115,7 @@ impl PolicyParams for EricaParams {
 
 /// Intervals without a cell after which another one changes nothing.
 const FORGOTTEN: u64 = 100;
-/// a of ERICA+: how fast the target falls with the queueing delay.
+/// a of ERICA+: steepness of the target's decrease with the queueing delay.
 const STEEPNESS: f64 = 1.15;
 /// The least share of the capacity that ERICA+ aims at (QDLF).
 const LEAST: f64 = 0.5;
@@ -130,26 +130,26 @@ pub struct Erica {
     interval: Interval,
     vcs: Vec<Vc>,
     load: Load,
-    /// Bytes in the class queue, as the last answer met it.
+    /// Bytes in the class queue at the last answer.
     queue: u64,
 }
 
-/// What is counted in an interval.
+/// Counts of an averaging interval.
 #[derive(Clone, Copy, Debug)]
 struct Interval {
     began: Time,
     /// From 1; no VC has been given an allocation in interval 0.
     number: u64,
-    /// Bytes of the ABR class, and of what goes before it.
+    /// Bytes of the ABR class, and of higher priority.
     bytes: u64,
     above: u64,
     cells: u32,
-    /// Greatest allocation in it, and in the one before.
+    /// Greatest allocation in this interval, and in the previous one.
     greatest: f64,
     greatest_before: f64,
 }
 
-/// What the last interval has shown; rates in bit/s.
+/// Load measured in the last interval; rates in bit/s.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     input: f64,
@@ -159,16 +159,16 @@ struct Load {
 
 #[derive(Clone, Copy, Debug)]
 struct Vc {
-    /// Its current rate, declared or measured.
+    /// Current rate, declared or measured.
     rate: f64,
-    /// Bytes in this interval, where its rate is measured.
+    /// Bytes in this interval, where the rate is measured.
     bytes: u64,
-    /// Whether a cell was seen in this interval.
+    /// True if a cell was seen in this interval.
     seen: bool,
-    /// What it counts among the active ones.
+    /// Contribution to the number of active VCs.
     activity: f64,
     allocated: f64,
-    /// The interval in which that was.
+    /// Interval of the latest allocation.
     allocated_in: u64,
 }
 
@@ -209,7 +209,7 @@ impl Erica {
         self.interval.began += Span::from_ticks(whole * length.ticks());
     }
 
-    /// The interval ends, and the next one begins.
+    /// Ends the interval and begins the next one.
     fn end(&mut self, at: Time) {
         let seconds = at.since(self.interval.began).as_secs_f64();
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
@@ -249,7 +249,7 @@ impl Erica {
         };
     }
 
-    /// f(T) of ERICA+: the share of the capacity that is aimed at while the queue takes a time T at that rate.
+    /// f(T) of ERICA+: the target share of the capacity when the queue takes a time T at that rate.
     fn share_for_queue(&self, capacity: f64, delay: Span) -> f64 {
         let (aim, time) = (delay.as_secs_f64(), self.queue as f64 * 8.0 / capacity.max(1.0));
         if time > aim { (STEEPNESS * aim / ((STEEPNESS - 1.0) * time + aim)).max(LEAST) } else { 1.0 }
@@ -263,7 +263,7 @@ impl Erica {
         }
     }
 
-    /// VAL of a VC, anew.
+    /// Computes VAL of a VC anew.
     fn allocation(&mut self, vc: VcIx) -> f64 {
         let (overload, rate) = (self.overload(), self.vcs[vc.ix()].rate);
         let fairness = self.load.target / self.load.active;

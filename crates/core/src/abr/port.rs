@@ -41,7 +41,7 @@ impl OutputPort {
         self.algorithm.as_mut()
     }
 
-    /// A cell of the VC enters the class queue: an FRM cell, or a data cell.
+    /// Processes a cell of the VC that enters the class queue: an FRM cell, or a data cell.
     #[inline(always)]
     pub fn cell(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&RmCell>) {
         self.algorithm.arrived(now, Some(vc), len);
@@ -50,7 +50,7 @@ impl OutputPort {
         }
     }
 
-    /// A BRM cell of the VC passes on its way back.
+    /// Processes a BRM cell of the VC on its way back.
     pub fn answer(&mut self, now: Time, vc: VcIx, brm: &mut RmCell, queue: Count) {
         self.algorithm.feedback(now, vc, queue).write(brm);
     }

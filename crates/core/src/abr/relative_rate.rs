@@ -8,7 +8,7 @@ use crate::stats::Count;
 use crate::units::Time;
 
 parameters! {
-    /// What can be set of relative-rate marking.
+    /// Parameters of relative-rate marking.
     #[derive(Eq)]
     pub struct RelativeRateParams {
         /// Length of the class queue, in cells, at or above which rates are not increased (NI)

@@ -68,7 +68,7 @@ impl Source {
         self.unanswered
     }
 
-    /// Whether the next in-rate cell is an FRM cell (rules 2 and 3a).
+    /// Returns true if the next in-rate cell is an FRM cell (rules 2 and 3a).
     pub fn is_frm_next(&self, now: Time) -> bool {
         let Some(sent) = self.frm_sent else { return true };
         self.since_frm + 1 >= self.terms.nrm

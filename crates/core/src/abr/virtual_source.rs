@@ -1,4 +1,4 @@
-//! How does a source send cells from a queue? A virtual source, and the ABR interface of a host.
+//! A virtual source, which sends cells from a queue, and the ABR interface of a host.
 
 use super::cell::RmCell;
 use super::source::{Source, SourceTerms};
@@ -30,12 +30,12 @@ impl VirtualSource {
         self.source.terms()
     }
 
-    /// The allowed cell rate ACR in bit/s: the queue is to be served at this rate.
+    /// The allowed cell rate ACR in bit/s: the service rate of the queue.
     pub fn acr(&self) -> f64 {
         self.source.acr()
     }
 
-    /// A data cell enters the queue. Whether an FRM cell is to enter behind it.
+    /// Counts a data cell that enters the queue. Returns true if an FRM cell must enter behind it.
     #[must_use]
     pub fn data_entered(&mut self) -> bool {
         let since = self.since_frm.map_or(0, |since| since + 1);
@@ -44,7 +44,7 @@ impl VirtualSource {
         is_due
     }
 
-    /// Whether the first FRM cell is to enter the queue now: none has entered it yet.
+    /// Returns true if the first FRM cell must enter the queue now: none has entered it yet.
     #[must_use]
     pub fn begins(&mut self) -> bool {
         let begins = self.since_frm.is_none();
@@ -54,18 +54,18 @@ impl VirtualSource {
         begins
     }
 
-    /// An FRM cell leaves the queue; returns its contents ([`Source::send_frm`]). ACR may fall.
+    /// Sends an FRM cell from the queue; returns its contents ([`Source::send_frm`]). ACR may fall.
     #[must_use]
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         self.source.send_frm(now)
     }
 
-    /// A BRM cell has come ([`Source::answered`]).
+    /// Processes a BRM cell that has arrived ([`Source::answered`]).
     pub fn answered(&mut self, brm: &RmCell) {
         self.source.answered(brm);
     }
 
-    /// ACR is at most `er` bit/s from now on, but not below MCR.
+    /// Limits ACR to `er` bit/s from now on, but not below MCR.
     pub fn lower_to(&mut self, er: f64) {
         self.source.lower_to(er);
     }

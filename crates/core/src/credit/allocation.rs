@@ -1,14 +1,16 @@
 //! Division of a pool among VCs: equation (3) of Kung 1997, and the largest division that is safe.
 //!
-//! At each allocation a VC gets a share of the cells that are divided, in proportion to what it has forwarded since the
-//! allocation before. Shares are rounded up, and no VC gets less than a least allocation, which is that of an idle VC.
+//! At each allocation a VC gets a share of the cells that are divided, in proportion to the cells
+//! it has forwarded since the previous allocation. Shares are rounded up, and no VC gets less than
+//! a least allocation, which is that of an idle VC.
 
 /// The claim of a VC in an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// VU: cells of it that have left since the allocation before.
+    /// VU: cells of the VC that have left since the previous allocation.
     pub used: u32,
-    /// Cells of the pool that it may take up in any case: an allocation that counts at once cannot take them away.
+    /// Cells of the pool that the VC may occupy in any case: a new allocation cannot take them away
+    /// at once.
     pub held: u32,
 }
 
@@ -19,13 +21,14 @@ pub struct Division {
     pub shared: u64,
     /// The least allocation of a VC, in cells: at least 1.
     pub least: u32,
-    /// What all VCs may take up together, in cells: each its new allocation or what it holds, whichever is more. `None`
-    /// where nothing is known to be held.
+    /// Cells that all VCs may occupy together: each its new allocation or the cells it holds,
+    /// whichever is more. `None` where nothing is known to be held.
     pub limit: Option<u64>,
 }
 
 impl Division {
-    /// The new allocation of each VC, in cells. With a limit that it would exceed, less is divided: as much as is safe.
+    /// Returns the new allocation of each VC, in cells. Where the limit would be exceeded, only the
+    /// largest safe number of cells is divided.
     pub fn allocations(&self, claims: &[Claim]) -> Vec<u32> {
         let total: u64 = claims.iter().map(|claim| u64::from(claim.used)).sum();
         let shared = match self.limit {
@@ -44,7 +47,7 @@ impl Division {
         u32::try_from(share).unwrap_or(u32::MAX).max(self.least)
     }
 
-    /// The most that can be divided within the limit; 0 when nothing can.
+    /// The largest number of cells that can be divided within the limit; 0 when none can.
     fn safe(&self, claims: &[Claim], total: u64, limit: u64) -> u64 {
         let taken_up = |shared: u64| -> u64 {
             let each = |claim: &Claim| self.share(shared, claim.used, total).max(claim.held);
@@ -53,7 +56,7 @@ impl Division {
         if taken_up(self.shared) <= limit {
             return self.shared;
         }
-        // What is taken up grows with what is divided.
+        // The cells occupied grow with the cells divided.
         let (mut safe, mut unsafe_) = (0, self.shared);
         while unsafe_ - safe > 1 {
             let middle = safe + (unsafe_ - safe) / 2;

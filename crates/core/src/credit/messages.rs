@@ -22,7 +22,7 @@ impl Counter {
         Counter(self.0.wrapping_add(cells))
     }
 
-    /// Cells from `earlier` to this one; 2³² less what is missing when `earlier` is the later one.
+    /// Cells from `earlier` to this count; 2³² less the distance when `earlier` is the later one.
     pub const fn since(self, earlier: Counter) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }
@@ -50,7 +50,7 @@ impl Default for Credit {
 /// An allocation that the receiver has made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Which of the VC's allocations it is: of two, the later one holds.
+    /// Number of the allocation among those of the VC: the later of two holds.
     pub number: Counter,
     /// Buf_Alloc in cells.
     pub buf_alloc: u32,
@@ -61,7 +61,7 @@ pub struct Allocation {
 pub struct CreditRecord {
     /// The VC.
     pub vc: VcIx,
-    /// How many of its cells have left.
+    /// Number of its cells that have left.
     pub credit: Credit,
     /// Its latest allocation, where the receiver allocates; `None` where it does not.
     pub allocation: Option<Allocation>,
@@ -94,13 +94,14 @@ impl CreditCell {
         self.len += 1;
     }
 
-    /// Whether no more records fit.
+    /// Returns true if no more records fit.
     pub(super) fn is_full(&self) -> bool {
         self.len == RECORDS_PER_CELL
     }
 }
 
-/// How many cells of a VC the sender has sent: a credit_check cell, sent from the sender to the receiver behind these cells.
+/// Number of cells of a VC that the sender has sent: a credit_check cell, sent from the sender to
+/// the receiver behind these cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditCheck {
     /// The VC.

@@ -7,7 +7,7 @@ use crate::params::{Fault, parameters, words};
 use crate::units::{Rate, Span};
 
 words! {
-    /// What a VC is.
+    /// Unit that is a VC.
     pub enum Per {
         /// A VC for each flow
         Flow = "flow",
@@ -17,23 +17,23 @@ words! {
 }
 
 words! {
-    /// How the memory of the receiver is allocated to VCs.
+    /// Allocation of the receiver's memory to VCs.
     pub enum Allocating {
-        /// Once, for each VC the same
+        /// Once, equally for all VCs
         Static = "static",
-        /// Again and again, by the sender, by what each VC sends
+        /// Repeatedly, by the sender, in proportion to the cells that each VC sends
         Sender = "sender",
-        /// Again and again, by the receiver, by what each VC forwards
+        /// Repeatedly, by the receiver, in proportion to the cells that each VC forwards
         Receiver = "receiver",
     }
 }
 
 words! {
-    /// What a credit record tells.
+    /// Content of a credit record.
     pub enum Protocol {
         /// The running count of cells that were forwarded (Credit Update Protocol)
         Cup = "cup",
-        /// How many cells were forwarded since the record before
+        /// Number of cells forwarded since the previous record
         Incremental = "incremental",
     }
 }
@@ -80,14 +80,15 @@ parameters! {
     }
 }
 
-/// What has to be known of a link. A virtual link is several, from the sender to the receiver.
+/// Properties of a link with credit. A virtual link consists of several links, from the sender to
+/// the receiver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CreditLink {
     /// The rate of the slowest link there; with a trace, its mean.
     pub rate: Rate,
     /// The rates of the forward links after the first.
     pub further: Vec<Rate>,
-    /// Of each link back its rate, and the largest packet of the flows on it in bytes, 0 without flows.
+    /// Rate of each link back, and the largest packet of the flows on it in bytes; 0 without flows.
     pub back: Vec<(Rate, u32)>,
     /// Propagation, there and back.
     pub propagation: Span,
@@ -97,36 +98,40 @@ pub struct CreditLink {
     pub smallest: u32,
     /// Their largest packet, in bytes.
     pub largest: u32,
-    /// Whether it loses packets, there or back: the switches of a virtual link drop some.
+    /// True if the link loses packets, there or back: the switches of a virtual link drop some.
     pub loses: bool,
-    /// Whether a credit cell may be lost, or take longer than is computed from rates: a link back that loses packets, a
-    /// trace in place of a rate, or switches between the ends.
+    /// True if a credit cell may be lost, or take longer than is computed from rates: a link back
+    /// that loses packets, a trace in place of a rate, or switches between the ends.
     pub is_unsure: bool,
 }
 
 impl CreditLink {
-    /// The time of `bytes` on the forward links after the first, at whose end the RTT begins.
+    /// Transmission time of `bytes` on the forward links after the first, at whose end the RTT
+    /// begins.
     fn further(&self, bytes: u32) -> Span {
         self.further.iter().fold(Span::ZERO, |sum, rate| sum + rate.time_for(bytes))
     }
 
-    /// What a credit cell of `bytes` waits longer on the links back behind another one than behind the largest packet.
+    /// Additional waiting time on the links back of a credit cell of `bytes` behind another one,
+    /// compared with waiting behind the largest packet.
     fn behind_a_cell(&self, bytes: u32) -> Span {
         let longer = |(rate, largest): &(Rate, u32)| rate.time_for(bytes.saturating_sub(*largest));
         self.back.iter().map(longer).fold(Span::ZERO, |sum, time| sum + time)
     }
 
-    /// The time of `bytes` on each link back together, each behind a packet that has just started.
+    /// Transmission time of `bytes` on all links back, on each behind a packet that has just
+    /// started.
     fn back(&self, bytes: u32) -> Span {
         let each = |(rate, largest): &(Rate, u32)| rate.time_for(*largest) + rate.time_for(bytes);
         self.back.iter().map(each).fold(Span::ZERO, |sum, time| sum + time)
     }
 }
 
-/// Who allocates how much.
+/// Allocation of the receiver's memory: the end that allocates, and its terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Terms {
-    /// Each VC has so many cells, and a record for each N2 that leave.
+    /// Fixed allocation: `buf_alloc` cells for each VC, and a record for each `n2` cells that
+    /// leave.
     Static {
         /// In cells.
         buf_alloc: u32,
@@ -139,41 +144,42 @@ pub enum Terms {
         pool: u32,
         /// In cells; also the least allocation.
         n2: u32,
-        /// From one allocation to the next.
+        /// Time from one allocation to the next.
         interval: Span,
     },
     /// The receiver divides the pool.
     Receiver {
-        /// How.
+        /// Rule by which the receiver divides the pool.
         adaptation: Adaptation,
-        /// From one allocation to the next.
+        /// Time from one allocation to the next.
         interval: Span,
     },
 }
 
-/// Credit-based flow control of a link, with everything known.
+/// Credit-based flow control of a link, with every setting resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CreditPlan {
-    /// What a VC is.
+    /// Unit that is a VC.
     pub per: Per,
-    /// What records tell.
+    /// Content of credit records.
     pub protocol: Protocol,
-    /// Who allocates how much.
+    /// Allocation of the receiver's memory.
     pub terms: Terms,
     /// Bytes of a credit cell or credit_check cell.
     pub credit_cell: u32,
-    /// How often a record is repeated.
+    /// Number of times that a record is repeated.
     pub repeats: u32,
     /// The probability that a credit cell arrives twice.
     pub duplicate: f64,
     /// Interval of checks; `None` without.
     pub check: Option<Span>,
-    /// From a packet's last bit leaving the sender until its credit is used there, when the receiver forwards it at once.
+    /// Time from a packet's last bit leaving the sender until its credit is used there, when the
+    /// receiver forwards it at once.
     pub rtt: Span,
 }
 
 impl CreditPlan {
-    /// Packets for which the receiver has memory, with so many VCs.
+    /// Packets for which the receiver has memory, with `vcs` VCs.
     pub fn memory(&self, vcs: u64) -> u64 {
         match self.terms {
             Terms::Static { buf_alloc, .. } => u64::from(buf_alloc).saturating_mul(vcs),
@@ -229,10 +235,10 @@ impl CreditParams {
         Ok(())
     }
 
-    /// The plan of a link with these parameters.
+    /// Plans a link with these parameters.
     ///
     /// # Errors
-    /// When they do not fit it.
+    /// When the parameters do not fit the link.
     pub fn plan(&self, link: &CreditLink) -> Result<CreditPlan, Fault> {
         self.check()?;
         let cell = match self.cell.unwrap_or(link.smallest) {
@@ -285,7 +291,8 @@ impl CreditParams {
         Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, duplicate, check, rtt })
     }
 
-    /// Without checks the receiver does not know from when the sender keeps to a smaller allocation.
+    /// Fault: without checks the receiver does not know from when the sender keeps to a smaller
+    /// allocation.
     fn unconfirmed(&self) -> Fault {
         let (key, what) = match self.protocol {
             Protocol::Cup => ("check", "`check` is 0s"),
@@ -297,8 +304,8 @@ impl CreditParams {
         Fault::at(key, message)
     }
 
-    /// Who allocates how much to `vcs` VCs, when a record has its effect after `delay` at the latest, and behind another
-    /// credit cell after `latest`.
+    /// Terms for `vcs` VCs, when a record has its effect after `delay` at the latest, and behind
+    /// another credit cell after `latest`.
     fn terms(&self, link: &Link, vcs: u32, delay: Span, latest: Span) -> Result<Terms, Fault> {
         let rtt = link.rtt().map_err(|why| Fault::at("cell", why.to_string()))?;
         if self.allocation == Allocating::Static {

@@ -1,4 +1,4 @@
-//! What does a link's receiver report to its sender, and for which cells does it have room?
+//! The receiving end of a link with credit: it admits cells, and reports to the sender.
 
 use super::Refused;
 use super::allocation::{Claim, Division};
@@ -19,25 +19,26 @@ pub enum Arrival {
     Dropped,
 }
 
-/// How the receiver knows that the sender keeps to a smaller allocation.
+/// Evidence by which the receiver knows that the sender keeps to a smaller allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confirmation {
-    /// The delay of the control loop has passed since it was told: right on a link that loses no credit cell.
+    /// The delay of the control loop has passed since the record was sent: correct on a link that
+    /// loses no credit cell.
     After(Span),
     /// A credit_check cell says so. Until then the larger allocation counts, and the pool is not divided beyond it.
     Check,
 }
 
-/// How the receiver divides a pool among the VCs (receiver-oriented adaptation).
+/// Rule by which the receiver divides a pool among the VCs (receiver-oriented adaptation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Adaptation {
     /// M, the pool in cells.
     pub pool: u32,
-    /// Of these the cells that are divided: M/2 in equation (3).
+    /// Cells of the pool that are divided: M/2 in equation (3).
     pub divided: u32,
     /// N2 of every VC, at most its Buf_Alloc; `None` for Buf_Alloc/4 (equation 4), at least 1.
     pub n2: Option<u32>,
-    /// When a smaller allocation holds.
+    /// Evidence by which a smaller allocation takes effect.
     pub confirmation: Confirmation,
 }
 
@@ -45,16 +46,17 @@ pub struct Adaptation {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     protocol: Protocol,
-    /// The cells that all VCs may have in memory together; `None` for what they are allocated.
+    /// Cells that all VCs together may have in memory; `None` limits them by their allocations
+    /// alone.
     pool: Option<u32>,
     vcs: Vec<Vc>,
     /// TQ: cells of all VCs that are queued.
     queued: u64,
     /// VCs for which a record is due, each once, in the order in which it became due.
     due: VecDeque<VcIx>,
-    /// How often each record is repeated.
+    /// Number of times that each record is repeated.
     repeats: u32,
-    /// VCs whose latest record is to be repeated, each once, with how often.
+    /// VCs whose latest record is to be repeated, each once, with the number of repeats left.
     repeating: VecDeque<(VcIx, u32)>,
 }
 
@@ -72,7 +74,7 @@ struct Vc {
     reported: Counter,
     /// Fwd_Cnt at the latest allocation.
     fwd_before: Counter,
-    /// Whether it is among `due`.
+    /// True while the VC is in the queue `due`.
     due: bool,
 }
 
@@ -80,9 +82,10 @@ struct Vc {
 #[derive(Clone, Copy, Debug)]
 struct Superseded {
     buf_alloc: u32,
-    /// The number of the smaller one.
+    /// Number of the smaller allocation.
     by: Counter,
-    /// When the sender keeps to that one or a later one; `NEVER` where only a check says so.
+    /// Time from which the sender keeps to the smaller allocation or a later one; `NEVER` where
+    /// only a check confirms it.
     until: Time,
 }
 
@@ -91,7 +94,8 @@ impl Vc {
         self.rx_cnt.since(self.fwd_cnt)
     }
 
-    /// The allocation that the sender may keep to: a smaller one counts when it holds.
+    /// Returns the allocation that the sender may keep to: a smaller one counts once it is in
+    /// force.
     fn limit(&mut self, now: Time) -> u32 {
         while let Some(first) = self.superseded.front() {
             if first.until > now {
@@ -102,7 +106,7 @@ impl Vc {
         self.buf_alloc
     }
 
-    /// A new allocation; when the sender keeps to it, if it is smaller.
+    /// Makes a new allocation. If it is smaller, the sender keeps to it from `holds_at`.
     fn allocate(&mut self, buf_alloc: u32, holds_at: Time) {
         self.number = self.number.plus(1);
         if buf_alloc < self.buf_alloc {
@@ -115,7 +119,7 @@ impl Vc {
         self.buf_alloc = buf_alloc;
     }
 
-    /// The sender keeps to the allocation with this number.
+    /// Records that the sender keeps to the allocation with this number.
     fn confirm(&mut self, number: Counter) {
         while self.superseded.front().is_some_and(|first| number.since(first.by).cast_signed() >= 0) {
             self.superseded.pop_front();
@@ -124,7 +128,7 @@ impl Vc {
 }
 
 impl Receiver {
-    /// An end without VCs. With a `pool`, all VCs together have no more than so many cells in memory.
+    /// An end without VCs. A `pool` limits the cells that all VCs together have in memory.
     pub fn new(protocol: Protocol, pool: Option<u32>) -> Receiver {
         Receiver {
             protocol,
@@ -137,9 +141,9 @@ impl Receiver {
         }
     }
 
-    /// The same end, which repeats each record `repeats` times, with the count of that moment: in places of credit cells
-    /// that no record takes which is due, and in [credit cells of their own](Self::take_repeat_cell). With incremental
-    /// credits, where a record that comes twice counts twice, none is repeated.
+    /// Repeats each record `repeats` times, with the count of that moment: in places of credit
+    /// cells that no due record takes, and in [credit cells of their own](Self::take_repeat_cell).
+    /// With incremental credits, where a record that comes twice counts twice, none is repeated.
     #[must_use]
     pub fn repeating(self, repeats: u32) -> Receiver {
         let repeats = if self.protocol == Protocol::Cup { repeats } else { 0 };
@@ -181,8 +185,9 @@ impl Receiver {
         self.vcs.get(vc.0 as usize).map_or((0, 0), |state| (state.buf_alloc, state.n2))
     }
 
-    /// A cell of the VC has come. One beyond the allocation is counted as received and, at once, as gone: a smaller
-    /// allocation is policed from when it [holds](Confirmation).
+    /// Processes a cell of the VC that has arrived. A cell beyond the allocation is counted as
+    /// received and, at once, as gone: a smaller allocation is policed from when it
+    /// [holds](Confirmation).
     pub fn arrived(&mut self, now: Time, vc: VcIx) -> Arrival {
         let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
         let is_full = self.pool.is_some_and(|pool| self.queued >= u64::from(pool));
@@ -196,7 +201,7 @@ impl Receiver {
         Arrival::Stored
     }
 
-    /// A cell of the VC has left its queue: it was forwarded, or dropped.
+    /// Counts a cell of the VC that has left its queue: it was forwarded, or dropped.
     ///
     /// # Panics
     ///
@@ -211,8 +216,9 @@ impl Receiver {
         }
     }
 
-    /// A credit_check cell has come, behind the cells that it counts. Those that have not come, Tx_Cnt − Rx_Cnt, are
-    /// lost and count as gone; their number is returned. A record is due in any case, to replace lost ones.
+    /// Processes a credit_check cell, which comes behind the cells that it counts. Cells that have
+    /// not come, Tx_Cnt − Rx_Cnt, are lost and count as gone; their number is returned. A record is
+    /// due in any case, to replace lost ones.
     ///
     /// A check that no sender with this allocation could have sent is ignored.
     pub fn checked(&mut self, now: Time, check: &CreditCheck) -> u32 {
@@ -228,8 +234,9 @@ impl Receiver {
         lost
     }
 
-    /// Divides the pool among the VCs by what each has forwarded since the allocation before, and makes a record due for
-    /// each that gets more or less than it had, or of whose smaller allocation the sender has not [told](Confirmation):
+    /// Divides the pool among the VCs by the cells that each has forwarded since the previous
+    /// allocation. Makes a record due for each VC whose allocation changes, or whose sender has not
+    /// [confirmed](Confirmation) a smaller one:
     ///
     /// `Buf_Alloc = (M/2 − TQ − N)·(VU/TU)` (equation 3), `N2 = Buf_Alloc/4` (equation 4)
     ///
@@ -266,18 +273,19 @@ impl Receiver {
         }
     }
 
-    /// For how many VCs a record is due.
+    /// Number of VCs for which a record is due.
     pub fn records_due(&self) -> usize {
         self.due.len()
     }
 
-    /// Whether records are to be repeated.
+    /// Returns true if records are to be repeated.
     pub fn repeats_wait(&self) -> bool {
         !self.repeating.is_empty()
     }
 
-    /// A credit cell with the records that are due, up to [`RECORDS_PER_CELL`](super::RECORDS_PER_CELL) of them and with
-    /// the counts as they are now; `None` when none is. Repeated records take the places that are left.
+    /// Takes a credit cell with the records that are due, up to
+    /// [`RECORDS_PER_CELL`](super::RECORDS_PER_CELL) of them and with the counts as they are now;
+    /// `None` when none is. Repeated records take the places that are left.
     pub fn take_credit_cell(&mut self) -> Option<CreditCell> {
         let mut cell = CreditCell::default();
         while !cell.is_full()
@@ -302,15 +310,16 @@ impl Receiver {
         Some(cell)
     }
 
-    /// A credit cell of repeated records alone, for a link back that has nothing else to send; `None` when no
-    /// record is to be repeated.
+    /// Takes a credit cell of repeated records alone, for a link back that has nothing else to
+    /// send; `None` when no record is to be repeated.
     pub fn take_repeat_cell(&mut self) -> Option<CreditCell> {
         let mut cell = CreditCell::default();
         self.fill_with_repeats(&mut cell);
         (!cell.records().is_empty()).then_some(cell)
     }
 
-    /// Puts records that are to be repeated in what places of a cell are left, one for each VC that has none there.
+    /// Fills the places left in a cell with records to be repeated, one for each VC that has none
+    /// there.
     fn fill_with_repeats(&mut self, cell: &mut CreditCell) {
         for _ in 0..self.repeating.len() {
             if cell.is_full() {

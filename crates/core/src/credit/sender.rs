@@ -7,7 +7,7 @@ use crate::units::{Span, Time};
 use std::collections::VecDeque;
 use thiserror::Error;
 
-/// A cell was sent for which there was no credit.
+/// A cell was sent without credit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("VC {} has no credit", vc.0)]
 pub struct NoCredit {
@@ -36,9 +36,9 @@ struct Vc {
     tx_cnt: Counter,
     /// The latest Fwd_Cnt reported by a record; with incremental credits, the sum of all records.
     fwd_cnt: Counter,
-    /// Whether the VC is in `checks`.
+    /// True while the VC is in `checks`.
     checked: bool,
-    /// Whether the VC has an allocation that no check has confirmed to the receiver.
+    /// True while no check has confirmed the VC's allocation to the receiver.
     unconfirmed: bool,
     /// The time since which the VC has had no credit; `NEVER` while it has some.
     no_credit_since: Time,
@@ -47,12 +47,12 @@ struct Vc {
 }
 
 impl Vc {
-    /// Cells sent and, as far as is known, not forwarded; below zero after credits that arrived twice.
+    /// Cells sent and not known to be forwarded; below zero after credits that arrived twice.
     fn outstanding(&self) -> i64 {
         i64::from(self.tx_cnt.since(self.fwd_cnt).cast_signed())
     }
 
-    /// Equation (1). Cells beyond an allocation that has become smaller leave nothing.
+    /// Equation (1). Cells beyond an allocation that has become smaller leave no balance.
     fn balance(&self) -> u32 {
         u32::try_from(i64::from(self.buf_alloc) - self.outstanding()).unwrap_or(0)
     }
@@ -156,9 +156,10 @@ impl Sender {
         }
     }
 
-    /// Divides a pool of `cells` at the receiver among the VCs, by what each has sent since the allocation before
-    /// (sender-oriented adaptation). No VC gets less than `least` cells, N2, and outstanding cells keep their places: the
-    /// receiver never has more than `cells`. `changed` is called as by [`credited`](Self::credited).
+    /// Divides a pool of `cells` at the receiver among the VCs, by the cells that each has sent
+    /// since the previous allocation (sender-oriented adaptation). No VC gets less than `least`
+    /// cells, N2, and outstanding cells keep their places: the receiver never has more than
+    /// `cells`. `changed` is called as by [`credited`](Self::credited).
     pub fn allocate(&mut self, now: Time, cells: u32, least: u32, mut changed: impl FnMut(VcIx, bool)) {
         let floor = u64::from(least) * self.vcs.len() as u64;
         let division =
@@ -184,9 +185,9 @@ impl Sender {
         self.checks.front().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// A credit_check cell that is due by `now`, if there is one: for a VC with outstanding cells, or with an
-    /// allocation to be confirmed to the receiver. It is sent on the link behind the cells of its VC, and
-    /// takes no credit.
+    /// Takes a credit_check cell that is due by `now`, if there is one: for a VC with outstanding
+    /// cells, or with an allocation to be confirmed to the receiver. It is sent on the link behind
+    /// the cells of its VC, and takes no credit.
     pub fn take_check(&mut self, now: Time) -> Option<CreditCheck> {
         while let Some((at, vc)) = self.checks.front().copied()
             && at <= now

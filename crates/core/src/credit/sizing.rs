@@ -1,4 +1,4 @@
-//! Which buffer does a VC need for a rate, and which rate does it have with a buffer? Equations (2), (5) and (6) of
+//! Buffer that a VC needs for a rate, and rate of a VC with a buffer: equations (2), (5) and (6) of
 //! Kung 1997.
 //!
 //! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is the unit of one credit;
@@ -28,14 +28,14 @@ use thiserror::Error;
 /// A number of cells, of cell times, or a share of a link: exact.
 pub type Exact = Ratio<u128>;
 
-/// Propagation over a cable of so many millimetres, one way, rounded up: 5 ns a metre, two thirds of the speed of light, as
-/// in fibre and in most copper.
+/// Propagation delay of a cable of this length, one way, rounded up: 5 ns a metre, two thirds of
+/// the speed of light, as in fibre and in most copper.
 pub fn propagation(millimetres: u64) -> Span {
     let picoseconds = u128::from(millimetres) * 5;
     Span::from_ticks(u64::try_from(picoseconds.div_ceil(10)).unwrap_or(u64::MAX))
 }
 
-/// Why a link or an allocation cannot be sized.
+/// The reason for which a link or an allocation cannot be sized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Unsizable {
     /// Buf_Alloc < N2.
@@ -55,7 +55,7 @@ pub enum Unsizable {
     /// No VC is active.
     #[error("no VC is active: there is at least 1")]
     NoVc,
-    /// A share of nothing, or above what N active VCs can have each.
+    /// A share of zero, or above the share that N active VCs can have each.
     #[error("{active} active VCs have a share of more than 0 and at most 1/{active} of the link each")]
     Share {
         /// Active VCs, N.
@@ -91,14 +91,15 @@ pub fn check_allocation(buf_alloc: u64, n2: u64) -> Result<(), Unsizable> {
 pub struct Link {
     /// Its rate in bit/s.
     pub rate: u64,
-    /// A cell in bytes, as it takes up the link.
+    /// Bytes of a cell on the link.
     pub cell: u32,
-    /// A credit cell in bytes, as it takes up the link the other way.
+    /// Bytes of a credit cell on the link back.
     pub credit_cell: u32,
     /// Propagation one way.
     pub delay: Span,
-    /// From a cell's last bit at the receiver until the sender may use its credit, without propagation; `None` for the
-    /// transmission of the cell by the receiver and of a credit cell, one after the other.
+    /// Time from a cell's last bit at the receiver until the sender may use its credit, without
+    /// propagation; `None` for the transmission of the cell by the receiver and of a credit cell,
+    /// one after the other.
     pub processing: Option<Span>,
 }
 
@@ -122,8 +123,8 @@ impl Link {
         Ok(Exact::new(bits, u128::from(self.cell) * 8 * u128::from(TICKS_PER_SECOND)))
     }
 
-    /// Bytes of credit cells for each byte of data, with a record for each `n2` cells, and so many records in each
-    /// credit cell.
+    /// Bytes of credit cells for each byte of data, with a record for each `n2` cells, and
+    /// `records` of them in each credit cell.
     pub fn overhead(&self, n2: u64, records: u64) -> Result<Exact, Unsizable> {
         let cells = u128::from(n2) * u128::from(records);
         let bytes = cells.checked_mul(u128::from(self.cell)).ok_or(Unsizable::TooLarge)?;
@@ -147,9 +148,9 @@ impl Link {
 /// The share of a link of each of N active VCs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// No less.
+    /// Lower bound.
     pub least: Exact,
-    /// No more; the same when one VC is active.
+    /// Upper bound; equal to the lower bound when one VC is active.
     pub most: Exact,
 }
 
