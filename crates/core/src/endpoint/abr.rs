@@ -5,7 +5,7 @@
 //!
 //! - A source without data sends nothing, RM cells included.
 //! - Nothing is acknowledged: a finite transfer has ended when its last cell is sent.
-//! - The last cell of what an application hands over is as long as the others.
+//! - The last cell of the data that an application hands over is as long as the others.
 //! - With AAL5 a packet holds the data that wait when its first cell is sent, at most `frame` bytes; later data are in the next
 //!   packet.
 //! - An out-of-rate FRM cell has CLP = 1, which is red, and is sent only while ACR is below TCR.
@@ -24,7 +24,7 @@ use crate::params::{
 use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
 parameters! {
-    /// What can be set of ABR. Rates are of whole cells, headers included.
+    /// Parameters of ABR. Rates are of whole cells, headers included.
     pub struct AbrParams {
         /// Peak cell rate; without it, the rate of the first link
         pcr: Option<Rate>,
@@ -152,7 +152,8 @@ impl PolicyParams for AbrParams {
         Ok(())
     }
 
-    /// A cell must hold data, and RM cells are no longer; a source is no faster than its link.
+    /// Checks that a cell holds data, RM cells are no longer, and a source is no faster than its
+    /// link.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let Some(largest) = node.members.iter().map(|member| member.largest).max() else { return Ok(()) };
         if largest <= self.header {
@@ -238,7 +239,8 @@ struct Frames {
 }
 
 impl Frames {
-    /// The next cell with `payload` bytes: of the packet that is being sent, or of a new one of the `waiting` bytes, more than 0.
+    /// The next cell with `payload` bytes: a cell of the packet that is being sent, or of a new
+    /// packet of the `waiting` bytes, more than 0.
     fn next(&mut self, waiting: u64, payload: u32) -> Cell {
         if let Some(cell) = self.segmentation.as_mut().and_then(Segmentation::next) {
             return cell;
@@ -268,21 +270,21 @@ fn cell_of([packet, trailer, _]: [u64; 3]) -> Cell {
 struct Sender {
     source: Source,
     pace: Pace,
-    /// Bytes of a cell, and those of data in it.
+    /// Bytes of a cell, and bytes of data in it.
     size: u32,
     data: u32,
-    /// With AAL5, what cuts packets into cells.
+    /// Segmentation of packets into cells, with AAL5.
     frames: Option<Frames>,
     stop: Time,
-    /// Bytes that the application has handed over and that are not sent; [`u64::MAX`] for data without end.
+    /// Bytes handed over by the application and not sent; [`u64::MAX`] for endless data.
     waiting: u64,
     application: Option<Application>,
-    /// When an out-of-rate FRM cell may be sent.
+    /// Time from which an out-of-rate FRM cell may be sent.
     out_of_rate_at: Time,
 }
 
 impl Sender {
-    /// Sends what is due. Returns when the next cell is, or the next data.
+    /// Sends the cells that are due. Returns the time of the next cell, or of the next data.
     fn send(&mut self, cx: &mut HostCx<'_>) -> Time {
         let now = cx.now();
         if now >= self.stop {
@@ -327,7 +329,7 @@ impl Sender {
         self.pace.sent(now, len, self.source.acr());
     }
 
-    /// The data that the next cell is the last to carry, and its payload.
+    /// The data that end with the next cell, and its payload.
     fn next_data(&mut self) -> (u64, Payload) {
         if let Some(frames) = &mut self.frames {
             let cell = frames.next(self.waiting, self.data);
@@ -338,7 +340,7 @@ impl Sender {
         (bytes, if is_full { Payload::None } else { Payload::Words([bytes, 0, 0]) })
     }
 
-    /// Whether the rate is so low that RM cells are sent out of rate (rule 11).
+    /// Returns true if the rate is so low that RM cells are sent out of rate (rule 11).
     fn asks_out_of_rate(&self) -> bool {
         self.source.acr() < self.source.terms().tcr
     }
@@ -392,9 +394,9 @@ impl Endpoint for Sender {
 struct Receiver {
     destination: Destination,
     header: u32,
-    /// Whether cells carry packets of AAL5.
+    /// True if cells carry packets of AAL5.
     has_frames: bool,
-    /// What puts them together, from the first cell on.
+    /// Reassembly of packets, from the first cell on.
     reassembly: Option<Reassembly>,
     delivered: u64,
 }

@@ -39,8 +39,8 @@ pub trait Endpoint: Send {
     /// Called with a notice from the network about the endpoint's own flow.
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
 
-    /// Whether the endpoint is notified when its packets leave the first queue on their path, or are
-    /// dropped there: [`Notice::Left`] and [`Notice::Dropped`].
+    /// Returns true if the endpoint is notified when its packets leave the first queue on their
+    /// path, or are dropped there: [`Notice::Left`] and [`Notice::Dropped`].
     fn watches_first_queue(&self) -> bool {
         false
     }

@@ -88,7 +88,7 @@ mod tests {
         Writer::new(OnOff { rate, on, off }, piece, Time::ORIGIN, Rng::named(1, "on-off"))
     }
 
-    /// All that is written until a time, with the times, each when it was asked for.
+    /// All data written until a time, with the times, each when it was asked for.
     fn written(writer: &mut Writer, until: Time) -> Vec<(Time, u64)> {
         let mut pieces = Vec::new();
         while writer.next_at() <= until {
@@ -113,8 +113,8 @@ mod tests {
         assert_eq!(written(&mut writer, ms(44_000)), expected);
     }
 
-    /// Whatever the times and the pieces, on times hold rate · T bytes, and in the long run the share of the on time is
-    /// written: on / (on + off) of the rate.
+    /// Whatever the times and the pieces, on times hold rate · T bytes, and in the long run the
+    /// share of the on time is written: on / (on + off) of the rate.
     #[test]
     fn the_mean_rate_is_the_share_of_the_on_time() {
         let seconds = 2_000;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// An application that writes recorded data.
 #[derive(Debug)]
 pub struct Player {
-    /// From the start on, in order of time, each with its bytes.
+    /// Pieces in order of time: the time after the start, and the bytes.
     pieces: Arc<[(Span, u32)]>,
     start: Time,
     next: usize,
@@ -21,12 +21,12 @@ impl Player {
         Player { pieces, start, next: 0 }
     }
 
-    /// When it writes next; [`Time::NEVER`] after the last piece.
+    /// Time of the next write; [`Time::NEVER`] after the last piece.
     pub fn next_at(&self) -> Time {
         self.pieces.get(self.next).map_or(Time::NEVER, |(at, _)| self.start + *at)
     }
 
-    /// Writes the next piece, if it is time for it. Returns the bytes.
+    /// Writes the next piece, if it is due. Returns the bytes.
     pub fn write(&mut self, now: Time) -> Option<u64> {
         let (at, bytes) = *self.pieces.get(self.next)?;
         if self.start + at > now {

@@ -12,7 +12,8 @@ pub trait Transport: fmt::Debug {
     /// Makes the end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
 
-    /// Whether the sender sends the data of the seat's application; otherwise it sends endless data.
+    /// Returns true if the sender sends the data of the seat's application; otherwise it sends
+    /// endless data.
     fn takes_data(&self) -> bool {
         false
     }
@@ -23,13 +24,13 @@ pub trait Transport: fmt::Debug {
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;
 
-    /// Whether the sender measures round-trip times ([`Endpoint::round_trip`]).
+    /// Returns true if the sender measures round-trip times ([`Endpoint::round_trip`]).
     fn measures_round_trips(&self) -> bool {
         false
     }
 
-    /// Whether data are sent ECN-capable, so that a policy on the path may mark them instead of dropping them
-    /// (RFC 3168).
+    /// Returns true if data are sent ECN-capable, so that a policy on the path may mark them
+    /// instead of dropping them (RFC 3168).
     fn negotiates_ecn(&self) -> bool {
         false
     }

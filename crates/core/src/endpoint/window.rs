@@ -15,7 +15,7 @@ use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
 parameters! {
-    /// What can be set of a fixed window.
+    /// Parameters of a fixed window.
     #[derive(Eq)]
     pub struct WindowParams {
         /// Packets that may be unacknowledged
@@ -60,7 +60,8 @@ impl PolicyParams for WindowParams {
         WindowParams { window: 5, acknowledgement: 40, timeout: Span::from_millis(500) }
     }
 
-    /// The last packet of a window sent back to back must be able to leave before it counts as lost.
+    /// Checks that the last packet of a window sent back to back can leave before it counts as
+    /// lost.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let largest = node.members.iter().map(|member| member.largest).max().unwrap_or(0);
         let packet = node.link.time_for(largest.max(1)).ticks();

@@ -1,5 +1,5 @@
-//! Congestion control: the congestion window and the slow start threshold (RFC 5681, section 3.1), and what CUBIC
-//! changes (RFC 9438).
+//! Congestion control: the congestion window and the slow start threshold (RFC 5681, section 3.1),
+//! with the changes by CUBIC (RFC 9438).
 
 use super::cubic::Cubic;
 use crate::units::{Span, Time};
@@ -11,7 +11,7 @@ pub(super) struct Congestion {
     mss: u64,
     cwnd: u64,
     ssthresh: u64,
-    /// What governs congestion avoidance in place of RFC 5681.
+    /// Congestion avoidance by CUBIC; `None` for that of RFC 5681.
     cubic: Option<Cubic>,
 }
 
@@ -29,8 +29,9 @@ impl Congestion {
         self.ssthresh
     }
 
-    /// An acknowledgement of `new` bytes has come outside of recovery, and the window was used to the full: slow
-    /// start (equation 2 of RFC 5681), or congestion avoidance (equation 3) by acknowledgements.
+    /// Grows the window at an acknowledgement of `new` bytes outside of recovery, while the window
+    /// was used to the full: slow start (equation 2 of RFC 5681), or congestion avoidance (equation
+    /// 3) by acknowledgements.
     pub(super) fn grow(&mut self, now: Time, new: u64, srtt: Option<Span>) {
         if self.cwnd < self.ssthresh {
             self.cwnd += new.min(self.mss);
@@ -41,29 +42,29 @@ impl Congestion {
         }
     }
 
-    /// An acknowledgement has come while the window was not used to the full: it does not grow.
+    /// Processes an acknowledgement while the window was not used to the full: it does not grow.
     pub(super) fn not_used(&mut self, now: Time) {
         if let Some(cubic) = &mut self.cubic {
             cubic.not_used(now);
         }
     }
 
-    /// A loss was found with so many bytes in flight: ssthresh by equation 4 of RFC 5681, or section 4.6 of RFC 9438. Both
-    /// are upper limits. Of data in flight beyond the window, which a recovery has sent over several round trips, nothing
-    /// is left: a loss reduces the window.
+    /// Reduces ssthresh for a loss with `flight` bytes in flight: by equation 4 of RFC 5681, or
+    /// section 4.6 of RFC 9438. Both are upper limits. Data in flight beyond the window, which a
+    /// recovery has sent over several round trips, do not count: a loss reduces the window.
     pub(super) fn reduce(&mut self, flight: u64) {
         let left = self.decrease(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
     }
 
-    /// A loss was found with so many bytes in flight, of a window of data that was reduced before: equation 4 of RFC 5681
-    /// is an upper limit.
+    /// Limits ssthresh for a loss with `flight` bytes in flight, in a window of data that was
+    /// reduced before: equation 4 of RFC 5681 is an upper limit.
     pub(super) fn limit_ssthresh(&mut self, flight: u64) {
         let left = self.decrease(flight);
         self.ssthresh = self.ssthresh.min(left.max(2 * self.mss));
     }
 
-    /// What a multiplicative decrease leaves of `flight` bytes.
+    /// Returns the window that a multiplicative decrease leaves of `flight` bytes.
     fn decrease(&mut self, flight: u64) -> u64 {
         match &mut self.cubic {
             Some(cubic) => cubic.decrease(self.cwnd, flight, self.mss),
@@ -71,21 +72,22 @@ impl Congestion {
         }
     }
 
-    /// Congestion was marked, with so many bytes in flight: as after a loss, but the window may shrink to one segment
-    /// (RFC 3168, section 6.1.2).
+    /// Reduces the window for a congestion mark with `flight` bytes in flight: as after a loss, but
+    /// the window may shrink to one segment (RFC 3168, section 6.1.2).
     pub(super) fn reduce_marked(&mut self, flight: u64) {
         let left = self.decrease(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
         self.cwnd = left.max(self.mss).min(self.cwnd);
     }
 
-    /// The timer has expired: a window of one segment (the loss window, LW).
+    /// Sets a window of one segment (the loss window, LW): the timer has expired.
     pub(super) fn timed_out(&mut self) {
         self.cwnd = self.mss;
         self.begin_anew();
     }
 
-    /// After an idle time: the window is at most the restart window (RW), of `initial` bytes (RFC 5681, section 4.1).
+    /// Limits the window after an idle time to the restart window (RW), of `initial` bytes (RFC
+    /// 5681, section 4.1).
     pub(super) fn restart(&mut self, initial: u64) {
         self.cwnd = self.cwnd.min(initial);
         self.begin_anew();
@@ -97,7 +99,7 @@ impl Congestion {
         }
     }
 
-    /// Recovery sets the window.
+    /// Sets the window during recovery.
     pub(super) fn set(&mut self, cwnd: u64) {
         self.cwnd = cwnd.max(self.mss);
     }

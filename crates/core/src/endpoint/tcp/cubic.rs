@@ -7,10 +7,10 @@ use crate::units::{Span, Time};
 const C: f64 = 0.4;
 /// β_cubic (section 4.6).
 const BETA: f64 = 0.7;
-/// α_cubic (section 4.3): as much as Reno's window takes with the same loss.
+/// α_cubic (section 4.3): gives the average window of Reno at the same loss rate.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// What CUBIC keeps besides the window; windows in segments.
+/// State of CUBIC besides the window; windows in segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cubic {
     /// W_max: the window before the last reduction; `None` before the first, and after slow start began anew.
@@ -24,9 +24,10 @@ pub(super) struct Cubic {
 /// A congestion avoidance stage.
 #[derive(Clone, Debug)]
 struct Stage {
-    /// When it began (t_epoch); later by what was spent without using the window (section 5.8).
+    /// Start of the stage (t_epoch); later by the time without full use of the window (section
+    /// 5.8).
     began: Time,
-    /// The last acknowledgement.
+    /// Time of the last acknowledgement.
     last: Time,
     /// K, in seconds.
     k: f64,
@@ -36,7 +37,7 @@ struct Stage {
 }
 
 impl Cubic {
-    /// The window in bytes after an acknowledgement of `new` bytes in congestion avoidance.
+    /// Returns the window in bytes after an acknowledgement of `new` bytes in congestion avoidance.
     pub(super) fn grow(&mut self, now: Time, srtt: Span, cwnd: u64, new: u64, mss: u64) -> u64 {
         let size = mss as f64;
         let window = cwnd as f64 / size;
@@ -60,7 +61,8 @@ impl Cubic {
         libm::round(next * size) as u64
     }
 
-    /// The window was not used to the full since the last acknowledgement: that time does not count.
+    /// Discounts the time since the last acknowledgement, in which the window was not used to the
+    /// full.
     pub(super) fn not_used(&mut self, now: Time) {
         if let Some(stage) = &mut self.stage {
             stage.began += now.since(stage.last);
@@ -68,7 +70,8 @@ impl Cubic {
         }
     }
 
-    /// Multiplicative decrease (section 4.6) with fast convergence (section 4.7): what is left of `flight` bytes.
+    /// Multiplicative decrease (section 4.6) with fast convergence (section 4.7): returns the bytes
+    /// left of `flight`.
     pub(super) fn decrease(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         let window = cwnd as f64 / mss as f64;
         let shrinks = self.w_max.is_some_and(|w_max| window < w_max);
@@ -98,8 +101,8 @@ mod tests {
     const MSS: u64 = 1000;
     const RTT: Span = Span::from_millis(100);
 
-    /// Runs so many round trips of full windows, one acknowledgement a segment. Returns the windows in segments at
-    /// their ends.
+    /// Runs `rounds` round trips of full windows, one acknowledgement a segment. Returns the
+    /// windows in segments at their ends.
     fn run(cubic: &mut Cubic, mut cwnd: u64, begins: Time, rtt: Span, rounds: u64) -> Vec<f64> {
         let mut windows = Vec::new();
         for round in 0..rounds {

@@ -1,7 +1,8 @@
 //! TCP: a segment-accurate sender and receiver with the loss recovery and congestion control of the RFCs.
 //!
-//! Bulk data go one way and acknowledgements the other; there is no handshake, and bytes are numbered from 0. Where
-//! the RFCs leave a choice, the page `docs/transports/tcp.md` says which was made.
+//! Bulk data go one way and acknowledgements the other; there is no handshake, and bytes are
+//! numbered from 0. Where the RFCs leave a choice, the page `docs/transports/tcp.md` states the one
+//! made.
 
 mod congestion;
 mod cubic;
@@ -29,7 +30,7 @@ use crate::units::Span;
 use receiver::Receiver;
 
 words! {
-    /// Congestion control: how the window grows, and what a loss leaves of it.
+    /// Congestion control: the growth of the window, and its reduction after a loss.
     pub enum CongestionControl {
         /// A segment per round trip, and half after a loss (RFC 5681)
         Reno = "reno",
@@ -39,7 +40,7 @@ words! {
 }
 
 words! {
-    /// Loss recovery: how losses are detected and repaired.
+    /// Loss recovery: detection and repair of losses.
     pub enum LossRecovery {
         /// The SACK scoreboard (RFC 2018, RFC 6675)
         Sack = "sack",
@@ -53,29 +54,29 @@ words! {
 }
 
 impl LossRecovery {
-    /// Whether the receiver reports what has arrived out of order.
+    /// Returns true if the receiver reports data that have arrived out of order.
     fn uses_sack(self) -> bool {
         matches!(self, LossRecovery::Sack | LossRecovery::Rack)
     }
 
-    /// Whether the receiver reports what has arrived twice (D-SACK, RFC 2883).
+    /// Returns true if the receiver reports data that have arrived twice (D-SACK, RFC 2883).
     fn uses_dsack(self) -> bool {
         self == LossRecovery::Rack
     }
 }
 
 words! {
-    /// Whether both ends are ECN-capable (RFC 3168).
+    /// ECN capability of both ends (RFC 3168).
     pub enum Ecn {
-        /// They are
+        /// Both ends are ECN-capable
         On = "on",
-        /// They are not
+        /// Neither end is ECN-capable
         Off = "off",
     }
 }
 
 parameters! {
-    /// What can be set of TCP.
+    /// Parameters of TCP.
     #[derive(Eq)]
     pub struct TcpParams {
         /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
@@ -104,7 +105,7 @@ parameters! {
 }
 
 impl TcpParams {
-    /// Whether both ends are ECN-capable.
+    /// Returns true if both ends are ECN-capable.
     fn negotiates_ecn(&self) -> bool {
         self.ecn == Ecn::On
     }
@@ -187,7 +188,7 @@ impl PolicyParams for TcpParams {
         }
     }
 
-    /// A packet must hold data, and the receiver's window a packet.
+    /// Checks that a packet holds data, and the receiver's window a packet.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let Some(largest) = node.members.iter().map(|member| member.largest).max() else { return Ok(()) };
         if largest <= self.header {

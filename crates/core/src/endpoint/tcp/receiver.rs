@@ -28,13 +28,13 @@ pub(super) struct Receiver {
     beyond: Ranges,
     /// Starts of the ranges beyond `next`, the one with the latest data first.
     latest: Vec<u64>,
-    /// What has arrived a second time, and is to be reported once.
+    /// Data that have arrived a second time, to be reported once.
     twice: Option<Block>,
     /// In-order segments not acknowledged yet.
     waiting: u32,
-    /// The latest time at which they are acknowledged.
+    /// The latest time at which these segments are acknowledged.
     due: Time,
-    /// Whether acknowledgements carry ECN-Echo.
+    /// True while acknowledgements carry ECN-Echo.
     echo: bool,
 }
 
@@ -57,8 +57,8 @@ impl Receiver {
         }
     }
 
-    /// Takes the data of a segment. Returns whether its acknowledgement may wait: it must not when data are out of
-    /// order, fill a gap or have come before (RFC 5681, section 4.2).
+    /// Takes the data of a segment. Returns true if its acknowledgement may wait: it must not when
+    /// data are out of order, fill a gap or have come before (RFC 5681, section 4.2).
     fn take(&mut self, segment: &Segment) -> bool {
         let came = Block { start: segment.sequence, end: segment.end() };
         if segment.sequence > self.next {
@@ -82,7 +82,7 @@ impl Receiver {
         in_order
     }
 
-    /// The byte `number` came last: the range around it is the first to be reported.
+    /// Moves the range around the byte `number`, which came last, to the front of the report.
     fn note_latest(&mut self, number: u64) {
         let Receiver { beyond, latest, .. } = self;
         let start_of = |number| beyond.around(number).map(|range| range.0);
@@ -113,7 +113,7 @@ impl Receiver {
         (self.waiting, self.due) = (0, Time::NEVER);
     }
 
-    /// An acknowledgement is due, after the second segment or when the first has waited long enough.
+    /// Acknowledges the second segment at once, and a first one after `delay` at the latest.
     fn acknowledge_second(&mut self, cx: &mut HostCx<'_>, delay: Span) {
         self.waiting += 1;
         if self.waiting >= 2 {
@@ -134,7 +134,7 @@ impl Endpoint for Receiver {
 
     fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time {
         let Payload::Tcp(segment) = payload else { return self.due };
-        // The mark of a packet that says "reduced" is news of congestion after the reduction.
+        // The mark of a packet with CWR is news of congestion after the reduction.
         self.echo &= !segment.reduced;
         self.echo |= self.ecn && packet.mark.ecn() == CE;
         match (self.take(segment), self.delay) {

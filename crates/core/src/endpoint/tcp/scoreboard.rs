@@ -21,8 +21,8 @@ pub(super) struct Scoreboard {
     rescue_rxt: u64,
 }
 
-/// The connection's state as the scoreboard needs it: where data begin that are not acknowledged, where data end
-/// that were sent (HighData), and the segment size.
+/// State of the connection for the scoreboard: the first byte that is not acknowledged, the end of
+/// the data that were sent (HighData), and the segment size.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
     pub(super) una: u64,
@@ -31,8 +31,9 @@ pub(super) struct Extent {
 }
 
 impl Scoreboard {
-    /// Update(): an acknowledgement has come with these blocks. Returns whether one of them is about bytes that were
-    /// neither acknowledged nor SACKed before, which makes it a duplicate acknowledgement (section 2).
+    /// Update(): processes the blocks of an acknowledgement. Returns true if one of them covers
+    /// bytes that were neither acknowledged nor SACKed before, which makes it a duplicate
+    /// acknowledgement (section 2).
     pub(super) fn update(&mut self, extent: Extent, blocks: impl Iterator<Item = Block>) -> bool {
         let Extent { una, max, mss } = extent;
         self.sacked.remove_below(una);
@@ -44,8 +45,8 @@ impl Scoreboard {
         new > 0
     }
 
-    /// IsLost(): before which number a byte counts as lost that was not SACKed. Behind it are DupThresh ranges that
-    /// were SACKed, or more than DupThresh − 1 segments' bytes.
+    /// IsLost(): the number before which bytes that were not SACKed count as lost. Behind it are
+    /// DupThresh ranges that were SACKed, or more than DupThresh − 1 segments' bytes.
     fn find_lost(&self, mss: u64) -> u64 {
         let (mut ranges, mut bytes) = (0, 0);
         for (start, end) in self.sacked.iter().rev() {
@@ -58,7 +59,7 @@ impl Scoreboard {
         0
     }
 
-    /// IsLost() of the first byte that is not acknowledged.
+    /// Returns true if the first byte that is not acknowledged is lost: IsLost().
     pub(super) fn first_is_lost(&self, una: u64) -> bool {
         una < self.lost_before
     }
@@ -73,7 +74,7 @@ impl Scoreboard {
         self.sacked.gaps(number, until).next()
     }
 
-    /// A recovery begins with a retransmission that ends before the number `end` (step 4.3).
+    /// Begins a recovery with a retransmission that ends before the number `end` (step 4.3).
     pub(super) fn begin_recovery(&mut self, end: u64) {
         (self.high_rxt, self.rescue_rxt) = (end, end);
     }
@@ -87,8 +88,8 @@ impl Scoreboard {
         self.sacked.gaps(una, max).map(in_network).sum()
     }
 
-    /// NextSeg(): the bytes that are sent next, by rules 1 to 4; `new` is what rule 2 may send. `None` when nothing is to
-    /// be sent.
+    /// NextSeg(): the bytes that are sent next, by rules 1 to 4; `new` are the new data that rule 2
+    /// may send. `None` when there is nothing to send.
     pub(super) fn next_segment(&mut self, extent: Extent, new: Option<(u64, u64)>) -> Option<(u64, u64)> {
         let Extent { una, max, mss } = extent;
         let highest = self.sacked.iter().next_back().map_or(una, |(start, _)| start);
@@ -108,7 +109,8 @@ impl Scoreboard {
         Some((start.max(end.saturating_sub(mss)), end))
     }
 
-    /// The timer has expired: earlier SACKs are no longer relied on (RFC 2018, section 8).
+    /// Discards earlier SACKs after the timer has expired: they are no longer relied on (RFC 2018,
+    /// section 8).
     pub(super) fn clear(&mut self) {
         self.sacked.clear();
         (self.lost_before, self.high_rxt) = (0, 0);

@@ -1,4 +1,4 @@
-//! The scoreboard is the RFC's text, byte by byte.
+//! The scoreboard against the RFC's text, byte by byte.
 
 use super::*;
 use crate::rng::Rng;
@@ -34,7 +34,7 @@ impl Literal {
         unknown.map(|byte| i64::from(!self.is_lost(byte)) + i64::from(byte <= self.high_rxt)).sum()
     }
 
-    /// At most a segment from a byte on, up to what was SACKed.
+    /// Bytes from a position on: at most a segment, and none beyond the next that was SACKed.
     fn from(&self, byte: i64) -> (i64, i64) {
         let end = (byte..byte + self.mss).find(|one| self.is_sacked(*one) || *one > self.high_data);
         (byte, end.unwrap_or(byte + self.mss))
@@ -88,7 +88,7 @@ fn the_scoreboard_is_the_text_of_the_rfc() {
             let extent = |una, max| Extent { una, max, mss };
             if rng.chance(0.2) {
                 una = (una + rng.below(2 * mss + 1)).min(max);
-                // What is at SND.UNA was not SACKed: the receiver would have acknowledged it.
+                // The byte at SND.UNA was not SACKed: the receiver would have acknowledged it.
                 una += (una..max).take_while(|byte| literal.is_sacked(*byte as i64)).count() as u64;
             }
             let start = (una + 1 + rng.below(1 + max.saturating_sub(una + 1))).min(max);

@@ -1,4 +1,5 @@
-//! What a packet of a connection carries: numbers, flags and SACK blocks (RFC 9293, section 3.1; RFC 2018; RFC 3168).
+//! The content of a packet of a connection: numbers, flags and SACK blocks (RFC 9293, section 3.1;
+//! RFC 2018; RFC 3168).
 
 /// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018, section 3).
 pub const MAX_BLOCKS: usize = 3;
@@ -14,14 +15,14 @@ pub struct Segment {
     pub length: u32,
     /// Number of the next byte that is expected (SEG.ACK).
     pub acknowledgement: u64,
-    /// Bytes from there on that the receiver has room for (SEG.WND).
+    /// Bytes from the acknowledgement on for which the receiver has room (SEG.WND).
     pub window: u32,
     /// ECN-Echo (ECE): a data packet came with congestion marked (CE).
     pub echo: bool,
     /// Congestion window reduced (CWR).
     pub reduced: bool,
-    /// SACK blocks, the one with the latest data first; those that are not used are empty. Before them may be one of data
-    /// that have arrived twice (D-SACK, RFC 2883).
+    /// SACK blocks, the one with the latest data first; unused ones are empty. A block of data that
+    /// have arrived twice may come before them (D-SACK, RFC 2883).
     pub sack: [Block; MAX_BLOCKS],
 }
 

@@ -1,17 +1,17 @@
-//! When the bytes in flight were first sent.
+//! Times at which the bytes in flight were first sent.
 
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// First transmissions of what is not acknowledged, in the order of numbers.
+/// First transmissions of data that are not acknowledged, in the order of numbers.
 #[derive(Debug, Default)]
 pub(super) struct FirstSent {
-    /// Where the bytes of each instant end, and the instant.
+    /// End of the bytes sent at each instant, and the instant.
     ends: VecDeque<(u64, Time)>,
 }
 
 impl FirstSent {
-    /// New data up to `end` are sent.
+    /// Records that new data up to `end` are sent.
     pub(super) fn sent(&mut self, end: u64, now: Time) {
         match self.ends.back_mut() {
             Some(last) if last.1 == now => last.0 = end,
@@ -19,14 +19,15 @@ impl FirstSent {
         }
     }
 
-    /// Everything before `una` is acknowledged.
+    /// Forgets everything before `una`, which is acknowledged.
     pub(super) fn acknowledged(&mut self, una: u64) {
         while self.ends.front().is_some_and(|(end, _)| *end <= una) {
             self.ends.pop_front();
         }
     }
 
-    /// When the byte `number` was first sent; `None` when it is acknowledged, or was not sent.
+    /// Time at which the byte `number` was first sent; `None` when it is acknowledged, or was not
+    /// sent.
     pub(super) fn at(&self, number: u64) -> Option<Time> {
         let place = self.ends.partition_point(|(end, _)| *end <= number);
         self.ends.get(place).map(|(_, sent)| *sent)

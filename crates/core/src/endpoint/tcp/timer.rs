@@ -43,7 +43,7 @@ impl Timer {
         timer
     }
 
-    /// The connection starts.
+    /// Starts the connection, and its clock.
     pub(super) fn begin(&mut self, now: Time) {
         self.began = now;
     }
@@ -70,34 +70,36 @@ impl Timer {
         }
     }
 
-    /// Rule 5.3: the timer expires a timeout from now.
+    /// Restarts the timer: it expires a timeout from now (rule 5.3).
     pub(super) fn restart(&mut self, now: Time) {
         let after = (now + self.rto).since(self.began).ticks();
         self.due = self.began + Span::from_ticks(after.div_ceil(self.granularity) * self.granularity);
     }
 
-    /// Rule 5.2: nothing is outstanding.
+    /// Stops the timer: nothing is outstanding (rule 5.2).
     pub(super) fn stop(&mut self) {
         self.due = Time::NEVER;
     }
 
-    /// Rule 5.5: the timer has expired, and the timeout doubles. It stays so until a round trip is measured.
+    /// Doubles the timeout after the timer has expired (rule 5.5), until a round trip is measured.
     pub(super) fn back_off(&mut self) {
         self.set(self.rto + self.rto);
         self.due = Time::NEVER;
     }
 
-    /// A segment leaves for the first time. One is measured at a time.
+    /// Starts measuring the round trip of a segment that leaves for the first time. One is measured
+    /// at a time.
     pub(super) fn time(&mut self, end: u64, now: Time) {
         self.timed.get_or_insert((end, now));
     }
 
-    /// Something was sent again: an acknowledgement would not tell which was meant (Karn's algorithm, section 3).
+    /// Stops measuring after a retransmission: an acknowledgement would not tell which transmission
+    /// was meant (Karn's algorithm, section 3).
     pub(super) fn forget_timed(&mut self) {
         self.timed = None;
     }
 
-    /// Everything before `acknowledgement` is acknowledged.
+    /// Ends a measurement whose data, before `acknowledgement`, are acknowledged.
     pub(super) fn acknowledged(&mut self, acknowledgement: u64, now: Time) {
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| *end <= acknowledgement) {
             let passed = self.clock(now) - self.clock(sent);
@@ -105,12 +107,12 @@ impl Timer {
         }
     }
 
-    /// What the host's clock shows.
+    /// Reading of the host's clock.
     fn clock(&self, now: Time) -> u64 {
         now.since(self.began).ticks() / self.granularity
     }
 
-    /// A round trip has taken `took`: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
+    /// Updates the estimates with a round trip: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
     fn measured(&mut self, took: Span) {
         let (srtt, variation) = match self.estimates {
             None => (took, Span::from_ticks(took.ticks() / 2)),
@@ -127,7 +129,7 @@ impl Timer {
         self.set(srtt + Span::from_ticks(margin));
     }
 
-    /// The timeout within its bounds (rules 2.4 and 2.5).
+    /// Sets the timeout within its bounds (rules 2.4 and 2.5).
     fn set(&mut self, rto: Span) {
         self.rto = rto.max(self.minimum).min(self.maximum);
     }
@@ -147,7 +149,7 @@ mod tests {
         Timer::new(&TcpParams { granularity, minimum_rto, ..TcpParams::example() })
     }
 
-    /// A round trip of so many milliseconds that begins `at` milliseconds after the start.
+    /// Measures a round trip of `took` milliseconds that begins `at` milliseconds after the start.
     fn measure(timer: &mut Timer, at: u64, took: u64) {
         timer.time(at, Time::ORIGIN + ms(at));
         timer.acknowledged(at, Time::ORIGIN + ms(at + took));
@@ -179,7 +181,7 @@ mod tests {
             seen.push(timer.rto().ticks() / ms(1).ticks());
         }
         assert_eq!(seen, [600, 1200, 2400, 4800, 9600, 19_200, 38_400, 60_000, 60_000, 60_000]);
-        // Karn: what was sent again is not measured.
+        // Karn: data sent again are not measured.
         timer.time(5, Time::ORIGIN + ms(200_000));
         timer.forget_timed();
         timer.acknowledged(5, Time::ORIGIN + ms(200_100));

@@ -2,8 +2,7 @@
 
 use crate::units::{Span, Time};
 
-/// Half of the time that is looked back on: together five minutes, as with Linux's
-/// `tcp_min_rtt_wlen`.
+/// Half of the window of time: five minutes in all, as with Linux's `tcp_min_rtt_wlen`.
 const HALF: Span = Span::from_secs(150);
 
 /// The least round trip of two halves of a window of time: of the last 150 s to 300 s.
@@ -15,7 +14,7 @@ pub(super) struct MinRtt {
 }
 
 impl MinRtt {
-    /// A round trip was measured.
+    /// Records a measured round trip.
     pub(super) fn measured(&mut self, rtt: Span, now: Time) {
         let began = self.began.get_or_insert(now);
         let halves = now.since(*began).ticks() / HALF.ticks();

@@ -1,9 +1,9 @@
-//! RACK (RFC 8985, sections 5 and 6): which segments are in the network, have arrived or are lost,
-//! by the time at which each was sent last.
+//! RACK (RFC 8985, sections 5 and 6): derives the segments that are in the network, have arrived or
+//! are lost from the time of each segment's last transmission.
 //!
 //! Names are those of the RFC. A segment keeps its bounds when it is sent again. Transmissions are
 //! numbered in the order in which they leave, which is the order of RACK_sent_after(): by time, and
-//! by number of a byte in an instant.
+//! at equal times by byte number.
 
 mod min_rtt;
 mod probe;
@@ -33,17 +33,17 @@ pub(super) struct Rack {
     sacked: Ranges,
     /// Segments that were SACKed (RACK.segs_sacked).
     segs_sacked: u32,
-    /// Transmissions so far, and how many there were when the window was reduced last.
+    /// Transmissions so far, and their number at the last reduction of the window.
     transmissions: u64,
     reduced_after: u64,
     min_rtt: MinRtt,
     /// The last transmission that has arrived (RACK.segment), and its round trip (RACK.rtt).
     latest: u64,
     rtt: Span,
-    /// Where the highest segment ends that has arrived (RACK.fack).
+    /// End of the highest segment that has arrived (RACK.fack).
     fack: u64,
     pub(super) reordering: Reordering,
-    /// When the reordering timer expires; [`Time::NEVER`] while it is off.
+    /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
     reorder_at: Time,
     pub(super) probe: Probe,
     pub(super) undo: Option<Undo>,
@@ -54,12 +54,12 @@ pub(super) struct Rack {
 struct Sent {
     start: u64,
     end: u64,
-    /// When it was sent last (Segment.xmit_ts), and as which transmission.
+    /// Time of the last transmission (Segment.xmit_ts), and its number.
     at: Time,
     number: u64,
-    /// Whether it was sent more than once (Segment.retransmitted).
+    /// True if the segment was sent more than once (Segment.retransmitted).
     again: bool,
-    /// Whether it was SACKed.
+    /// True if the segment was SACKed.
     sacked: bool,
 }
 
@@ -69,12 +69,12 @@ impl Sent {
     }
 }
 
-/// What RACK_detect_loss() has found.
+/// Losses found by RACK_detect_loss().
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
-    /// Whether anything was lost.
+    /// True if any segment was lost.
     pub(super) any: bool,
-    /// Whether something was lost that left after the last reduction of the window.
+    /// True if a segment was lost that left after the last reduction of the window.
     pub(super) later: bool,
 }
 
@@ -110,7 +110,7 @@ impl Rack {
         self.segs_sacked
     }
 
-    /// When the reordering timer expires; [`Time::NEVER`] while it is off.
+    /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
     pub(super) fn reorder_at(&self) -> Time {
         self.reorder_at
     }
@@ -127,13 +127,13 @@ impl Rack {
         Some((highest.start, highest.end))
     }
 
-    /// The window is reduced: losses of what has left give no further reason.
+    /// Records a reduction of the window: losses of segments sent so far give no further reason.
     pub(super) fn reduced(&mut self) {
         self.reduced_after = self.transmissions;
         self.probe.ends();
     }
 
-    /// A segment leaves, for the first time or again (section 6.1).
+    /// Records that a segment leaves, for the first time or again (section 6.1).
     pub(super) fn sent(&mut self, start: u64, end: u64, now: Time) {
         self.transmissions += 1;
         let number = self.transmissions;
@@ -151,9 +151,9 @@ impl Rack {
         self.pipe += end - start;
     }
 
-    /// An acknowledgement has come of the bytes before `una` and of the blocks: RACK_update()
-    /// (section 6.2, steps 1 to 3). The bytes before `una` have arrived first: of an order among
-    /// what one acknowledgement reports nothing is known.
+    /// Processes an acknowledgement of the bytes before `una` and of the blocks: RACK_update()
+    /// (section 6.2, steps 1 to 3). The bytes before `una` count as arrived first: one
+    /// acknowledgement shows no order among the segments that it reports.
     pub(super) fn acknowledged(&mut self, una: u64, blocks: impl Iterator<Item = Block>, now: Time) {
         let mut newest = None;
         while self.segments.front().is_some_and(|sent| sent.end <= una) {
@@ -184,8 +184,8 @@ impl Rack {
         }
     }
 
-    /// A segment has arrived; `newest` is the last transmission of those that this acknowledgement
-    /// reports.
+    /// Records the arrival of a segment; `newest` is the last transmission of those that this
+    /// acknowledgement reports.
     fn arrived(&mut self, at: usize, now: Time, newest: &mut Option<(u64, Span)>) {
         if self.segments[at].sacked {
             return;
@@ -201,7 +201,7 @@ impl Rack {
             self.min_rtt.measured(rtt, now);
             self.probe.measured();
         } else if self.min_rtt.get().is_some_and(|least| rtt < least) {
-            // The acknowledgement is of an earlier transmission.
+            // The acknowledgement is for an earlier transmission.
             return;
         }
         if newest.is_none_or(|(last, _)| last < number) {
@@ -209,7 +209,7 @@ impl Rack {
         }
     }
 
-    /// RACK_detect_loss(), and the reordering timer (section 6.2, step 5).
+    /// RACK_detect_loss(), which also sets the reordering timer (section 6.2, step 5).
     pub(super) fn detect_losses(&mut self, now: Time, srtt: Option<Span>, is_recovering: bool) -> Losses {
         let allowed = self.rtt + self.reordering_window(srtt, is_recovering);
         let mut found = Losses::default();
@@ -226,7 +226,7 @@ impl Rack {
         found
     }
 
-    /// The retransmission timer has expired: RACK_mark_losses_on_RTO() (section 6.3).
+    /// Processes an expired retransmission timer: RACK_mark_losses_on_RTO() (section 6.3).
     pub(super) fn timed_out(&mut self, now: Time, srtt: Option<Span>) {
         let allowed = self.rtt + self.reordering_window(srtt, true);
         let is_late = |sent: &Sent| sent.at + allowed <= now;
@@ -245,13 +245,14 @@ impl Rack {
         self.reordering.window(min_rtt, srtt.unwrap_or(self.rtt), self.segs_sacked, is_recovering)
     }
 
-    /// A segment is lost.
+    /// Marks a segment as lost.
     fn lose(&mut self, at: usize) {
         self.leave_network(at);
         self.lost.insert(self.segments[at].start);
     }
 
-    /// A segment is no longer in the network, or its last transmission does not count any more.
+    /// Removes a segment from the network: it has arrived, is lost, or its last transmission no
+    /// longer counts.
     fn leave_network(&mut self, at: usize) {
         let sent = &self.segments[at];
         if self.in_network.remove(&sent.number).is_some() {
@@ -260,7 +261,7 @@ impl Rack {
         self.lost.remove(&sent.start);
     }
 
-    /// Where the data end that were sent.
+    /// End of the data that were sent.
     fn end(&self) -> u64 {
         self.segments.back().map_or(0, |sent| sent.end)
     }

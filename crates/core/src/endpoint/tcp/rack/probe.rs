@@ -11,14 +11,13 @@ const FIRST: Span = Span::from_secs(1);
 pub(in crate::endpoint::tcp) struct Probe {
     /// TLP.max_ack_delay.
     longest_ack_delay: Span,
-    /// When the probe timer expires; [`Time::NEVER`] while it is off.
+    /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
     due: Time,
-    /// The byte after the last that was sent when the probe was (TLP.end_seq); `None` without a
-    /// probe under way.
+    /// End of the data sent up to the probe (TLP.end_seq); `None` without a probe under way.
     end: Option<u64>,
-    /// Whether it sent data again (TLP.is_retrans).
+    /// True if the probe sent data again (TLP.is_retrans).
     again: bool,
-    /// Whether a round trip was measured since the last probe.
+    /// True if a round trip was measured since the last probe.
     has_measured: bool,
 }
 
@@ -27,7 +26,7 @@ impl Probe {
         Probe { longest_ack_delay, due: Time::NEVER, end: None, again: false, has_measured: false }
     }
 
-    /// When the probe timer expires; [`Time::NEVER`] while it is off.
+    /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
     pub(in crate::endpoint::tcp) fn due(&self) -> Time {
         self.due
     }
@@ -54,24 +53,24 @@ impl Probe {
         self.due = Time::NEVER;
     }
 
-    /// A probe was sent, and the bytes before `end` before it or with it.
+    /// Records a probe, sent after or with the bytes before `end`.
     pub(in crate::endpoint::tcp) fn sent(&mut self, end: u64, again: bool) {
         self.stop();
         (self.end, self.again, self.has_measured) = (Some(end), again, false);
     }
 
-    /// A round trip was measured.
+    /// Records that a round trip was measured.
     pub(super) fn measured(&mut self) {
         self.has_measured = true;
     }
 
-    /// The probe under way says nothing any more.
+    /// Ends the probe under way: acknowledgements no longer tell about it.
     pub(super) fn ends(&mut self) {
         self.end = None;
     }
 
     /// TLP_process_ack() (section 7.4.2): the bytes before `una` are acknowledged, and `dsack` has
-    /// come a second time. Returns whether the probe has repaired a loss.
+    /// come a second time. Returns true if the probe has repaired a loss.
     pub(in crate::endpoint::tcp) fn acknowledged(&mut self, una: u64, dsack: Option<Block>) -> bool {
         let Some(end) = self.end.filter(|end| una >= *end) else { return false };
         let was_needless = dsack.is_some_and(|block| block.end == end);

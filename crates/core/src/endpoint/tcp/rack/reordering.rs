@@ -1,5 +1,5 @@
-//! The reordering window (RFC 8985, section 6.2, step 4): how long a segment may be overtaken
-//! before it counts as lost.
+//! The reordering window (RFC 8985, section 6.2, step 4): the time for which a segment may be
+//! overtaken before it counts as lost.
 
 use crate::endpoint::tcp::scoreboard::DUP_THRESH;
 use crate::units::Span;
@@ -7,7 +7,7 @@ use crate::units::Span;
 /// Recoveries for which a wider window is kept (RACK.reo_wnd_persist).
 const PERSIST: u32 = 16;
 
-/// What was learnt of reordering on the path.
+/// Knowledge of reordering on the path.
 #[derive(Debug)]
 pub(in crate::endpoint::tcp) struct Reordering {
     /// RACK.reordering_seen.
@@ -28,13 +28,13 @@ impl Default for Reordering {
 }
 
 impl Reordering {
-    /// A segment that was overtaken has arrived (step 3).
+    /// Records the arrival of a segment that was overtaken (step 3).
     pub(in crate::endpoint::tcp) fn seen(&mut self) {
         self.was_seen = true;
     }
 
-    /// An acknowledgement has come of the bytes before `una`, with a D-SACK or without one, when
-    /// the bytes before `max` had been sent. `has_recovered` is whether it ends a recovery.
+    /// Adapts to an acknowledgement of the bytes before `una`, with a D-SACK or without one, when
+    /// the bytes before `max` had been sent. `has_recovered` is true if it ends a recovery.
     pub(in crate::endpoint::tcp) fn adapt(
         &mut self,
         una: u64,

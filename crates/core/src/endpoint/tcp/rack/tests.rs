@@ -55,8 +55,8 @@ impl Text {
         self.rtts.iter().copied().min().unwrap_or(Span::ZERO)
     }
 
-    /// Steps 1 to 3; `newly` are the segments newly acknowledged or SACKed, in order, with when
-    /// each was last sent.
+    /// Steps 1 to 3; `newly` are the segments newly acknowledged or SACKed, in order, each with the
+    /// time of its last transmission.
     fn update(&mut self, newly: &[usize], now: Time) {
         let mut best: Option<(Time, u64)> = None;
         for n in newly {
@@ -132,7 +132,7 @@ impl Text {
     }
 }
 
-/// How often each kind of thing was seen.
+/// Number of occurrences of each kind of event.
 #[derive(Debug, Default)]
 struct Seen {
     lost: usize,
@@ -142,14 +142,14 @@ struct Seen {
     timeouts: usize,
 }
 
-/// Sends, losses, arrivals in any order and timeouts at random.
+/// Compares both at random sends, losses, arrivals in any order and timeouts.
 fn compare(seed: u64, seen: &mut Seen) {
     let mut rng = Rng::named(seed, "rack");
     let (mut rack, mut text) = (Rack::new(Span::ZERO), Text::default());
     let srtt = Span::from_millis(5 + rng.below(60));
     let (most_late, loss) = (rng.below(30_000), rng.unit() * 0.3);
     let mut now = Time::ORIGIN;
-    // What flies: when it arrives, and which segment it is.
+    // Segments in flight: arrival time, and index of the segment.
     let mut flying: Vec<(Time, usize)> = Vec::new();
     let mut has: BTreeSet<usize> = BTreeSet::new();
     for _ in 0..400 {
@@ -227,7 +227,7 @@ fn losses_are_those_of_the_text() {
     assert!(seen.reordered > 50 && seen.timeouts > 500, "{seen:?}");
 }
 
-/// What left before a reduction of the window gives no reason for another one.
+/// Segments sent before a reduction of the window give no reason for another one.
 #[test]
 fn losses_before_and_after_a_reduction_are_told_apart() {
     let ms = |n| Time::ORIGIN + Span::from_millis(n);

@@ -1,14 +1,14 @@
-//! Undoing a reduction of the window for losses that were none: D-SACKs show it (RFC 3708, section
-//! 3), and what it restores is that of RFC 9438, section 4.9.2.
+//! Undoing a reduction of the window for losses that were none: D-SACKs show them (RFC 3708,
+//! section 3), and the windows are restored as in RFC 9438, section 4.9.2.
 
 use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::segment::Block;
 use std::collections::BTreeSet;
 
-/// What may be undone: the last reduction for a loss.
+/// The last reduction for a loss, which may be undone.
 #[derive(Debug)]
 pub(in crate::endpoint::tcp) struct Undo {
-    /// The windows before it.
+    /// Windows before the reduction.
     before: Congestion,
     /// First bytes of the segments that were sent again since, and have not been reported as
     /// needless.
@@ -20,12 +20,13 @@ impl Undo {
         Undo { before, open: BTreeSet::new() }
     }
 
-    /// A lost segment was sent again.
+    /// Records that a lost segment was sent again.
     pub(in crate::endpoint::tcp) fn sent_again(&mut self, start: u64) {
         self.open.insert(start);
     }
 
-    /// A segment has arrived a second time. Returns whether it was sent again for nothing.
+    /// Records that a segment has arrived a second time. Returns true if it was sent again
+    /// needlessly.
     pub(in crate::endpoint::tcp) fn came_twice(&mut self, block: Block) -> bool {
         self.open.remove(&block.start)
     }

@@ -8,7 +8,7 @@ use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::DUP_THRESH;
 
 impl Sender {
-    /// An acknowledgement of `new` bytes has come; SND.UNA has moved.
+    /// Processes an acknowledgement of `new` bytes; SND.UNA has moved.
     pub(super) fn progress(&mut self, cx: &mut HostCx<'_>, new: u64) {
         (self.recovery.duplicates, self.recovery.limited) = (0, 0);
         let mut restarts = true;
@@ -36,8 +36,8 @@ impl Sender {
         }
     }
 
-    /// A partial acknowledgement (RFC 6582, step 3): the next segment is sent again, and the window shrinks by what
-    /// was acknowledged.
+    /// Processes a partial acknowledgement (RFC 6582, step 3): the next segment is sent again, and
+    /// the window shrinks by the bytes acknowledged.
     fn partial(&mut self, cx: &mut HostCx<'_>, new: u64) {
         let end = self.max.min(self.una + self.mss);
         self.send(cx, self.una, end);
@@ -45,13 +45,13 @@ impl Sender {
         self.congestion.set(if new >= self.mss { deflated + self.mss } else { deflated });
     }
 
-    /// Recovery ends.
+    /// Ends the recovery, with a window of `cwnd` bytes.
     fn leave(&mut self, cwnd: u64) {
         self.recovery.active = false;
         self.congestion.set(cwnd);
     }
 
-    /// A duplicate acknowledgement has come.
+    /// Processes a duplicate acknowledgement.
     pub(super) fn duplicate(&mut self, cx: &mut HostCx<'_>) {
         if self.recovery.active {
             if !self.loss_recovery.uses_sack() {
@@ -70,7 +70,8 @@ impl Sender {
         }
     }
 
-    /// Fast retransmit: the first segment that is not acknowledged is sent again, and recovery begins.
+    /// Fast retransmit: sends the first segment that is not acknowledged again, and begins a
+    /// recovery.
     fn enter(&mut self, cx: &mut HostCx<'_>) {
         // Losses and marks of one window of data reduce it once (RFC 3168, section 6.1.2). Only the recovery of 1990 begins
         // again in such a window: equation 4 is then an upper limit.
@@ -101,8 +102,9 @@ impl Sender {
         self.timer.restart(cx.now());
     }
 
-    /// The timer has expired (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1): everything is sent again from the
-    /// first byte that is not acknowledged, as the window grows from one segment.
+    /// Processes an expired timer (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1): everything
+    /// is sent again from the first byte that is not acknowledged, as the window grows from one
+    /// segment.
     pub(super) fn timed_out(&mut self) {
         self.held = false;
         if self.flight() == 0 {

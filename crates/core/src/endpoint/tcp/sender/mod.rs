@@ -1,7 +1,7 @@
-//! The sending end: what leaves at each acknowledgement and at each timeout.
+//! The sending end: the segments that it sends at each acknowledgement and at each timeout.
 //!
-//! Names are those of the RFCs: SND.UNA, SND.NXT, FlightSize, cwnd, ssthresh, `recover`. A number that an RFC gives as
-//! the highest byte is held as that of the byte after it.
+//! Names are those of the RFCs: SND.UNA, SND.NXT, FlightSize, cwnd, ssthresh, `recover`. A number
+//! that an RFC gives as the highest byte is held as the number of the byte after it.
 
 mod loss;
 mod rack;
@@ -26,7 +26,7 @@ const ECT_0: u8 = 0b10;
 /// The end that sends data.
 #[derive(Debug)]
 pub struct Sender {
-    /// How losses are recovered from.
+    /// Loss recovery of the connection.
     loss_recovery: LossRecovery,
     mss: u64,
     header: u32,
@@ -34,34 +34,34 @@ pub struct Sender {
     stop: Time,
     /// Bytes that the application has handed over.
     offered: u64,
-    /// What hands over data, if they are not without end.
+    /// Application that hands over data; `None` for endless data.
     application: Option<Application>,
     /// SND.UNA: the first byte that is not acknowledged.
     una: u64,
     /// SND.NXT: the next byte to be sent; before `max` after a timeout.
     nxt: u64,
-    /// Where data end that were ever sent (HighData).
+    /// End of the data ever sent (HighData).
     max: u64,
-    /// SND.WND: what the receiver has room for.
+    /// SND.WND: bytes for which the receiver has room.
     window: u64,
     initial: u64,
     congestion: Congestion,
     scoreboard: Scoreboard,
-    /// What finds losses by time, in place of the scoreboard.
+    /// Loss detection by time, in place of the scoreboard.
     rack: Option<Box<Rack>>,
     first_sent: FirstSent,
     recovery: Recovery,
     timer: Timer,
-    /// When data were sent last.
+    /// Time of the last transmission.
     last_sent: Option<Time>,
-    /// The first byte when the timer expired last.
+    /// First unacknowledged byte at the last timeout.
     timed_out_at: Option<u64>,
-    /// Marks are answered again once more than the bytes before this one is acknowledged: the segment that says that
-    /// the window was reduced has then arrived.
+    /// Marks are answered again once the byte with this number is acknowledged: the segment with
+    /// CWR has then arrived.
     answered_to: u64,
-    /// Whether the next new segment says that the window was reduced (CWR).
+    /// True if the next new segment carries CWR: the window was reduced.
     says_reduced: bool,
-    /// Whether new data wait for the timer: congestion was marked with a window of one segment.
+    /// True while new data wait for the timer: congestion was marked with a window of one segment.
     held: bool,
     retransmissions: u64,
     timeouts: u64,
@@ -104,18 +104,18 @@ impl Sender {
         }
     }
 
-    /// The application hands over so many bytes more; [`u64::MAX`] is endless data. They are sent from the
-    /// next call of the endpoint on.
+    /// Adds `bytes` of data from the application; [`u64::MAX`] is endless data. They are sent from
+    /// the next call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
     }
 
-    /// An application hands over data, from the next call of the endpoint on.
+    /// Attaches an application, which hands over data from the next call of the endpoint on.
     pub(super) fn run(&mut self, application: Application) {
         self.application = Some(application);
     }
 
-    /// The application hands over what it has.
+    /// Takes the data that the application has ready.
     fn ask_application(&mut self, now: Time) {
         let Some(application) = &mut self.application else { return };
         if self.una == self.offered {
@@ -137,7 +137,7 @@ impl Sender {
         Extent { una: self.una, max: self.max, mss: self.mss }
     }
 
-    /// An acknowledgement has come.
+    /// Processes an acknowledgement.
     fn acknowledged(&mut self, cx: &mut HostCx<'_>, segment: &Segment) {
         let acknowledgement = segment.acknowledgement;
         if acknowledgement < self.una || acknowledgement > self.max {
@@ -178,8 +178,8 @@ impl Sender {
         self.judge(cx, segment, new, before);
     }
 
-    /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of data. Returns whether
-    /// the window may not grow.
+    /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
+    /// data. Returns true if the window may not grow.
     fn answer_mark(&mut self, cx: &mut HostCx<'_>, flight: u64) -> bool {
         if self.una <= self.answered_to || self.recovery.active {
             return true;
@@ -195,7 +195,8 @@ impl Sender {
         true
     }
 
-    /// The window was reduced, for whatever reason: what is under way gives no further reason.
+    /// Records a reduction of the window, whatever its reason: data under way give no further
+    /// reason.
     fn reduced(&mut self) {
         (self.answered_to, self.says_reduced) = (self.max, self.ecn);
         if let Some(rack) = &mut self.rack {
@@ -212,7 +213,7 @@ impl Sender {
         self.nxt - self.una - self.scoreboard.sacked_below(self.nxt)
     }
 
-    /// Sends what the windows allow.
+    /// Sends the data that the windows allow.
     fn fill(&mut self, cx: &mut HostCx<'_>) {
         if cx.now() >= self.stop {
             return self.timer.stop();
@@ -249,7 +250,7 @@ impl Sender {
         }
     }
 
-    /// The segment at SND.NXT: after a timeout, what was not SACKed of what was sent before; then new data.
+    /// The segment at SND.NXT: after a timeout, data sent before and not SACKed; then new data.
     fn next_in_order(&mut self) -> Option<(u64, u64)> {
         match self.scoreboard.next_gap(self.nxt, self.max) {
             Some((start, end)) => {
@@ -263,14 +264,15 @@ impl Sender {
         }
     }
 
-    /// The next segment of new data: a whole one, or the last of what was offered.
+    /// The next segment of new data: a whole one, or the last of the data offered.
     fn next_new(&self) -> Option<(u64, u64)> {
         let end = self.offered.min(self.max.saturating_add(self.mss));
         (end > self.max && !self.held).then_some((self.max, end))
     }
 
-    /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for the first two
-    /// duplicate acknowledgements. With SACK, what was SACKed makes room (RFC 6675, step 3).
+    /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for
+    /// the first two duplicate acknowledgements. With SACK, SACKed data make room (RFC 6675, step
+    /// 3).
     fn limited_transmit(&self) -> u64 {
         let is_new = self.nxt == self.max && !self.loss_recovery.uses_sack();
         if is_new { u64::from(self.recovery.limited_segments(self.una)) * self.mss } else { 0 }
@@ -280,7 +282,8 @@ impl Sender {
         end <= self.una + self.window
     }
 
-    /// After an idle time of more than the timeout, the window is at most the initial one (RFC 5681, section 4.1).
+    /// Limits the window to the initial one after an idle time of more than the timeout (RFC 5681,
+    /// section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
         let is_idle = self.last_sent.is_some_and(|sent| now.since(sent) > self.timer.rto());
         if is_idle && self.flight() == 0 && self.next_new().is_some() {
@@ -317,7 +320,7 @@ impl Sender {
         self.timer.run(cx.now());
     }
 
-    /// When the endpoint is to be woken.
+    /// Time of the endpoint's next wake-up.
     fn next(&self) -> Time {
         let handed_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
         let at = self.timer_due().min(handed_at);

@@ -1,5 +1,5 @@
-//! RACK-TLP of a sender (RFC 8985): what an acknowledgement shows, the three timers, and what is
-//! sent when.
+//! RACK-TLP of a sender (RFC 8985): the response to acknowledgements, the three timers, and the
+//! segments that are sent.
 
 use super::Sender;
 use crate::endpoint::HostCx;
@@ -8,15 +8,15 @@ use crate::endpoint::tcp::segment::Segment;
 use crate::units::Time;
 
 impl Sender {
-    /// When a timer expires. One runs at a time (section 8): the reordering timer before the probe
-    /// timer, and that before the retransmission timer.
+    /// Time at which a timer expires. One runs at a time (section 8): the reordering timer before
+    /// the probe timer, and that before the retransmission timer.
     pub(super) fn timer_due(&self) -> Time {
         let Some(rack) = &self.rack else { return self.timer.due() };
         let timers = [rack.reorder_at(), rack.probe.due(), self.timer.due()];
         timers.into_iter().find(|due| *due != Time::NEVER).unwrap_or(Time::NEVER)
     }
 
-    /// A timer has expired.
+    /// Processes an expired timer.
     pub(super) fn timer_expired(&mut self, cx: &mut HostCx<'_>) {
         let Some(rack) = &self.rack else { return self.timed_out() };
         if rack.reorder_at() != Time::NEVER {
@@ -29,12 +29,13 @@ impl Sender {
         }
     }
 
-    /// Whether losses before RecoveryPoint are repaired, after a fast retransmit or a timeout.
+    /// Returns true while losses before RecoveryPoint are repaired, after a fast retransmit or a
+    /// timeout.
     fn is_repairing(&self) -> bool {
         self.una < self.recovery.recover
     }
 
-    /// An acknowledgement has come of `new` bytes, with `flight` bytes in flight before it:
+    /// Processes an acknowledgement of `new` bytes, with `flight` bytes in flight before it:
     /// TLP_process_ack() (section 7.4.2), and section 6.2 from step 4 on.
     pub(super) fn judge(&mut self, cx: &mut HostCx<'_>, segment: &Segment, new: u64, flight: u64) {
         let has_recovered = !self.is_repairing() && self.una - new < self.recovery.recover;
@@ -47,7 +48,7 @@ impl Sender {
             if self.ecn && segment.echo {
                 rack.undo = None;
             } else if dsack.is_some_and(|block| undo.came_twice(block)) {
-                // It was overtaken by what showed its loss.
+                // The segments that showed its loss have overtaken it.
                 rack.reordering.seen();
                 self.undo();
             }
@@ -63,7 +64,7 @@ impl Sender {
         }
     }
 
-    /// RACK_detect_loss(). Losses of what has left after the last reduction of the window reduce it
+    /// RACK_detect_loss(). Losses of segments sent after the last reduction of the window reduce it
     /// (RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion),
     /// and the first one is sent again at once.
     fn detect_losses(&mut self, cx: &mut HostCx<'_>) {
@@ -82,14 +83,14 @@ impl Sender {
         self.timer.restart(cx.now());
     }
 
-    /// The window is reduced for a loss.
+    /// Reduces the window for a loss.
     fn reduce(&mut self, flight: u64) {
         self.congestion.reduce(flight);
         self.congestion.set(self.congestion.ssthresh().min(self.congestion.cwnd()));
         self.reduced();
     }
 
-    /// The first lost segment is sent again.
+    /// Sends the first lost segment again.
     fn send_lost(&mut self, cx: &mut HostCx<'_>) {
         let Some(rack) = &mut self.rack else { return };
         let Some((start, end)) = rack.next_lost() else { return };
@@ -99,8 +100,8 @@ impl Sender {
         self.send(cx, start, end);
     }
 
-    /// Undoes the last reduction if all that was sent again had arrived (RFC 3708), as RFC 9438,
-    /// section 4.9.2, does.
+    /// Undoes the last reduction if all segments that were sent again had arrived before (RFC
+    /// 3708), as in RFC 9438, section 4.9.2.
     fn undo(&mut self) {
         let Some(rack) = &mut self.rack else { return };
         if rack.next_lost().is_some() {
@@ -137,7 +138,7 @@ impl Sender {
         }
     }
 
-    /// The probe timer starts anew (section 7.2), unless losses are repaired or segments were
+    /// Starts the probe timer anew (section 7.2), unless losses are repaired or segments were
     /// SACKed.
     fn start_probe_timer(&mut self, now: Time) {
         let (flight, is_repairing, held) = (self.flight(), self.is_repairing(), self.held);
@@ -148,7 +149,7 @@ impl Sender {
         }
     }
 
-    /// The probe timer does not run while losses are repaired or segments were SACKed.
+    /// Stops the probe timer while losses are repaired or segments were SACKed.
     fn stop_probe_timer(&mut self) {
         let is_repairing = self.is_repairing();
         if let Some(rack) = &mut self.rack
@@ -173,8 +174,8 @@ impl Sender {
         self.timer.restart(cx.now());
     }
 
-    /// The retransmission timer has expired: the first segment is sent again, and with it counts as
-    /// lost what is late (section 6.3).
+    /// Processes an expired retransmission timer: the first segment is sent again, and late
+    /// segments count as lost with it (section 6.3).
     fn timed_out_with_rack(&mut self, cx: &mut HostCx<'_>) {
         self.timed_out();
         if self.flight() == 0 {
