@@ -1,4 +1,5 @@
-//! How does a VS/VD switch couple the control loops before and behind it? Kalyanaraman et al. 1998, sections 3.2 and 4.
+//! Couplings of the control loops before and behind a VS/VD switch (Kalyanaraman et al. 1998,
+//! sections 3.2 and 4).
 //!
 //! # Model
 //!

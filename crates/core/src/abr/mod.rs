@@ -1,4 +1,4 @@
-//! Explicit-rate control of the ABR service: the allowed rate of each VC.
+//! At which rate may this connection send? Explicit-rate control of the ABR service, by VC.
 //!
 //! A [`Source`] sends at its allowed cell rate ACR, and an RM cell among every Nrm cells. The [`Destination`] turns RM cells
 //! round. On the way back each switch writes into them the rate that its link allows, by a [`RateControl`] at each

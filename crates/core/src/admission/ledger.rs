@@ -20,26 +20,26 @@ pub struct Policy {
     pub longest_interval: Option<Span>,
 }
 
-/// Why a link refuses; nothing is changed by it.
+/// Reason for which a link refuses a request; the ledger stays unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// More is asked for than is left, in bit/s.
+    /// The request exceeds the rate left, in bit/s.
     TooMuch {
-        /// What was asked for.
+        /// Requested rate.
         asked: u64,
-        /// What is left for this flow.
+        /// Rate left for this flow.
         left: u64,
-        /// What the link may promise in all.
+        /// Rate that the link may promise in all.
         reservable: u64,
     },
     /// The average interval is shorter than 1/AR.
     IntervalTooShort {
-        /// The shortest.
+        /// The shortest interval.
         least: Span,
     },
     /// The average interval is longer than the link allows.
     IntervalTooLong {
-        /// The longest.
+        /// The longest interval.
         most: Span,
     },
     /// The flow's request before this one is still under way.
@@ -66,7 +66,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a link has promised a flow, and what is asked for and not yet granted.
+/// Reservation of a flow at a link: the promised one, and the pending request.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     granted: Option<FlowSpec>,
@@ -74,7 +74,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// Bits per second that are booked: of a promise and a request the greater.
+    /// Booked rate in bit/s: the greater of the promise and the request.
     fn booked(&self) -> u64 {
         let rate = |spec: Option<FlowSpec>| spec.map_or(0, |spec| spec.rate);
         rate(self.granted).max(rate(self.asked))
@@ -104,9 +104,9 @@ pub struct Ledger {
     policy: Policy,
     booked: u64,
     entries: BTreeMap<FlowId, Entry>,
-    /// Rates that were given back, in bit/s, by when they are free.
+    /// Rates that were given back, in bit/s, by the time at which they are free.
     claimed: BinaryHeap<Reverse<(Time, u64)>>,
-    /// Their sum.
+    /// Sum of these rates.
     claimed_sum: u64,
 }
 
@@ -116,18 +116,18 @@ impl Ledger {
         Ledger { policy, booked: 0, entries: BTreeMap::new(), claimed: BinaryHeap::new(), claimed_sum: 0 }
     }
 
-    /// What the link may promise.
+    /// The reservations that the link may accept.
     pub fn policy(&self) -> Policy {
         self.policy
     }
 
-    /// Bits per second that are asked for or promised: at most what is reservable.
+    /// Rate requested or promised, in bit/s: at most the reservable rate.
     pub fn booked(&self) -> u64 {
         self.booked
     }
 
-    /// Bits per second that were given back and are still claimed by stamps; beside what is booked, at most what is
-    /// reservable.
+    /// Rate given back and still claimed by stamps, in bit/s; together with the booked rate, at
+    /// most the reservable rate.
     pub fn claimed(&self) -> u64 {
         self.claimed_sum
     }
@@ -152,7 +152,7 @@ impl Ledger {
         self.entries.get(&flow)?.granted
     }
 
-    /// How many flows have an entry.
+    /// Number of flows that have an entry.
     pub fn flows(&self) -> usize {
         self.entries.len()
     }
@@ -160,7 +160,7 @@ impl Ledger {
     /// Books a newcomer's request.
     ///
     /// # Errors
-    /// Why it is refused; nothing is changed.
+    /// When the link refuses it; the ledger then stays unchanged.
     pub fn set_up(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
         if self.entries.contains_key(&flow) {
             return Err(Refusal::UnderWay);
@@ -171,7 +171,7 @@ impl Ledger {
     /// Books a change of a flow's reservation.
     ///
     /// # Errors
-    /// Why it is refused; nothing is changed.
+    /// When the link refuses it; the ledger then stays unchanged.
     pub fn change(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
         match self.entries.get(&flow) {
             Some(entry) if entry.asked.is_some() => Err(Refusal::UnderWay),
@@ -200,8 +200,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// The pending request is granted from now on; a reservation that the flow gives up is free when its
-    /// stamps have passed. Does nothing without a pending request.
+    /// Grants the pending request from now on; a reservation that the flow gives up is free when
+    /// its stamps have passed. Does nothing without a pending request.
     pub fn confirm(&mut self, flow: FlowId, stamps: Stamps) -> Option<FlowSpec> {
         let before = *self.entries.get(&flow)?;
         let asked = before.asked?;
@@ -210,19 +210,19 @@ impl Ledger {
         Some(asked)
     }
 
-    /// The pending request is withdrawn, and the reservation before it stays. Does nothing without a pending
-    /// request.
+    /// Withdraws the pending request; the previous reservation stays. Does nothing without a
+    /// pending request.
     pub fn withdraw(&mut self, flow: FlowId) {
         let Some(Entry { granted, asked: Some(_) }) = self.entries.get(&flow).copied() else { return };
         match granted {
             Some(_) => self.put(flow, Entry { granted, asked: None }),
-            // Without a promise nothing was stamped.
+            // No packet was stamped without a promise.
             None => _ = self.tear_down(flow, Stamps::NONE),
         }
     }
 
-    /// Gives back a flow's reservation here, which is free when the flow's stamps have passed. Returns
-    /// whether it had one.
+    /// Gives back a flow's reservation at this link, which is free when the flow's stamps have
+    /// passed. Returns true if it had one.
     pub fn tear_down(&mut self, flow: FlowId, stamps: Stamps) -> bool {
         let Some(entry) = self.entries.remove(&flow) else { return false };
         self.booked -= entry.booked();

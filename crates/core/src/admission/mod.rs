@@ -17,12 +17,12 @@ pub struct FlowSpec {
     pub rate: u64,
     /// Average interval AI; `None` for a flow that is not monitored.
     pub interval: Option<Span>,
-    /// Its largest packet, in bytes.
+    /// The largest packet of the flow, in bytes.
     pub largest: u32,
 }
 
 impl FlowSpec {
-    /// 1/AR, the shortest average interval: one packet's time.
+    /// 1/AR, the shortest average interval: the time of one packet.
     pub fn shortest_interval(&self) -> Span {
         Rate::from_bits_per_second(self.rate).map_or(Span::ZERO, |rate| rate.time_for(self.largest))
     }

@@ -24,9 +24,9 @@ pub enum What {
     Confirm,
     /// Towards the source: the link with this place on the route refuses.
     Refuse(u32, Refusal),
-    /// Frees what the flow has; towards the destination, or else towards the source.
+    /// Frees the flow's reservation; towards the destination, or else towards the source.
     TearDown {
-        /// Whether the source sent it.
+        /// True if the source sent it.
         forward: bool,
     },
 }
@@ -34,15 +34,15 @@ pub enum What {
 /// A message about a flow, at the link with this place on its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// Whose.
+    /// Flow that the message is about.
     pub flow: FlowId,
-    /// Where: 0 is the first link.
+    /// Place of the link on the route; 0 is the first.
     pub place: u32,
-    /// What it says.
+    /// Content of the message.
     pub what: What,
 }
 
-/// Where a message goes next.
+/// Next stop of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// To another link of the route, in front of it (forward) or behind it (backward).
@@ -58,13 +58,14 @@ pub enum Next {
 pub enum Act {
     /// Nothing.
     Nothing,
-    /// Promise the flow this from now on: open it, or change it.
+    /// Promise the flow this reservation from now on: open it, or change it.
     Promise(FlowSpec),
     /// Close the flow.
     Close,
 }
 
-/// A message passes a link of a route of `links` links, where packets are stamped as `stamps` says.
+/// Processes a message at a link of a route of `links` links, where `stamps` tells which packets
+/// have been stamped.
 pub fn pass(ledger: &mut Ledger, message: Message, links: u32, stamps: Stamps) -> (Act, Next) {
     let Message { flow, place, what } = message;
     ledger.settle(stamps.passed);
@@ -84,7 +85,7 @@ pub fn pass(ledger: &mut Ledger, message: Message, links: u32, stamps: Stamps) -
             };
             match booked {
                 Ok(()) => (Act::Nothing, forward(what)),
-                // This link booked nothing: only those before it have something to withdraw.
+                // This link booked nothing: only the links before it have something to withdraw.
                 Err(refusal) => (Act::Nothing, backward(What::Refuse(place, refusal))),
             }
         }

@@ -1,4 +1,4 @@
-//! Whether an earliest-deadline-first server keeps all deadlines.
+//! Schedulability test of an earliest-deadline-first server: it keeps all deadlines, or overruns.
 //!
 //! Flows that send at most Aⱼ(x) bytes in any time x, with local delay bounds dⱼ and packets of up to Lⱼ bytes, share a link of
 //! C bytes a second. Every packet's last bit is out by its deadline if for all t at or above the least bound
@@ -18,35 +18,35 @@ use crate::contract::Contract;
 use crate::params::Guarantee;
 use crate::units::Rate;
 
-/// Flows that are alike.
+/// Flows with equal terms.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// How many they are; of 0, one packet counts that is in service.
+    /// Number of flows; with 0, one packet in service counts.
     pub count: u64,
-    /// What each states. Without a deadline, or without W and r, it is not known what is due when.
+    /// Terms of each flow. Without a deadline, or without W and r, its demand is unknown.
     pub contract: Contract,
     /// Their largest packet, in bytes; 0 when it is not known.
     pub largest: u32,
 }
 
-/// More is due than the link carries.
+/// A time at which more is due than the link carries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overrun {
-    /// Which demand has a packet that may be late.
+    /// Index of a demand with a packet that may be late.
     pub index: usize,
-    /// After how many seconds of the worst arrivals.
+    /// Seconds of the worst arrivals after which it is late.
     pub within: f64,
-    /// What may be due by then, in bytes, with what is in service before.
+    /// Bytes that may be due by then, the packet in service before them included.
     pub due: f64,
-    /// What the link carries by then, in bytes.
+    /// Bytes that the link carries by then.
     pub carried: f64,
 }
 
-/// What rounding of rates may make of an exact fit.
+/// Error that the rounding of rates may cause in an exact fit.
 const ROUNDING: f64 = 1e-6;
 
-/// At `within` seconds the demand with this index has so many bytes more due at once, and `rate` bytes a second more from
-/// then on.
+/// A step of the demand with this index: at `within` seconds, `burst` more bytes are due at once,
+/// and `rate` more bytes a second from then on.
 struct Event {
     within: f64,
     index: usize,
@@ -58,7 +58,7 @@ fn bytes_per_second(rate: Rate) -> f64 {
     rate.bits_per_second() / 8.0
 }
 
-/// What demands have due, in the order of time.
+/// Steps of all demands, in the order of time.
 fn events(demands: &[Demand]) -> Vec<Event> {
     let mut events = Vec::new();
     for (index, Demand { count, contract, largest }) in demands.iter().enumerate() {
@@ -92,12 +92,12 @@ pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
     first_overrun_of(Guarantee::of_link(link), demands)
 }
 
-/// The same of a server with a strict service curve, in place of a link: it carries `rate` times what is left of the time
-/// after `latency`.
+/// Like [`first_overrun`], for a server with a strict service curve in place of a link: it carries
+/// `rate` times the time that exceeds `latency`.
 pub fn first_overrun_of(server: Guarantee, demands: &[Demand]) -> Option<Overrun> {
     let capacity = server.rate;
     let carries = |within: f64| capacity * (within - server.latency).max(0.0);
-    // What may be in service, the latest due first.
+    // Packets that may be in service, the latest due first.
     let due = |demand: &Demand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
     let mut blocking: Vec<(f64, f64)> =
         demands.iter().map(|demand| (due(demand), f64::from(demand.largest))).collect();
@@ -141,7 +141,8 @@ pub fn first_overrun_of(server: Guarantee, demands: &[Demand]) -> Option<Overrun
             return Some(overrun);
         }
     }
-    // Beyond the last event, what is due comes closer to what is carried, or less close: a second after they meet.
+    // Beyond the last event the demand approaches the service at a constant rate: the overrun is a
+    // second after they meet.
     let index = last.filter(|_| rate > capacity * (1.0 + ROUNDING))?;
     let within = at + (carries(at) - sum).max(0.0) / (rate - capacity) + 1.0;
     Some(Overrun { index, within, due: sum + rate * (within - at), carried: carries(within) })

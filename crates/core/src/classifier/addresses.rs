@@ -1,4 +1,4 @@
-//! To which owner does an address belong? To that of the longest prefix that holds it.
+//! Owners of addresses: an address belongs to the owner of the longest prefix that contains it.
 //!
 //! Prefixes are nested or apart, never across each other, so they divide the address space into stretches,
 //! each of which belongs to one prefix. Those are kept sorted, and an address is found by bisection: no
@@ -10,20 +10,20 @@ use core::net::IpAddr;
 /// No owner.
 const NOBODY: u32 = u32::MAX;
 
-/// Prefixes and whose they are, as numbers below `u32::MAX`.
+/// Prefixes and their owners, as numbers below `u32::MAX`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
     v4: Stretches<u32>,
     v6: Stretches<u128>,
 }
 
-/// The same prefix is two owners'.
+/// A prefix is given twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{prefix} is given twice")]
 pub struct GivenTwice {
     /// The prefix.
     pub prefix: Prefix,
-    /// Whose it is: the smaller number first, equal ones when one owner has it twice.
+    /// Owners of the prefix: the smaller number first, equal ones when one owner has it twice.
     pub owners: [u32; 2],
 }
 
@@ -32,7 +32,7 @@ impl Addresses {
     /// longer ones.
     ///
     /// # Errors
-    /// When a prefix is given twice, every one that is.
+    /// When prefixes are given twice: all of them.
     pub fn new(mut owned: Vec<(Prefix, u32)>) -> Result<Addresses, Vec<GivenTwice>> {
         // A prefix comes before those inside it.
         owned.sort_unstable();
@@ -63,7 +63,7 @@ impl Addresses {
         Ok(Addresses { v4: Stretches::of(v4), v6: Stretches::of(v6) })
     }
 
-    /// Whose address it is.
+    /// Returns the owner of an address.
     #[inline]
     pub fn owner(&self, address: IpAddr) -> Option<u32> {
         match address {
@@ -73,7 +73,8 @@ impl Addresses {
     }
 }
 
-/// Where each stretch of addresses begins, and whose it is; the first begins at the first owner's.
+/// First address of each stretch, and its owner; the first stretch begins at the first owner's
+/// first address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Stretches<A> {
     begins: Vec<A>,
@@ -81,8 +82,8 @@ struct Stretches<A> {
 }
 
 impl<A: Copy + Ord> Stretches<A> {
-    /// From ranges in their order, those around before those within: first address, the one
-    /// beyond the last (`None` beyond all addresses), owner.
+    /// Makes stretches from ranges in their order, those around before those within: first address,
+    /// the one beyond the last (`None` beyond all addresses), owner.
     fn of(ranges: impl Iterator<Item = (A, Option<A>, u32)>) -> Stretches<A> {
         let mut stretches = Stretches { begins: Vec::new(), owners: Vec::new() };
         // The ranges around the present one, the outermost first.
@@ -105,7 +106,7 @@ impl<A: Copy + Ord> Stretches<A> {
         stretches
     }
 
-    /// From `at` on, addresses are this owner's.
+    /// Begins a stretch of this owner at the address `at`.
     fn begin(&mut self, at: A, owner: u32) {
         if self.begins.last() == Some(&at) {
             self.begins.pop();
@@ -203,7 +204,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a look at every prefix.
+        /// Compares with a search of all prefixes.
         #[test]
         fn finds_what_looking_at_every_prefix_finds(
             mut prefixes in prop::collection::vec(any_prefix(), 0..40),

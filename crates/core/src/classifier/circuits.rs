@@ -47,7 +47,7 @@ impl Circuits {
     /// These circuits, numbered from 0: fewer than 2³² − 1, with names of less than 4 GB in all.
     ///
     /// # Errors
-    /// Prefixes that are given twice, and by which circuits.
+    /// When prefixes are given twice: all of them, with their circuits.
     pub fn new(circuits: impl IntoIterator<Item = Circuit>) -> Result<Circuits, Vec<GivenTwice>> {
         let mut all = Circuits::default();
         let mut owned = Vec::new();
@@ -64,12 +64,12 @@ impl Circuits {
         Ok(all)
     }
 
-    /// How many there are.
+    /// Number of circuits.
     pub fn len(&self) -> usize {
         self.terms.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there is no circuit.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -80,7 +80,7 @@ impl Circuits {
         self.addresses.owner(inside)
     }
 
-    /// Whether both give the same addresses to circuits of the same numbers.
+    /// Returns true if both give the same addresses to circuits of the same numbers.
     pub fn same_addresses(&self, other: &Circuits) -> bool {
         self.addresses == other.addresses
     }

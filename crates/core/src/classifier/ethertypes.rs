@@ -1,4 +1,5 @@
-//! What follows a frame's link header and its VLAN tags: its EtherType (IEEE 802.3, clause 3.2.6), by name and number.
+//! EtherType of a frame (IEEE 802.3, clause 3.2.6), the type of the content behind its link header
+//! and its VLAN tags, by name and number.
 
 use crate::headers::Headers;
 use core::net::IpAddr;
@@ -37,17 +38,18 @@ pub fn ethertype_number(text: &str) -> Option<u16> {
     u16::from_str_radix(digits, radix).ok().filter(|number| plain && *number >= MIN_ETHERTYPE)
 }
 
-/// The names of EtherTypes that have one here.
+/// The names of EtherTypes known here.
 pub fn ethertype_names() -> impl Iterator<Item = &'static str> + Clone {
     NAMES.iter().map(|(name, _)| *name)
 }
 
-/// Whether IP is looked for in frames of this type: in IP itself, behind MPLS labels, and in PPPoE sessions.
+/// Returns true if IP is looked for in frames of this type: in IP itself, behind MPLS labels, and
+/// in PPPoE sessions.
 pub const fn may_carry_ip(ethertype: u16) -> bool {
     matches!(ethertype, IPV4 | IPV6 | 0x8847 | 0x8848 | 0x8864)
 }
 
-/// The EtherType of a packet; of an IP packet without a link header, what it would be.
+/// The EtherType of a packet; for an IP packet without a link header, that of its IP version.
 pub(super) fn ethertype_of(headers: &Headers) -> Option<u16> {
     let of_ip = || {
         headers.ip.map(|ip| match ip.source {

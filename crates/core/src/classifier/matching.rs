@@ -51,7 +51,7 @@ impl PortRange {
         if first <= last { Some(PortRange { first, last }) } else { None }
     }
 
-    /// Whether the port is one of them.
+    /// Returns true if the port is one of them.
     pub const fn contains(self, port: u16) -> bool {
         self.first <= port && port <= self.last
     }
@@ -75,7 +75,7 @@ impl fmt::Display for PortRange {
 }
 
 impl Match {
-    /// Whether packets with these headers that go in this direction are meant.
+    /// Returns true if packets with these headers that go in this direction match.
     pub fn matches(&self, headers: &Headers, direction: Direction) -> bool {
         fn is<T: PartialEq>(wanted: &[T], found: Option<T>) -> bool {
             wanted.is_empty() || found.is_some_and(|found| wanted.contains(&found))

@@ -78,13 +78,14 @@ fn a_frames_type_is_matched_whatever_it_carries() {
     let matched = |rule: Match, headers: &Headers| rule.matches(headers, Direction::Up);
     let four = headers("10.0.0.7>10.0.0.8/icmp", 0, Some(7));
     let six = headers("[2001:db8::1]:1>[2001:db8::9]:2/tcp", 0, None);
-    // Without a link header it is the IP version that tells.
+    // Without a link header the IP version decides.
     assert!(matched(of(0x0800), &four) && matched(of(0x86dd), &six));
     assert!(!matched(of(0x86dd), &four) && !matched(of(0x0800), &six));
     let arp = Headers { ethertype: Some(0x0806), ..Headers::default() };
     assert!(matched(of(0x0806), &arp) && !matched(of(0x0806), &four));
     assert!(!matched(of(0x0800), &Headers::default()));
-    // In a PPPoE session the frame's type is the session's, and its addresses are those of what it carries.
+    // In a PPPoE session the frame's type is the session's, and its addresses are those of the IP
+    // packet that it carries.
     let session = Headers { ethertype: Some(0x8864), ..four };
     assert!(matched(of(0x8864), &session) && !matched(of(0x0800), &session));
     assert!(matched(Match { inside: prefix("10.0.0.0/8"), ..of(0x8864) }, &session));
@@ -142,7 +143,8 @@ fn mac_addresses_turn_with_the_direction() {
     }
 }
 
-/// What `except` means is taken out of what all else means, for any rule and packet.
+/// Packets that match `except` are removed from those that match the other conditions, for any rule
+/// and packet.
 #[test]
 fn what_is_excepted_is_not_meant() {
     let mut rng = Rng::named(1, "matches");

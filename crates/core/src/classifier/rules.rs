@@ -1,4 +1,5 @@
-//! Rules for a device with two sides: directions, prefixes, and which traffic has a flow of its own.
+//! Rules for a device with two sides: directions, prefixes, and the traffic that has a flow of its
+//! own.
 
 use super::FiveTuple;
 use crate::headers::Headers;
@@ -6,7 +7,7 @@ use core::fmt;
 use core::net::IpAddr;
 use core::str::FromStr;
 
-/// Which way a packet crosses a device that has an inside and an outside.
+/// Direction in which a packet crosses a device that has an inside and an outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
     /// From the inside to the outside.
@@ -19,7 +20,7 @@ impl Direction {
     /// Both, in the order in which they are numbered.
     pub const BOTH: [Direction; 2] = [Direction::Up, Direction::Down];
 
-    /// `up` or `down`.
+    /// Name of the direction: `up` or `down`.
     pub const fn name(self) -> &'static str {
         match self {
             Direction::Up => "up",
@@ -27,7 +28,7 @@ impl Direction {
         }
     }
 
-    /// The other one.
+    /// The other direction.
     pub const fn opposite(self) -> Direction {
         match self {
             Direction::Up => Direction::Down,
@@ -44,17 +45,17 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// Its first address.
+    /// The first address of the prefix.
     pub fn address(self) -> IpAddr {
         self.address
     }
 
-    /// How many bits are the same in all its addresses.
+    /// Number of bits that all its addresses share.
     pub fn length(self) -> u8 {
         self.length
     }
 
-    /// Whether the address starts as the prefix says; never for one of the other family.
+    /// Returns true if the prefix contains the address; never for one of the other family.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address) {
             (IpAddr::V4(own), IpAddr::V4(other)) => {
@@ -77,10 +78,10 @@ impl fmt::Display for Prefix {
 /// A text is neither an address nor a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAPrefix {
-    /// It is something else.
+    /// The text is something else.
     #[error("expected an address or a prefix, such as 10.0.0.1, 10.0.0.0/24 or 2001:db8::/32")]
     Text,
-    /// The address has bits beyond its prefix: `10.0.0.1/24`. Holds what was probably meant.
+    /// The address has bits beyond its prefix: `10.0.0.1/24`. Holds the prefix probably meant.
     #[error("the address has bits beyond its prefix; the network is {0}")]
     HostBits(Prefix),
 }
@@ -139,19 +140,19 @@ pub enum Each {
     Subscriber,
 }
 
-/// Whose flow it is, where a rule makes one for each.
+/// Owner of a flow, where a rule makes one for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
-    /// A 5-tuple's.
+    /// A 5-tuple.
     Flow(FiveTuple),
-    /// An address's, or that of a /64 by its first address.
+    /// An address, or a /64 by its first address.
     Inside(IpAddr),
-    /// That of all packets which are not IP.
+    /// All packets that are not IP.
     Other,
 }
 
 impl Each {
-    /// Whose flow a packet belongs to.
+    /// Returns the owner of the flow to which a packet belongs.
     pub fn key(self, headers: &Headers, direction: Direction) -> Key {
         let inside = inside(headers, direction);
         match (self, inside) {

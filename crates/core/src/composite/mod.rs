@@ -1,7 +1,7 @@
 //! Which scheduler and which dropper are known by one name?
 //!
-//! The name of a composite policy stands for everything that its source describes. Its record says of what it consists
-//! ([`Role::Composite`](crate::params::Role)); a plan holds only the parts.
+//! The name of a composite policy stands for everything that its source describes. Its record names
+//! its parts ([`Role::Composite`](crate::params::Role)); a plan holds only the parts.
 
 pub mod fq_codel;
 
@@ -23,7 +23,7 @@ pub struct Parts {
     pub scope: Scope,
 }
 
-/// Writes the registry, and how each composite policy is taken apart.
+/// Writes the registry, and the division of each composite policy into its parts.
 macro_rules! composites {
     ($($variant:ident($params:path),)*) => {
         registry! {
@@ -32,10 +32,10 @@ macro_rules! composites {
         }
 
         impl BuiltInComposite {
-            /// The parts of which it consists.
+            /// The parts of the composite policy.
             ///
             /// # Errors
-            /// When a value is beyond what a part takes.
+            /// When a value is out of a part's range.
             pub fn parts(&self) -> Result<Parts, Refused> {
                 match self {
                     $(BuiltInComposite::$variant(params) => params.make(),)*

@@ -1,5 +1,5 @@
-//! Buffer that a VC needs for a rate, and rate of a VC with a buffer: equations (2), (5) and (6) of
-//! Kung 1997.
+//! Which buffer does a VC need for a rate, and which rate does it have with a buffer? Equations
+//! (2), (5) and (6) of Kung 1997.
 //!
 //! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is the unit of one credit;
 //! on a link of packets it is a packet, and all packets are as long as the one that is sized for.
@@ -15,10 +15,10 @@
 //! and at most the same with `N2 − r` instead of `(N2 − r)·N`. For N = 1 both are equal, and exact. Where N2 divides B
 //! the first is the paper's `B / (RTT + N2·N)`.
 //!
-//! Why: the record of cell j·N2 lets the sender go on up to cell j·N2 + B, the record before it up to N2 cells less. So the
-//! last N2 − r cells up to (j + k)·N2 wait for it. They take a cell time each when the VC is alone, up to N when N VCs take
-//! turns; after another RTT the record of cell (j + k)·N2 is there. In each such time k·N2 cells pass. With k = 0 no record
-//! is ever sent.
+//! Proof: the record of cell j·N2 lets the sender go on up to cell j·N2 + B, the record before it
+//! up to N2 cells less. So the last N2 − r cells up to (j + k)·N2 wait for it. They take a cell
+//! time each when the VC is alone, up to N when N VCs take turns; after another RTT the record of
+//! cell (j + k)·N2 is there. In each such time k·N2 cells pass. With k = 0 no record is ever sent.
 
 use crate::units::{Span, TICKS_PER_SECOND};
 use num_rational::Ratio;

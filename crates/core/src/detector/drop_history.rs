@@ -30,27 +30,27 @@ use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, 
 use crate::units::{Span, Time};
 
 words! {
-    /// The drops that are looked at.
+    /// Drops that are looked at.
     pub enum Drops {
-        /// Those of packets out of profile, which are red or yellow.
+        /// Drops of packets out of profile, which are red or yellow.
         Out = "out",
-        /// All.
+        /// All drops.
         All = "all",
     }
 }
 
 words! {
-    /// What becomes of a named flow.
+    /// Action on a named flow.
     pub enum Action {
         /// It is reported.
         Report = "report",
-        /// It is reported, and what it sends outside its profile is dropped on arrival.
+        /// It is reported, and its packets outside its profile are dropped on arrival.
         Police = "police",
     }
 }
 
 parameters! {
-    /// What can be set of the drop history.
+    /// Parameters of the drop history.
     pub struct DropHistoryParams {
         /// Drops that count: of packets out of profile (red and yellow), or all
         drops: Drops = Drops::Out,
@@ -137,20 +137,20 @@ impl PolicyParams for DropHistoryParams {
     }
 }
 
-/// What is remembered of a flow that has lost packets.
+/// State of a flow that has lost packets.
 #[derive(Clone, Copy, Default)]
 struct Record {
-    /// The latest window in which it lost any.
+    /// The latest window in which the flow lost packets.
     window: u64,
-    /// Packets that it lost in that window.
+    /// Packets that the flow lost in that window.
     lost: u64,
     /// Intervals of that window with drops.
     intervals: u64,
-    /// The latest of them.
+    /// The latest of these intervals.
     interval: u64,
     /// Windows in succession that count against it, up to the one before that window.
     against: u16,
-    /// Whether it reserves a rate.
+    /// True if the flow reserves a rate.
     reserves: bool,
     named: Option<Named>,
 }
@@ -160,10 +160,10 @@ struct Record {
 struct Named {
     /// The most packets in a window that do not keep it named.
     most: f64,
-    /// When the window began in which `offered` packets came.
+    /// Start of the window in which `offered` packets came.
     since: Time,
     offered: u64,
-    /// When it last offered more than `most` in a window.
+    /// Latest time at which the flow had offered more than `most` in a window.
     busy: Time,
 }
 
@@ -172,23 +172,23 @@ pub struct DropHistory {
     params: DropHistoryParams,
     /// Number of intervals with drops at which a window counts against a flow.
     persistent: f64,
-    /// The window, from 1; 0 before the first drop.
+    /// Number of the window, from 1; 0 before the first drop.
     window: u64,
-    /// When it began.
+    /// Start of the window.
     since: Time,
-    /// Drops in it.
+    /// Drops in the window.
     lost: u64,
     /// Drops in the window before.
     lost_before: u64,
-    /// By flow, up to the last one that has lost packets.
+    /// Records by flow, up to the last one that has lost packets.
     records: Vec<Record>,
     named: Vec<FlowIx>,
-    /// The earliest time at which one of them may be released.
+    /// The earliest time at which a named flow may be released.
     release_at: Time,
 }
 
 impl DropHistory {
-    /// A detector with these parameters, which has seen nothing.
+    /// A detector with these parameters, which has seen no packet.
     pub fn new(params: &DropHistoryParams) -> DropHistory {
         let intervals = params.window.ticks() as f64 / params.interval.ticks() as f64;
         DropHistory {
@@ -212,7 +212,7 @@ impl DropHistory {
         }
     }
 
-    /// The flow's index goes to another flow.
+    /// Gives the flow's index to another flow.
     pub(crate) fn forget(&mut self, flow: FlowIx) {
         if let Some(record) = self.records.get_mut(flow.ix()) {
             *record = Record::default();
@@ -227,7 +227,7 @@ impl DropHistory {
         &mut self.records[flow.ix()]
     }
 
-    /// The node's dropper has dropped a packet.
+    /// Records a packet that the node's dropper has dropped.
     pub(crate) fn dropped(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) {
         if self.params.drops == Drops::Out && !is_out(packet) {
             return;
@@ -275,13 +275,14 @@ impl DropHistory {
         }
     }
 
-    /// Whether no flow is named: what arrives need then not be shown.
+    /// Returns true if no flow is named: arrivals need then not be shown.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
         self.named.is_empty()
     }
 
-    /// A packet arrives at the node while a flow is named: whether it may go on to the dropper.
+    /// Judges a packet that arrives at the node while a flow is named, before it goes on to the
+    /// dropper.
     pub(crate) fn arrive(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) -> Verdict {
         let verdict = self.judge(cx.now, packet);
         if cx.now >= self.release_at {
@@ -332,7 +333,7 @@ impl DropHistory {
     }
 }
 
-/// Whether a packet is out of its profile.
+/// Returns true if a packet is out of its profile.
 fn is_out(packet: &Packet) -> bool {
     packet.mark.colour() != Colour::Green
 }

@@ -19,7 +19,7 @@ registry! {
 pub const DEFAULT: &PolicyRecord = &DropHistoryParams::RECORD;
 
 impl BuiltInDetector {
-    /// A new detector, which has seen nothing.
+    /// A new detector, which has seen no packet.
     pub(crate) fn build(&self) -> DropHistory {
         match self {
             BuiltInDetector::DropHistory(params) => DropHistory::new(params),

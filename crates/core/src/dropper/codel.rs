@@ -1,5 +1,5 @@
-//! CoDel (RFC 8289): packets are dropped or marked at the head of the queue while all have been queued for longer than
-//! a target for an interval, each next one sooner.
+//! CoDel (RFC 8289): while packets are queued for longer than a target for an interval, packets are
+//! dropped or marked at the head of the queue, at decreasing intervals.
 //!
 //! ```text
 //! ok_to_drop: sojourn time ≥ target and more than a largest packet behind it, for an interval by now
@@ -24,7 +24,7 @@ use crate::params::{
 use crate::units::{Span, Time};
 
 parameters! {
-    /// What can be set of CoDel.
+    /// Parameters of CoDel.
     #[derive(Eq)]
     pub struct CodelParams {
         /// Acceptable standing sojourn time, above 0
@@ -91,10 +91,10 @@ impl PolicyParams for CodelParams {
     }
 }
 
-/// Why the packet before was chosen.
+/// Reason for which the previous packet was chosen.
 #[derive(Clone, Copy, PartialEq)]
 enum Chosen {
-    /// It was not.
+    /// It was not chosen.
     No,
     /// The dropping state began with it.
     First,
@@ -107,17 +107,18 @@ pub struct Codel {
     params: CodelParams,
     /// The largest packet that has arrived, in bytes.
     largest: u32,
-    /// When the sojourn time will have been above the target for an interval (`first_above_time`).
+    /// Time at which the sojourn time will have been above the target for an interval
+    /// (`first_above_time`).
     above_until: Option<Time>,
     dropping: bool,
-    /// When the next drop is due (`drop_next`).
+    /// Time of the next drop (`drop_next`).
     next: Time,
     /// Drops since the dropping state began, as the control law counts them.
     count: u32,
-    /// The count with which it began (`lastcount`).
+    /// Count at the start of the dropping state (`lastcount`).
     before: u32,
     chosen: Chosen,
-    /// Whether it was dropped, not marked.
+    /// True if the chosen packet was dropped, not marked.
     dropped: bool,
 }
 
@@ -128,7 +129,7 @@ fn control_law(interval: Span, count: u32) -> Span {
 }
 
 impl Codel {
-    /// Whether the packet may be dropped (`dodequeue`).
+    /// Returns true if the packet may be dropped (`dodequeue`).
     fn may_drop(&mut self, now: Time, packet: &Packet, at: &Occupancy) -> bool {
         let sojourn = now.since(packet.arrived);
         if sojourn < self.params.target || at.queue.bytes <= u64::from(self.largest) {
@@ -142,7 +143,7 @@ impl Codel {
         self.next = at + control_law(self.params.interval, self.count);
     }
 
-    /// The packet that was chosen, if one was, was marked and has left.
+    /// Records that the chosen packet, if there was one, was marked and has left.
     fn marked(&mut self) {
         if self.chosen == Chosen::Due {
             self.schedule_after(self.next);

@@ -7,7 +7,7 @@ use crate::packet::{Colour, Packet};
 use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 
 parameters! {
-    /// What can be set of drop-tail.
+    /// Parameters of drop-tail.
     #[derive(Eq)]
     pub struct DropTailParams {
         /// Longest queue of the port, the packet in service included
@@ -62,7 +62,7 @@ impl PolicyParams for DropTailParams {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DropTail {
     limit: Limit,
-    /// What holds for packets that are red.
+    /// Limit for red packets.
     marked: Limit,
 }
 

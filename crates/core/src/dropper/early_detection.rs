@@ -16,7 +16,7 @@ use crate::stats::Count;
 use crate::units::{Rate, Time};
 
 words! {
-    /// How congestion is signalled.
+    /// Signal of congestion.
     pub enum Signal {
         /// By drops alone, also of packets that could be marked.
         Drop = "drop",
@@ -28,7 +28,7 @@ words! {
 }
 
 impl Signal {
-    /// What the parameter of this name, which says so, asks for.
+    /// Marking asked for by the parameter named `by`, which has this value.
     pub(super) fn marking(self, by: &'static str) -> Marking {
         match self {
             Signal::Drop => Marking::Never,
@@ -38,16 +38,16 @@ impl Signal {
 }
 
 words! {
-    /// What follows above the upper threshold.
+    /// Choice of packets above the upper threshold.
     pub enum Slope {
-        /// Every packet is chosen from there on.
+        /// Every packet is chosen above the threshold.
         Step = "step",
-        /// The probability rises from there to 1 at twice the threshold (Floyd 2000).
+        /// The probability rises from the threshold on, to 1 at twice the threshold (Floyd 2000).
         Gentle = "gentle",
     }
 }
 
-/// The server behind a queue: how long a typical packet takes.
+/// The server behind a queue, with the transmission time of a typical packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Server {
     /// The length of a typical packet, in bytes.
@@ -76,7 +76,7 @@ pub(super) struct Average {
     weight: f64,
     /// The logarithm of 1 − w: a power of it takes an exponential alone.
     log_kept: f64,
-    /// The queue is empty since then, if it is.
+    /// Time since which the queue has been empty; `NEVER` while it is not.
     idle_since: Time,
     /// Typical packets that could have been sent before `idle_since`, since the queue became empty.
     passed: f64,
@@ -91,7 +91,8 @@ impl Average {
         self.value
     }
 
-    /// A packet arrives at a queue of `queue`. Without a known rate, an empty queue is one sample (m = 1).
+    /// Includes the queue found by an arriving packet in the average. Without a known rate, an
+    /// empty queue is one sample (m = 1).
     #[inline]
     pub(super) fn arrive(&mut self, now: Time, queue: f64, server: &Server) -> f64 {
         if queue > 0.0 {
@@ -108,13 +109,14 @@ impl Average {
         self.value
     }
 
-    /// The queue is empty from now on.
+    /// Records that the queue is empty from now on.
     #[inline]
     pub(super) fn emptied(&mut self, now: Time) {
         (self.idle_since, self.passed) = (now, 0.0);
     }
 
-    /// Counts what could have been sent of an idle time until now: before an arrival, and before the rate changes.
+    /// Counts the packets that could have been sent in an idle time until now: before an arrival,
+    /// and before the rate changes.
     pub(super) fn pass_idle(&mut self, now: Time, server: &Server) {
         if let Some(ticks) = server.ticks {
             self.passed += now.since(self.idle_since).ticks() as f64 / ticks;
@@ -132,11 +134,11 @@ pub(super) struct Thresholds {
     slope: Slope,
 }
 
-/// What an average asks for.
+/// Choice of packets at an average.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
     Nothing,
-    /// That packets are chosen with this probability (p_b).
+    /// Packets are chosen with this probability (p_b).
     Some(f64),
     All,
 }
@@ -181,7 +183,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Whether a packet is chosen. Draws nothing where that is certain.
+    /// Returns true if a packet is chosen. Draws no number when the choice is certain.
     #[inline]
     fn chooses(&mut self, p: f64, rng: &mut Rng) -> bool {
         let left = 1.0 - self.count as f64 * p;
@@ -190,25 +192,26 @@ impl Spread {
         chosen
     }
 
-    /// The next distance begins.
+    /// Begins the next distance.
     #[inline]
     pub(super) fn restart(&mut self) {
         self.count = 0;
     }
 }
 
-/// What holds of a queue as a whole.
+/// Settings of a queue as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     /// The longest queue.
     pub(super) limit: Option<Limit>,
     pub(super) signal: Signal,
-    /// In byte mode, the mean length of packets: by it a packet's length scales its probability.
+    /// In byte mode, the mean length of packets, by which a packet's length scales its probability;
+    /// `None` in packet mode.
     pub(super) mean: Option<f64>,
 }
 
 impl Settings {
-    /// Packets or bytes, as the thresholds are.
+    /// Settings in packets or bytes, as the thresholds are.
     pub(super) fn new(limit: Option<Limit>, signal: Signal, mean: u32, threshold: Limit) -> Settings {
         let mean = matches!(threshold, Limit::Bytes(_)).then(|| f64::from(mean));
         Settings { limit, signal, mean }
@@ -220,7 +223,7 @@ impl Settings {
         if self.mean.is_some() { queue.bytes as f64 } else { queue.packets as f64 }
     }
 
-    /// What is to be done with a packet of `len` bytes at this average.
+    /// Judges a packet of `len` bytes at this average.
     #[inline]
     pub(super) fn judge(
         &self,
@@ -258,7 +261,7 @@ impl Settings {
     }
 }
 
-/// A pair of thresholds with its probability, as stated: each with its key.
+/// A pair of thresholds with its probability, as stated, each with its key.
 pub(super) struct Stated {
     pub(super) min: (&'static str, Limit),
     pub(super) max: (&'static str, Limit),

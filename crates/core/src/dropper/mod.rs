@@ -30,23 +30,23 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Whether the guarded queue stays within a limit when a packet of `len` bytes joins it.
+    /// Returns true if the guarded queue stays within a limit when a packet of `len` bytes joins it.
     #[inline]
     pub fn has_room(&self, limit: Limit, len: u32) -> bool {
         limit.admits(self.queue.packets + 1, self.queue.bytes + u64::from(len))
     }
 }
 
-/// How a packet that a dropper has let in left the queue that it guards.
+/// How a packet left the queue that a dropper guards, after that dropper has admitted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Its last bit is out.
     Sent,
-    /// The pool was exhausted.
+    /// It was pushed out: the pool was exhausted.
     PushedOut,
     /// A dropper took it when it was selected to be sent: this one, or another that guards it.
     DroppedAtHead,
-    /// A dropper further out did not let it in.
+    /// A dropper further out did not admit it.
     Refused,
     /// A reconfiguration gave it to another flow's queue.
     Moved,
@@ -57,8 +57,8 @@ pub enum Left {
 /// outermost. Flows go by their index at the port. Packets that were queued before the dropper was set up are
 /// reported to it when they leave.
 pub trait Dropper {
-    /// The rate of the server behind the guarded node; `None` when it is unknown. Comes before
-    /// the first flow, and again when the rate changes.
+    /// Sets the rate of the server behind the guarded node; `None` when it is unknown. Called
+    /// before the first flow, and again when the rate changes.
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }
@@ -68,34 +68,34 @@ pub trait Dropper {
         let _ = (now, flow, contract);
     }
 
-    /// A packet has passed its shaper and its meters.
+    /// Judges a packet that has passed its shaper and its meters.
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict;
 
-    /// Whether it looks at packets that were selected to be sent: [`head`](Self::head) is called only then.
+    /// Returns true if the dropper looks at packets that were selected to be sent:
+    /// [`head`](Self::head) is called only then.
     fn looks_at_head(&self) -> bool {
         true
     }
 
-    /// The packet has been selected to be sent, and nothing was charged for it yet (CoDel drops
-    /// here).
+    /// Judges a packet that has been selected to be sent and not charged yet (CoDel drops here).
     fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let _ = (cx, packet, at);
         Verdict::Accept
     }
 
-    /// A packet that this dropper has let in is not in its queue any more.
+    /// Reports that a packet admitted by this dropper is not in its queue any more.
     fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, how: Left) {
         let _ = (cx, packet, at, how);
     }
 
-    /// Shows what is to be seen of the dropper, by name and in base units (packets, bytes, seconds), probabilities
-    /// as numbers from 0 to 1: for probes.
+    /// Shows the dropper's values by name and in base units (packets, bytes, seconds), with
+    /// probabilities as numbers from 0 to 1: for probes.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
 }
 
-/// How to make a dropper, as a plan holds it.
+/// Kind of a dropper, as a plan holds it.
 pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;
 
 impl DropperKind {

@@ -29,7 +29,7 @@ use crate::rng::Rng;
 use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
 parameters! {
-    /// What can be set of PIE.
+    /// Parameters of PIE.
     pub struct PieParams {
         /// Target of the queueing delay, above 0
         target: Span = Span::from_millis(15),
@@ -108,7 +108,7 @@ impl PolicyParams for PieParams {
     }
 }
 
-/// What must have departed for a measurement, in bytes (DQ_THRESHOLD).
+/// Bytes that must have departed for a measurement (DQ_THRESHOLD).
 const MEASURED: u64 = 1 << 14;
 /// The weight of one measurement.
 const WEIGHT: f64 = 0.25;
@@ -119,25 +119,25 @@ const FEW: f64 = 0.85;
 /// The accumulated probability at or above which a packet is always chosen.
 const MANY: f64 = 8.5;
 
-/// The departure rate, as the time that a byte takes.
+/// The departure rate, held as the time of one byte.
 #[derive(Clone, Copy, Default)]
 struct Departures {
-    /// Ticks a byte, of the link.
+    /// Ticks a byte at the link's rate.
     link: Option<f64>,
-    /// Ticks a byte, as measured.
+    /// Ticks a byte at the measured rate.
     measured: Option<f64>,
-    /// Since when a measurement goes on, and what has departed since.
+    /// Start of the measurement under way, and the bytes departed since.
     measuring: Option<(Time, u64)>,
 }
 
 impl Departures {
-    /// How long a queue of so many bytes takes to be sent, in seconds.
+    /// Time to send a queue of `queue` bytes, in seconds.
     fn delay(&self, queue: u64) -> f64 {
         let ticks = self.measured.or(self.link).unwrap_or(0.0);
         queue as f64 * ticks / TICKS_PER_SECOND as f64
     }
 
-    /// A packet has departed from a queue of which so many bytes are left.
+    /// Counts a packet that has departed from a queue with `left` bytes remaining.
     fn departed(&mut self, now: Time, len: u32, left: u64) {
         if let Some((since, departed)) = &mut self.measuring {
             *departed += u64::from(len);
@@ -154,14 +154,14 @@ impl Departures {
     }
 }
 
-/// What updates change.
+/// State of the controller, changed by updates.
 #[derive(Clone, Copy, PartialEq)]
 struct Control {
     /// The drop probability.
     p: f64,
     /// The delay at the last update, in seconds.
     before: f64,
-    /// What is left of the burst allowance.
+    /// Remaining burst allowance.
     burst: Span,
 }
 
@@ -195,7 +195,7 @@ impl Control {
 /// PIE over one queue.
 pub struct Pie {
     params: PieParams,
-    /// When the next update is due; `None` before the first call.
+    /// Time of the next update; `None` before the first call.
     next: Option<Time>,
     /// The queue since the last call, in bytes.
     queue: u64,
@@ -206,7 +206,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// Makes the updates that are due, while the queue stood at so many bytes.
+    /// Makes the updates that are due, while the queue stood at `queue` bytes.
     #[inline]
     fn catch_up(&mut self, now: Time, queue: u64) {
         let next = *self.next.get_or_insert(now + self.params.update);
@@ -230,7 +230,7 @@ impl Pie {
         self.next = Some(next + Span::from_ticks(due.saturating_mul(update)));
     }
 
-    /// Whether an arriving packet is chosen.
+    /// Returns true if an arriving packet is chosen.
     fn chooses(&mut self, queue: u64, rng: &mut Rng) -> bool {
         let Control { p, before, burst } = self.control;
         let calm = before < self.params.target.as_secs_f64() / 2.0 && p < 0.2;

@@ -2,15 +2,15 @@
 //! average queue.
 //!
 //! Choices where the paper leaves one:
-//! - The queue is what an arriving packet finds, the packet in service included.
+//! - The queue is the one that an arriving packet finds, the packet in service included.
 //! - `count` is the number of packets since the last one that was chosen, as the paper's text defines it. Distances are then
 //!   uniform over 1, 2, …, 1/p_b, as its section VII shows. (Its Figure 2 increments `count` before it is used, also at
 //!   the first packet after one that was chosen: distances then end at 1/p_b − 1.)
 //! - Thresholds in bytes are byte mode: the average is in bytes, and p_b is scaled by the packet's length over
 //!   `mean_packet`.
 //! - m is the idle time over the transmission time of `mean_packet` and not rounded.
-//! - The thresholds by default are those of Floyd, "RED: Discussions of Setting Parameters" (1997): 5 packets, and three
-//!   times as many.
+//! - The thresholds by default are those of Floyd, "RED: Discussions of Setting Parameters" (1997):
+//!   5 packets, and three times as many.
 //! - A packet that the queue's limit does not admit updates the average and restarts `count`.
 
 use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
@@ -24,7 +24,7 @@ use crate::params::{
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of RED.
+    /// Parameters of RED.
     pub struct RedParams {
         /// Average queue at or above which packets are chosen at random; in bytes for byte mode
         min_th: Limit = Limit::Packets(5),

@@ -24,19 +24,19 @@ use crate::units::{Rate, Time};
 words! {
     /// The average by which packets out of profile are judged.
     pub enum Governs {
-        /// Of all packets.
+        /// Average of all packets.
         Total = "total",
-        /// Of packets out of profile.
+        /// Average of packets out of profile.
         Out = "out",
-        /// Of packets in profile.
+        /// Average of packets in profile.
         In = "in",
-        /// The greater of those of packets in and out of profile.
+        /// The greater of the averages of packets in and out of profile.
         Both = "both",
     }
 }
 
 parameters! {
-    /// What can be set of RIO.
+    /// Parameters of RIO.
     pub struct RioParams {
         /// Average queue of *in* packets at or above which they are chosen at random; thresholds in bytes select byte mode
         min_in: Limit,
@@ -146,7 +146,7 @@ struct Twin {
     thresholds: Thresholds,
     average: Average,
     spread: Spread,
-    /// Its packets in the queue.
+    /// Packets of this profile in the queue.
     queued: Count,
 }
 
@@ -164,11 +164,11 @@ impl Twin {
 /// RIO over one queue.
 pub struct Rio {
     settings: Settings,
-    /// For packets in profile.
+    /// RED for packets in profile.
     within: Twin,
-    /// For packets out of profile.
+    /// RED for packets out of profile.
     beyond: Twin,
-    /// Of all packets.
+    /// Average of all packets.
     total: Average,
     governs: Governs,
     server: Server,

@@ -15,7 +15,7 @@ use crate::params::{
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of WRED.
+    /// Parameters of WRED.
     pub struct WredParams {
         /// Average queue at or above which green packets are chosen at random; thresholds in bytes select byte mode
         min_green: Limit,

@@ -21,7 +21,7 @@ pub enum Data {
 /// The duration of a recurring period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// The same duration every time.
+    /// An equal duration every time.
     Fixed(Span),
     /// Exponentially distributed with this mean.
     Exponential(Span),

@@ -18,7 +18,7 @@ pub struct Transfers {
 /// Sizes of transfers, in bytes. A random size is at least one byte.
 #[derive(Clone, Debug)]
 pub enum Sizes {
-    /// The same size for all.
+    /// One size for all.
     Fixed(u64),
     /// Exponentially distributed with this mean.
     Exponential(u64),

@@ -7,7 +7,8 @@
 //! profile of the paper's Table II.
 //!
 //! Choices where the paper is silent:
-//! - CE becomes ECT(0): whether the packet was sent with ECT(0) or ECT(1) is no longer known. EFCI is cleared, too.
+//! - CE becomes ECT(0): the original codepoint, ECT(0) or ECT(1), is no longer known. EFCI is
+//!   cleared, too.
 //! - The dropping option takes "any packets that has exceeded the profile", whether they met congestion or not.
 //! - A profile without a reservation, or without a W for its bucket, has nothing inside.
 //! - Colours are neither read nor written: they are the sender's.
@@ -29,7 +30,7 @@ use crate::params::{
 use crate::units::{Span, Time};
 
 parameters! {
-    /// What can be set of the clearing meter.
+    /// Parameters of the clearing meter.
     #[derive(Eq)]
     pub struct ClearingParams {
         /// Window of the time sliding window over which the rate is averaged; without it, the profile is a token bucket of
@@ -45,7 +46,7 @@ parameters! {
 }
 
 words! {
-    /// What becomes of packets outside the profile.
+    /// Treatment of packets outside the profile.
     pub enum Excess {
         /// They pass as they came.
         Pass = "pass",
@@ -108,22 +109,22 @@ impl PolicyParams for ClearingParams {
 /// The profiles of receivers.
 pub struct ClearingMeter {
     drops: bool,
-    /// What met congestion.
+    /// Profiles, with their usage by packets that met congestion.
     congested: Profiles<()>,
-    /// Colours a packet green that is inside, and red otherwise.
+    /// Meter that colours packets inside the profile green, and others red.
     judge: Box<dyn Meter + Send>,
 }
 
 impl Meter for ClearingMeter {
     fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
         self.congested.open(profile);
-        // Nothing between inside and outside.
+        // There is nothing between inside and outside.
         self.judge.set_profile(profile, &Contract { excess_burst: None, ..*terms });
     }
 
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
         let mut judged = *packet;
-        // What is not metered keeps the colour.
+        // A packet that is not metered keeps the colour.
         judged.mark = packet.mark.coloured(Colour::Red);
         self.judge.see(cx, profile, &mut judged);
         let colour = judged.mark.colour();

@@ -1,4 +1,4 @@
-//! What is the rate of a profile's traffic?
+//! Estimators of the rate of a profile's traffic.
 //!
 //! The time sliding window (TSW; Clark and Fang 1998, Figure 4; RFC 2859, section 2) remembers about a window's length W of
 //! the past. At a packet of `size` bytes, a gap after the one before it,
@@ -28,17 +28,17 @@ use crate::contract::Contract;
 use crate::params::Fault;
 use crate::units::{Rate, Span, Time};
 
-/// How a rate is averaged.
+/// Average of a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Average {
-    /// Over a time sliding window of this length.
+    /// Average over a time sliding window of this length.
     Window(Span),
-    /// Over packets, each with the weight 1/n for this n.
+    /// Average over packets, each with the weight 1/n for this n.
     Packets(u16),
 }
 
 impl Average {
-    /// What two keys ask for, of which one is given.
+    /// Average asked for by two keys, of which one is given.
     ///
     /// # Errors
     /// When both are given, or none, or the window is zero.
@@ -56,10 +56,10 @@ impl Average {
     }
 }
 
-/// Checks that only a window follows round-trip times.
+/// Checks that an average that follows round-trip times is over a window.
 ///
 /// # Errors
-/// When an average over packets is.
+/// When the average is over packets.
 pub(super) fn check_round_trips(packets: Option<u16>, round_trips: Option<u16>) -> Result<(), Fault> {
     match packets.and(round_trips) {
         Some(_) => Err(Fault::at("round_trips", "`round_trips` has no effect on an average over packets")),
@@ -70,7 +70,7 @@ pub(super) fn check_round_trips(packets: Option<u16>, round_trips: Option<u16>) 
 /// A rate in bytes a tick.
 pub type BytesPerTick = f64;
 
-/// What an estimator knows of a profile, all in bytes a tick.
+/// Rates of a profile, all in bytes a tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// The estimate, the present packet included.
@@ -87,9 +87,10 @@ pub(super) struct Estimate {
     rates: Rates,
     /// The window's length in ticks, or the weight of a packet.
     memory: f64,
-    /// When the last packet came (T_front); never before the first, which thus comes without a gap.
+    /// Time of the last packet (T_front); `NEVER` before the first packet, which thus comes without
+    /// a gap.
     front: Time,
-    /// Bytes that came at `front` and wait for a gap (EWMA).
+    /// Bytes that came at `front` and are not yet averaged: there was no gap (EWMA).
     pending: f64,
 }
 
@@ -112,10 +113,10 @@ impl Estimate {
     }
 }
 
-/// The estimators of a meter's profiles, and what has been used of each.
+/// The estimators of a meter's profiles, and the usage of each.
 pub(super) struct Estimators {
     pub(super) average: Average,
-    /// How many round-trip times the window of a profile is, once one was measured; `None` for one that stays.
+    /// Window of a profile in round-trip times, once one was measured; `None` for a fixed window.
     round_trips: Option<u16>,
     pub(super) profiles: Profiles<Estimate>,
 }
@@ -136,7 +137,7 @@ impl Estimators {
         Estimators { average, round_trips: None, profiles: Profiles::new(newcomer) }
     }
 
-    /// The same with windows of so many round-trip times, once one was measured.
+    /// Sets windows to `round_trips` round-trip times, once one was measured.
     pub(super) fn following(self, round_trips: Option<u16>) -> Estimators {
         Estimators { round_trips, ..self }
     }
@@ -149,12 +150,13 @@ impl Estimators {
         estimate.rates = Rates { average, target, peak };
     }
 
-    /// Whether windows follow round-trip times.
+    /// Returns true if windows follow round-trip times.
     pub(super) fn follows_round_trips(&self) -> bool {
         self.round_trips.is_some()
     }
 
-    /// The transport of a profile has measured a round-trip time. One of zero leaves the window as it is.
+    /// Sets the window from a round-trip time measured by the profile's transport. A time of zero
+    /// leaves the window as it is.
     pub(super) fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
         if let Some(times) = self.round_trips.filter(|_| round_trip > Span::ZERO) {
             // Beyond what a span holds, the product is still a window.
@@ -162,7 +164,8 @@ impl Estimators {
         }
     }
 
-    /// From when on a new profile would be no better off: its average, decayed, is at the target.
+    /// Time from which a new profile would be no better off: its average, decayed, is at the
+    /// target.
     pub(super) fn forgettable_at(&self, profile: ProfileIx) -> Time {
         let Some(Estimate { rates, memory, front, .. }) = self.profiles.get(profile) else {
             return Time::from_ticks(0);
@@ -175,7 +178,7 @@ impl Estimators {
                 // A cast saturates.
                 *front + Span::from_ticks(((rates.average / rates.target - 1.0) * memory) as u64)
             }
-            // It does not decay with time.
+            // The average does not decay with time.
             Average::Packets(_) => Time::NEVER,
         }
     }
@@ -197,7 +200,7 @@ mod tests {
         Rate::from_bits_per_second(bits).unwrap()
     }
 
-    /// With a target of so many bits a second.
+    /// Estimators with one profile, whose target is `target` bits a second.
     fn estimator(average: Average, target: u64) -> Estimators {
         let mut estimators = Estimators::new(average);
         let terms = Contract { reserve: Some(rate(target)), ..Contract::default() };
@@ -223,8 +226,8 @@ mod tests {
     }
 
     proptest! {
-        /// Traffic of a constant rate, in packets of any sizes, keeps the average at that rate, and brings it there: what
-        /// is left of the start is W / (W + the gaps) at most.
+        /// Traffic of a constant rate, in packets of any sizes, keeps the average at that rate, and
+        /// brings it there: at most W / (W + the gaps) is left of the start.
         #[test]
         fn a_constant_rate_is_the_estimate(
             sizes in prop::collection::vec(1u32..65_536, 300),
@@ -246,9 +249,9 @@ mod tests {
             prop_assert!(off(&tsw).abs() <= start.abs() / (1.0 + windows) + 1e-9);
         }
 
-        /// What was averaged over before decays by e over a window of small gaps g_i: the factor is between 1/e and
-        /// 1/e times exp(Σ g_i² / 2W²), whatever comes in between. That of the EWMA is (1 − 1/n) with a packet, after any
-        /// gaps.
+        /// The previous average decays by e over a window of small gaps g_i: the factor is between
+        /// 1/e and 1/e times exp(Σ g_i² / 2W²), whatever comes in between. The factor of the EWMA
+        /// is (1 − 1/n) with a packet, after any gaps.
         #[test]
         fn the_past_decays_by_e_over_a_window(
             packets in prop::collection::vec((1u64..100, 1u32..1501), 50..400),
@@ -280,7 +283,7 @@ mod tests {
                         (left, left)
                     }
                 };
-                // Rates of packets are up to some 1e6 times those that are compared.
+                // Rates of packets are up to about 1e6 times those that are compared.
                 let rounding = 1e-6;
                 prop_assert!(least - rounding <= decayed && decayed <= most + rounding, "{least} {decayed} {most}");
             }

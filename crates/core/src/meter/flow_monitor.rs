@@ -27,7 +27,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps,
 use crate::units::{Rate, Span, Time};
 
 parameters! {
-    /// What can be set of the flow monitor.
+    /// Parameters of the flow monitor.
     #[derive(Eq)]
     pub struct FlowMonitorParams {
         /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick,
@@ -41,7 +41,7 @@ parameters! {
 }
 
 words! {
-    /// What becomes of packets that run more than T ahead.
+    /// Treatment of packets that run more than T ahead.
     pub enum Excess {
         /// Their source is warned.
         Warn = "warn",
@@ -51,7 +51,7 @@ words! {
 }
 
 words! {
-    /// When a flow is checked.
+    /// Occasion on which a flow is checked.
     pub enum Occasion {
         /// After every AR * AI of data.
         Data = "data",
@@ -104,9 +104,9 @@ struct Monitor {
     metered: Metered,
     /// Bytes received since the last check.
     received: u64,
-    /// When the last check was, or the first packet.
+    /// Time of the last check, or of the first packet.
     checked: Time,
-    /// Whether a packet was refused since the last check.
+    /// True if a packet was refused since the last check.
     refused: bool,
 }
 

@@ -10,19 +10,20 @@ use crate::units::Time;
 
 /// The token buckets of one profile.
 pub trait Buckets: Copy {
-    /// Of a profile that was never opened.
+    /// Buckets of a profile that was never opened.
     const NEWCOMER: Self;
 
     /// Opens the profile or changes its terms; tokens stay.
     fn set(&mut self, terms: &Contract);
 
-    /// Whether the terms say all that is needed to meter it.
+    /// Returns true if the terms are sufficient for metering.
     fn are_metered(&self) -> bool;
 
-    /// The colour of a packet of `len` bytes that came in this one; `None` when it is not metered.
+    /// Colours a packet of `len` bytes that came in the colour `came`; `None` when it is not
+    /// metered.
     fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour>;
 
-    /// From when on the buckets are full, if nothing more comes.
+    /// Time at which the buckets are full, if no more packets come.
     fn full_at(&self) -> Time;
 }
 

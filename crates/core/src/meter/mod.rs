@@ -40,9 +40,9 @@ impl ProfileIx {
 /// The result of a meter for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The decision about it.
+    /// Decision on the packet.
     pub verdict: Verdict,
-    /// The profile's clock was checked at this packet.
+    /// Check of the profile's clock at this packet, if there was one.
     pub check: Option<Check>,
     /// The notice to the flow's source.
     pub notice: Option<Notice>,
@@ -76,7 +76,7 @@ impl Metered {
     /// The counts of a profile without packets.
     pub const NOTHING: Metered = Metered { checks: 0, warnings: 0, virtual_clock: Time::from_ticks(0) };
 
-    /// By how much VirtualClock is ahead of real time.
+    /// Time by which VirtualClock is ahead of real time.
     pub fn lead(&self, now: Time) -> Span {
         self.virtual_clock.since(now)
     }
@@ -91,28 +91,28 @@ pub trait Meter {
         let _ = (profile, terms);
     }
 
-    /// Whether windows over which it averages rates follow round-trip times.
+    /// Returns true if the windows over which the meter averages rates follow round-trip times.
     fn follows_round_trips(&self) -> bool {
         false
     }
 
-    /// The transport that sends packets of this profile has measured a round-trip time, smoothed. Changes nothing for a
-    /// meter that does not follow.
+    /// Reports a smoothed round-trip time, measured by the transport that sends packets of this
+    /// profile. Changes nothing for a meter that does not follow it.
     fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
         let _ = (profile, round_trip);
     }
 
-    /// A packet of this profile has arrived.
+    /// Meters a packet of this profile that has arrived.
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading;
 
-    /// Until when the profile, if nothing more of it came, would differ from a new one. May be asked of a
-    /// profile that was never opened, as may what follows: it is a new one.
+    /// Time until which the profile, without further packets, would differ from a new one. This and
+    /// the following calls accept a profile that was never opened: it is a new one.
     fn forgettable_at(&self, profile: ProfileIx) -> Time {
         let _ = profile;
         Time::from_ticks(0)
     }
 
-    /// The index goes to another profile: a new one.
+    /// Gives the index to another profile: a new one.
     fn forget(&mut self, profile: ProfileIx) {
         let _ = profile;
     }
@@ -135,10 +135,10 @@ pub trait Meter {
     }
 }
 
-/// How to make a meter, as a plan holds it.
+/// Kind of a meter, as a plan holds it.
 pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;
 
-/// Writes the registry: [`BuiltInMeter`], and how each meter is made.
+/// Writes the registry: [`BuiltInMeter`], and the construction of each meter.
 macro_rules! meters {
     ($($variant:ident($params:path),)*) => {
         registry! {
@@ -147,7 +147,7 @@ macro_rules! meters {
         }
 
         impl MeterKind {
-            /// A new meter of this kind, without profiles.
+            /// Makes a new meter of this kind, without profiles.
             ///
             /// # Errors
             /// When a parameter that depends on the link is missing.

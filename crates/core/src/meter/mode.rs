@@ -4,9 +4,10 @@ use crate::packet::{Colour, Mark};
 use crate::params::words;
 
 words! {
-    /// What a marker makes of the colour with which a packet comes (RFC 2697 and 2698, section 1).
+    /// Use that a marker makes of the colour with which a packet comes (RFC 2697 and 2698, section
+    /// 1).
     pub enum Mode {
-        /// Nothing: every packet counts as uncoloured, and gets a new colour.
+        /// Colours are ignored: every packet counts as uncoloured, and gets a new colour.
         Blind = "colour-blind",
         /// A packet is never marked better than it came.
         Aware = "colour-aware",

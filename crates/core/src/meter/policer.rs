@@ -16,7 +16,7 @@ use crate::shaper::TokenBucket;
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of the policer.
+    /// Parameters of the policer.
     #[derive(Eq)]
     pub struct PolicerParams {
         /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of profile
@@ -25,7 +25,7 @@ parameters! {
 }
 
 words! {
-    /// What becomes of packets that exceed the contract.
+    /// Treatment of packets that exceed the contract.
     pub enum Excess {
         /// They are dropped.
         Drop = "drop",
@@ -62,7 +62,7 @@ impl PolicyParams for PolicerParams {
     }
 }
 
-/// What a profile states.
+/// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Terms {
     rate: Rate,
@@ -74,7 +74,7 @@ struct Terms {
 impl Terms {
     fn of(contract: &Contract) -> Option<Terms> {
         let (rate, workahead) = (contract.reserve?, contract.committed_burst()?);
-        // A reservation may have been raised above it.
+        // A reservation may have been raised above the peak rate.
         let peak = contract.peak.map(|peak| peak.max(rate));
         Some(Terms { rate, workahead, peak })
     }
@@ -82,9 +82,9 @@ impl Terms {
 
 #[derive(Clone, Copy)]
 struct Profile {
-    /// `None` for one that is not policed.
+    /// Terms of the profile; `None` for a profile that is not policed.
     terms: Option<Terms>,
-    /// Whether the bucket is still that of other terms.
+    /// True while the bucket still has previous terms.
     changed: bool,
     /// `None` before the first packet.
     bucket: Option<TokenBucket>,
@@ -99,7 +99,7 @@ pub struct Policer {
 }
 
 impl Profile {
-    /// Whether a packet that arrives now conforms; if so, it counts.
+    /// Returns true if a packet that arrives now conforms; it then counts.
     fn conforms(&mut self, now: Time, len: u32) -> bool {
         let Some(Terms { rate, workahead, peak }) = self.terms else { return true };
         let bucket = self.bucket.get_or_insert_with(|| TokenBucket::new(rate, workahead).with_peak(peak));
@@ -124,7 +124,7 @@ impl Meter for Policer {
         let profile = &mut self.profiles[profile.ix()];
         let terms = Terms::of(terms);
         if profile.terms != terms {
-            // The bucket changes at the next packet: what is owed then stays owed.
+            // The bucket changes at the next packet: tokens owed by then stay owed.
             (profile.terms, profile.changed) = (terms, profile.bucket.is_some());
         }
     }

@@ -38,13 +38,13 @@ impl Usage {
         }
     }
 
-    /// A packet of `len` bytes was found to be of this colour.
+    /// Counts a packet of `len` bytes that was found to be of this colour.
     #[inline]
     pub(super) fn add(&mut self, colour: Colour, len: u32) {
         self.coloured[colour as usize] += u64::from(len);
     }
 
-    /// It came with this mark.
+    /// Counts it as congested if it came with a mark of congestion.
     #[inline]
     pub(super) fn add_congested(&mut self, colour: Colour, len: u32, came: Mark) {
         if came.has_met_congestion() {
@@ -60,7 +60,7 @@ impl Usage {
 /// A profile of a meter.
 #[derive(Clone, Copy)]
 pub(super) struct Profile<T> {
-    /// What a decision reads and writes.
+    /// State that a decision reads and writes.
     pub(super) state: T,
     pub(super) usage: Usage,
 }
@@ -77,7 +77,7 @@ impl<T: Copy> Profiles<T> {
         Profiles { profiles: Vec::new(), newcomer }
     }
 
-    /// The profile's state, which is made if it was never there.
+    /// The profile's state; opens the profile if it does not exist.
     pub(super) fn open(&mut self, profile: ProfileIx) -> &mut T {
         if self.profiles.len() <= profile.ix() {
             let newcomer = Profile { state: self.newcomer, usage: Usage::NOTHING };
@@ -97,12 +97,12 @@ impl<T: Copy> Profiles<T> {
         self.profiles.get(profile.ix()).map(|profile| &profile.state)
     }
 
-    /// What has been used of the profile; `None` for one that was never opened.
+    /// Usage of the profile; `None` for one that was never opened.
     pub(super) fn usage(&self, profile: ProfileIx) -> Option<Usage> {
         self.profiles.get(profile.ix()).map(|profile| profile.usage)
     }
 
-    /// The index goes to another profile: a new one.
+    /// Gives the index to another profile: a new one.
     pub(super) fn forget(&mut self, profile: ProfileIx) {
         if let Some(profile) = self.profiles.get_mut(profile.ix()) {
             *profile = Profile { state: self.newcomer, usage: Usage::NOTHING };

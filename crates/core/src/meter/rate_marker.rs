@@ -11,7 +11,7 @@ use crate::packet::{Colour, Packet};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 
-/// How a packet is coloured.
+/// Rule by which a packet is coloured.
 pub trait Rule {
     /// The colour of a packet at these rates.
     fn colour(&self, rates: &Rates, rng: &mut Rng) -> Colour;
@@ -32,7 +32,7 @@ impl<R: Rule> RateMarker<R> {
         RateMarker { mode, rule, estimators: Estimators::new(average) }
     }
 
-    /// The same with windows of so many round-trip times, once one was measured.
+    /// Sets windows to `round_trips` round-trip times, once one was measured.
     pub(super) fn following(self, round_trips: Option<u16>) -> RateMarker<R> {
         RateMarker { estimators: self.estimators.following(round_trips), ..self }
     }

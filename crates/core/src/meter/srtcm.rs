@@ -26,7 +26,7 @@ use crate::params::{
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of the single rate three colour marker.
+    /// Parameters of the single rate three colour marker.
     #[derive(Eq)]
     pub struct SrTcmParams {
         /// Use of a packet's earlier colour: ignored, or never improved
@@ -66,13 +66,13 @@ impl PolicyParams for SrTcmParams {
     }
 }
 
-/// What a profile states.
+/// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Terms {
     cir: Rate,
-    /// Bytes.
+    /// CBS in bytes.
     cbs: u32,
-    /// Bytes.
+    /// EBS in bytes.
     ebs: u32,
 }
 
@@ -87,13 +87,14 @@ impl Terms {
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct SrTcmBuckets {
-    /// `None` for one that is not metered.
+    /// Terms of the profile; `None` for a profile that is not metered.
     terms: Option<Terms>,
-    /// When the last packet came.
+    /// Time of the last packet.
     seen: Time,
-    /// When C is full, or since when it has been, as far as E has got what came since.
+    /// Time at which C is full, or has been full since; in the latter case E has received all
+    /// tokens up to then.
     committed: Fine,
-    /// What E lacks.
+    /// Time that E takes to fill.
     excess: Fine,
 }
 
@@ -138,7 +139,7 @@ impl Buckets for SrTcmBuckets {
         Some(Colour::Red)
     }
 
-    /// E fills when C is full.
+    /// C fills first, and then E.
     fn full_at(&self) -> Time {
         (self.committed + self.excess).up()
     }

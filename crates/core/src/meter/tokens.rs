@@ -13,22 +13,22 @@ use core::ops::Add;
 pub(super) struct Fine(u128);
 
 impl Fine {
-    /// No time at all, and the zero of the scale.
+    /// A span of zero, and the zero of the scale.
     pub(super) const ZERO: Fine = Fine(0);
 
-    /// An instant.
+    /// Converts an instant.
     #[inline]
     pub(super) fn at(time: Time) -> Fine {
         Fine(u128::from(time.ticks()) << Rate::FRACTION_BITS)
     }
 
-    /// What the tokens for so many bytes take to come.
+    /// Time in which the tokens for `bytes` bytes come.
     #[inline]
     pub(super) fn of(rate: Rate, bytes: u32) -> Fine {
         Fine(rate.exact_time_for(bytes))
     }
 
-    /// From `earlier` to this; zero when `earlier` is the later one.
+    /// Span from `earlier` to this instant; zero when `earlier` is the later one.
     #[inline]
     pub(super) fn since(self, earlier: Fine) -> Fine {
         Fine(self.0.saturating_sub(earlier.0))
@@ -43,15 +43,16 @@ impl Fine {
 impl Add for Fine {
     type Output = Fine;
 
-    /// An instant is below 2⁸⁸, and what a bucket is filled with below 2⁹⁶: nothing wraps.
+    /// Nothing wraps: an instant is below 2⁸⁸, and the time to fill a bucket below 2⁹⁶.
     #[inline]
     fn add(self, other: Fine) -> Fine {
         Fine(self.0.wrapping_add(other.0))
     }
 }
 
-/// What a bucket lacks of another rate and depth that holds as many tokens, in bytes, as this one, which lacks `missing`; at
-/// most what it can hold. Rounded up to a unit, so that tokens are rounded down.
+/// Time to fill a bucket with the rate and depth `(to, deep)` that holds as many tokens, in bytes,
+/// as a bucket with `(rate, depth)` that lacks `missing`; at most the time from empty. Rounded up
+/// to a unit, so that tokens are rounded down.
 pub(super) fn missing_after(missing: Fine, (rate, depth): (Rate, u32), (to, deep): (Rate, u32)) -> Fine {
     let tokens = Fine::of(rate, depth).since(missing).0;
     let (one, new) = (rate.exact_time_for(1), to.exact_time_for(1));

@@ -28,7 +28,7 @@ use crate::params::{
 use crate::units::{Rate, Time};
 
 parameters! {
-    /// What can be set of the two rate three colour marker.
+    /// Parameters of the two rate three colour marker.
     #[derive(Eq)]
     pub struct TrTcmParams {
         /// Use of a packet's earlier colour: ignored, or never improved
@@ -68,14 +68,14 @@ impl PolicyParams for TrTcmParams {
     }
 }
 
-/// What a profile states.
+/// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Terms {
     cir: Rate,
     pir: Rate,
-    /// Bytes.
+    /// CBS in bytes.
     cbs: u32,
-    /// Bytes.
+    /// PBS in bytes.
     pbs: u32,
 }
 
@@ -90,13 +90,13 @@ impl Terms {
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 pub struct TrTcmBuckets {
-    /// `None` for one that is not metered.
+    /// Terms of the profile; `None` for a profile that is not metered.
     terms: Option<Terms>,
-    /// When the last packet came.
+    /// Time of the last packet.
     seen: Time,
-    /// When C is full.
+    /// Time at which C is full.
     committed: Fine,
-    /// When P is full.
+    /// Time at which P is full.
     peak: Fine,
 }
 

@@ -14,7 +14,7 @@ use crate::rng::Rng;
 use crate::units::Span;
 
 parameters! {
-    /// What can be set of the time sliding window two colour marker.
+    /// Parameters of the time sliding window two colour marker.
     #[derive(Eq)]
     pub struct Tsw2CmParams {
         /// Length of the time sliding window (AVG_INTERVAL)

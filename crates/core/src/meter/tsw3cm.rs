@@ -21,7 +21,7 @@ use crate::rng::Rng;
 use crate::units::Span;
 
 parameters! {
-    /// What can be set of the time sliding window three colour marker.
+    /// Parameters of the time sliding window three colour marker.
     #[derive(Eq)]
     pub struct Tsw3CmParams {
         /// Length of the time sliding window (AVG_INTERVAL)

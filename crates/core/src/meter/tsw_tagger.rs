@@ -26,7 +26,7 @@ use crate::rng::Rng;
 use crate::units::Span;
 
 parameters! {
-    /// What can be set of the TSW tagger.
+    /// Parameters of the TSW tagger.
     #[derive(Eq)]
     pub struct TswTaggerParams {
         /// Length of the time sliding window
@@ -47,7 +47,7 @@ parameters! {
 }
 
 words! {
-    /// Where tagging starts.
+    /// Rate at which tagging starts.
     pub enum Approach {
         /// At the target rate.
         Long = "long",
@@ -57,7 +57,7 @@ words! {
 }
 
 words! {
-    /// How many packets are out.
+    /// Share of packets that are tagged out.
     pub enum Tagging {
         /// A share that grows with the rate, at random.
         Probabilistic = "probabilistic",
@@ -112,7 +112,7 @@ impl PolicyParams for TswTaggerParams {
     }
 }
 
-/// Which packets are out.
+/// Rule by which packets are tagged out.
 #[derive(Clone, Copy)]
 pub struct Tagger {
     pub(super) approach: Approach,
@@ -132,7 +132,7 @@ impl Rule for Tagger {
             Tagging::Probabilistic => (average - target) / target,
             Tagging::Deterministic => 1.0,
         };
-        // Without a target it is infinite.
+        // The probability is infinite without a target.
         if probability >= 1.0 || rng.chance(probability) { Colour::Red } else { Colour::Green }
     }
 }

@@ -57,7 +57,7 @@ impl Rng {
         self.exponential_of(mean.ticks() as f64)
     }
 
-    /// Exponential with a mean of so many ticks: without a conversion where it is asked for often.
+    /// Exponential with a mean of `mean` ticks: avoids a conversion for frequent calls.
     #[inline]
     pub fn exponential_of(&mut self, mean: f64) -> Span {
         let ticks = ziggurat::exponential(self) * mean;

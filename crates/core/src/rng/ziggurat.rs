@@ -9,7 +9,7 @@ use super::Rng;
 use std::sync::LazyLock;
 
 const LAYERS: usize = 256;
-/// Where the tail begins, and the area of each layer, for 256 of them.
+/// Start of the tail, and the area of each layer, for 256 of them.
 const TAIL: f64 = 7.697_117_470_131_05;
 const AREA: f64 = 0.003_949_659_822_581_557;
 
@@ -35,13 +35,13 @@ static LAYERS_OF_E: LazyLock<Layers> = LazyLock::new(|| {
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
     let layers = &*LAYERS_OF_E;
     let bits = rng.bits();
-    // Of the random bits the lowest choose the layer, the highest the place in it.
+    // The lowest random bits choose the layer, the highest the place in it.
     let layer = bits as usize % LAYERS;
     let x = (bits >> 11) as f64 * (1.0 / (1u64 << 53) as f64) * layers.ends[layer];
     if x < layers.ends[layer + 1] { x } else { at_the_edge(layers, layer, x, rng) }
 }
 
-/// The point at `x` in `layer` may be above the curve.
+/// Decides a point at `x` in `layer` that may be above the curve.
 #[cold]
 #[inline(never)]
 fn at_the_edge(layers: &Layers, layer: usize, x: f64, rng: &mut Rng) -> f64 {
