@@ -1,7 +1,7 @@
 //! Reservations under a random storm of set-ups, changes and tear-downs from either end, with
-//! messages of a random number under way: no link is over-booked at any moment, and once all is
-//! quiet every flow has at all links of its route what its source was told, and nothing else is
-//! booked anywhere.
+//! messages of a random number under way. No link is over-booked at any moment. Once all is quiet,
+//! every flow has at all links of its route the reservation that its source learned, and nothing
+//! else is booked anywhere.
 
 mod common;
 
@@ -18,11 +18,11 @@ const OPERATIONS: u64 = 10_000;
 /// A flow as its source knows it.
 #[derive(Debug)]
 struct Flow {
-    /// Which links it crosses, in order.
+    /// Links on its route, in order.
     route: Vec<usize>,
-    /// What is promised.
+    /// Promised reservation.
     has: Option<FlowSpec>,
-    /// What was asked for.
+    /// Pending request.
     asks: Option<FlowSpec>,
     gone: bool,
 }
@@ -34,7 +34,7 @@ struct Storm {
     flows: BTreeMap<FlowId, Flow>,
     /// Messages under way, a queue for each flow and direction: they may cross, not overtake.
     wires: BTreeMap<(FlowId, bool), VecDeque<Message>>,
-    /// What each link has told its switch.
+    /// Promises of each link to its switch.
     promised: BTreeMap<(usize, FlowId), FlowSpec>,
     refused: u64,
     granted: u64,
@@ -101,7 +101,7 @@ impl Storm {
                 flow.gone = true;
                 self.send(Message { flow: id, place: 0, what: What::TearDown { forward: true } });
             }
-            // The destination knows of the flow once it was promised something.
+            // The destination knows of the flow once it has a promise.
             9 if flow.has.is_some() => {
                 let place = flow.route.len() as u32 - 1;
                 self.crossed += u64::from(flow.asks.is_some());
@@ -111,14 +111,14 @@ impl Storm {
         }
     }
 
-    /// Time passes, and the flow at hand has stamped packets up to now, or for a while to come.
+    /// Passes time; the flow at hand has stamped packets up to now, or for a while to come.
     fn stamps(&mut self) -> Stamps {
         self.now += Span::from_millis(self.rng.below(20));
         let latest = self.now + Span::from_millis(pick(&mut self.rng, &[0, 0, 5, 300]));
         Stamps { passed: self.now, latest }
     }
 
-    /// One message moves on.
+    /// Moves one message on.
     fn step(&mut self) -> bool {
         if self.wires.is_empty() {
             return false;
@@ -163,7 +163,7 @@ impl Storm {
                 self.refused += 1;
                 flow.gone |= flow.has.is_none();
                 let policy = self.ledgers[route[place as usize]].policy();
-                // The reason is a reason.
+                // The stated reason is true.
                 match (refusal, asked) {
                     (Refusal::TooMuch { asked: rate, left, reservable }, Some(spec)) => {
                         assert!(rate == spec.rate && left < rate && reservable == policy.reservable);
@@ -179,7 +179,7 @@ impl Storm {
         }
     }
 
-    /// At every moment.
+    /// Checks that hold at every moment.
     fn audit(&self) {
         for (at, ledger) in self.ledgers.iter().enumerate() {
             let promised = self.promised.range((at, FlowId(0))..(at + 1, FlowId(0)));
@@ -190,7 +190,7 @@ impl Storm {
         }
     }
 
-    /// When nothing is under way.
+    /// Checks that hold when nothing is under way.
     fn audit_at_rest(&mut self) {
         for ledger in &mut self.ledgers {
             ledger.settle(Time::NEVER);
@@ -226,7 +226,7 @@ fn a_storm_of_requests_leaks_nothing_and_does_nothing_by_halves() {
             if nth % 500 == 0 {
                 while storm.step() {}
                 storm.audit_at_rest();
-                // Those gone are of no more interest.
+                // Flows that are gone are dropped.
                 storm.flows.retain(|_, flow| !flow.gone);
             }
         }
@@ -268,13 +268,13 @@ fn a_change_holds_both_until_it_is_decided() {
     let mut ledger = ledger(100_000);
     ledger.set_up(FlowId(1), spec(60_000, 500)).unwrap();
     ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
-    // Less: what is given back is not free before the change is certain.
+    // Less: the released rate is not free before the change is certain.
     ledger.change(FlowId(1), spec(10_000, 500)).unwrap();
     assert_eq!(ledger.left(), 40_000);
     assert_eq!(ledger.change(FlowId(1), spec(1000, 500)), Err(Refusal::UnderWay));
     ledger.withdraw(FlowId(1));
     assert_eq!((ledger.left(), ledger.granted(FlowId(1)).map(|spec| spec.rate)), (40_000, Some(60_000)));
-    // More: what is missing is booked at once.
+    // More: the missing rate is booked at once.
     ledger.change(FlowId(1), spec(95_000, 500)).unwrap();
     assert_eq!((ledger.left(), ledger.granted(FlowId(1)).map(|spec| spec.rate)), (5000, Some(60_000)));
     ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
@@ -283,7 +283,7 @@ fn a_change_holds_both_until_it_is_decided() {
     assert_eq!((ledger.left(), ledger.confirm(FlowId(1), Stamps::NONE)), (100_000, None));
 }
 
-/// What is given back is left only when the stamps that were given at it have passed, or nothing waits.
+/// A released rate is free only when the stamps given at it have passed, or nothing waits.
 #[test]
 fn what_stamps_claim_is_not_resold() {
     let at = |seconds| Time::ORIGIN + Span::from_secs(seconds);

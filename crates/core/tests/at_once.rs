@@ -1,4 +1,5 @@
-//! A packet that finds an idle port may start without a place in the queue, and nothing can tell.
+//! A packet that finds an idle port may start without a place in the queue; the outcome is the
+//! same.
 
 mod common;
 
@@ -63,7 +64,7 @@ impl Pair {
         self.start_at_once(entry);
     }
 
-    /// Ends the service, lets go what shapers have kept until now, and starts the next packet.
+    /// Ends the service, releases the packets due from shapers, and starts the next packet.
     fn turn(&mut self) {
         self.both(|world| {
             if world.switch.in_service(PORT).is_some() {
@@ -144,7 +145,7 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
             starts.push(name.to_owned());
         }
     }
-    // What this is about came up.
+    // The cases that the test is about came up.
     assert!(starts.iter().any(|name| name == "fifo") && starts.iter().any(|name| name == "round-robin"));
     assert!(refused < rounds(40), "{refused}");
 }

@@ -1,5 +1,5 @@
-//! Axel, the disciplines on the way to it and those beside it, against Figure 4 of the report written out in whole
-//! numbers, and against what the report says of them.
+//! Axel, the disciplines on the way to it and those beside it, against Figure 4 of the report
+//! written out in whole numbers, and against the report's claims.
 
 mod common;
 
@@ -29,10 +29,10 @@ fn contract(reserve: u64, peak: u64, workahead: u32) -> Contract {
     }
 }
 
-/// A flow's arrivals at one port: when, and how many bytes.
+/// Arrivals at one port: time, flow and bytes.
 type Arrivals = Vec<(Time, usize, u32)>;
 
-/// Bursts and silences of several flows, each at some multiple of what it reserves.
+/// Bursts and silences of several flows, each at some multiple of its reserved rate.
 fn bursts(rng: &mut Rng, contracts: &[Contract], seconds: u64) -> Arrivals {
     let mut arrivals = Arrivals::new();
     for (flow, contract) in contracts.iter().enumerate() {
@@ -58,10 +58,11 @@ fn some_contracts(rng: &mut Rng) -> Vec<Contract> {
     (0..6).map(|_| one(rng)).collect()
 }
 
-/// What is sent: whose it is, its stamp.
+/// Packets sent: flow and stamp.
 type Stamps = Vec<(usize, Time)>;
 
-/// Plays the arrivals to a link, and returns the stamps of what it sends, in the order of sending.
+/// Plays the arrivals to a link, and returns the stamps of the packets sent, in the order of
+/// sending.
 fn play(scheduler: SchedulerKind, contracts: &[Contract], arrivals: &Arrivals) -> Stamps {
     let (mut lines, legs) = open(scheduler, contracts);
     for (at, flow, len) in arrivals {
@@ -87,7 +88,8 @@ struct Figure4 {
     vclock: i128,
     base_vc: i128,
     backlog_before: i128,
-    /// As it is printed: the smallest increment at the average rate, and baseVC made of vclock.
+    /// True for the figure as printed: the smallest increment is at the average rate, and baseVC is
+    /// made of vclock.
     as_printed: bool,
 }
 
@@ -98,7 +100,7 @@ impl Figure4 {
         let reserve = contract.reserve.unwrap();
         let smallest = if self.as_printed { reserve } else { contract.peak.unwrap() };
         let most = ticks(reserve.time_for(contract.workahead.unwrap()));
-        // What is left at the ideal server, in the time that it takes there.
+        // Backlog at the ideal server, in the time that it takes there.
         let backlog = (self.base_vc - now).max(0);
         let before = std::mem::replace(&mut self.backlog_before, backlog);
         let delta = if before < backlog && backlog <= most {
@@ -183,7 +185,7 @@ fn axel_and_peak_vc_at_the_average_rate_are_virtual_clock() {
     }
 }
 
-/// What Axel's stamps are before VirtualClock's, flow by flow and packet by packet, in ticks.
+/// Time by which Axel's stamps precede VirtualClock's, flow by flow and packet by packet, in ticks.
 fn gains(scheduler: SchedulerKind, contracts: &[Contract], arrivals: &Arrivals) -> Vec<(usize, i128)> {
     let own = by_flow(&play(scheduler, contracts, arrivals), contracts.len());
     let plain = by_flow(&play(kind("virtual-clock"), contracts, arrivals), contracts.len());
@@ -192,8 +194,8 @@ fn gains(scheduler: SchedulerKind, contracts: &[Contract], arrivals: &Arrivals) 
     (0..contracts.len()).flat_map(of_flow).collect()
 }
 
-/// baseVC: no stamp is more than W / r before VirtualClock's, by either reading of the backlog, whatever is sent. At the
-/// real server it binds; the variant without it passes it there.
+/// baseVC: no stamp is more than W / r before VirtualClock's, by either reading of the backlog, for
+/// any traffic. At the real server the bound binds; the variant without it exceeds it there.
 #[test]
 fn base_vc_bounds_what_a_flow_gains() {
     let (mut bound, mut passed) = (0, 0);
@@ -214,8 +216,8 @@ fn base_vc_bounds_what_a_flow_gains() {
     assert!(bound > 100 && passed > 100, "{bound} {passed}");
 }
 
-/// Who searches for the arrivals that gain most finds W / r, and no more: random patterns, each changed as long as that
-/// gains, at a link that other flows keep busy.
+/// A search for the arrivals that gain most finds W / r, and no more: random patterns, each changed
+/// as long as that gains, at a link that other flows keep busy.
 #[test]
 fn no_arrival_pattern_gains_more_than_the_workahead() {
     for backlog in ["ideal", "real"] {
@@ -257,8 +259,8 @@ fn no_arrival_pattern_gains_more_than_the_workahead() {
     }
 }
 
-/// One flow sends its burst again whenever it has none left at the port; the other always has packets there. Returns
-/// what the first one gets of the link in ten seconds.
+/// Share of the link of a flow that sends its burst again whenever it has none left at the port,
+/// while the other always has packets there, over ten seconds.
 fn share_of_who_fills_and_drains(scheduler: SchedulerKind) -> f64 {
     let contracts = [contract(1_000_000, LINK, 20_000), contract(7_000_000, 7_000_000, 20_000)];
     let (mut lines, legs) = open(scheduler, &contracts);
@@ -282,9 +284,9 @@ fn share_of_who_fills_and_drains(scheduler: SchedulerKind) -> f64 {
     own as f64 / lines.sent.len() as f64
 }
 
-/// "By repeatedly building up backlog and then allowing it to drain, a flow can increase its priority almost arbitrarily":
-/// with an eighth of the link reserved it takes nearly what a reservation of its peak rate would be worth, 8 of 15. Axel
-/// gives it what it reserves.
+/// "By repeatedly building up backlog and then allowing it to drain, a flow can increase its
+/// priority almost arbitrarily": with an eighth of the link reserved it takes nearly as much as
+/// with a reservation of its peak rate, 8 of 15. Axel gives it its reservation.
 #[test]
 fn without_its_bound_a_flow_that_fills_and_drains_takes_the_link() {
     let unbounded = share_of_who_fills_and_drains(kind("axel-unbounded"));
@@ -295,8 +297,9 @@ fn without_its_bound_a_flow_that_fills_and_drains_takes_the_link() {
     }
 }
 
-/// By either reading, the stamps of a flow never fall under Deferred; none is later than VirtualClock's. A flow of
-/// which nothing is backlogged has VirtualClock's, and so has every flow on a link that is never busy when a packet comes.
+/// By either reading, the stamps of a flow never fall under Deferred; none is later than
+/// VirtualClock's. A flow without backlog has VirtualClock's stamps, and so has every flow on a
+/// link that is never busy when a packet comes.
 #[test]
 fn deferred_never_falls_and_is_virtual_clock_without_backlog() {
     for seed in 0..rounds(10) {
@@ -309,7 +312,8 @@ fn deferred_never_falls_and_is_virtual_clock_without_backlog() {
             let gains = gains(counting("deferred", backlog), &contracts, &arrivals);
             assert!(gains.iter().all(|(_, gain)| *gain >= 0), "seed {seed}, {backlog}");
         }
-        // Each packet is sent before the next one comes, and what it takes at the reserved rate is over, too.
+        // Each packet is sent, and its time at the reserved rate is over, before the next one
+        // comes.
         let mut at = Time::ORIGIN;
         let mut apart = Arrivals::new();
         for _ in 0..500 {
@@ -357,7 +361,7 @@ fn wait_beside_a_sleeper(scheduler: SchedulerKind) -> Span {
     let contracts = [contract(4_000_000, LINK, 10_000), contract(4_000_000, 4_000_000, 10_000)];
     let mut arrivals = Arrivals::new();
     let awake = Time::ORIGIN + Span::from_secs(10);
-    // It says what it is at the start: a clock begins with the first packet.
+    // The sleeper shows itself at the start: a clock begins with the first packet.
     arrivals.push((Time::ORIGIN, 0, 1_000));
     arrivals.extend((0..1_000).map(|nth| (awake + Span::from_millis(nth), 0, 1_000)));
     arrivals.extend((0..5_500).map(|nth| (Time::ORIGIN + Span::from_millis(2 * nth), 1, 1_000)));

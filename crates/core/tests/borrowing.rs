@@ -1,5 +1,6 @@
-//! Subscribers in sites in regions, VirtualClock at every level: nobody exceeds a ceiling, who always has
-//! packets never has had less than its reservation since it began, and what others leave is borrowed.
+//! Subscribers in sites in regions, VirtualClock at every level. Ceilings are never exceeded. A
+//! flow that is always backlogged has at least its reservation at any time since it began. Unused
+//! capacity is borrowed.
 
 mod common;
 
@@ -34,7 +35,7 @@ fn at(millis: u64) -> Time {
     Time::ORIGIN + Span::from_millis(millis)
 }
 
-/// Over any interval, what starts after the first packet and one more fits under the ceiling.
+/// Over any interval, the packets started after the first one, and one more, fit under the ceiling.
 fn assert_never_exceeded(sent: &[Sent], ceiling: Rate, counts: impl Fn(&Sent) -> bool) {
     let mut clear_at = Time::ORIGIN;
     for sent in sent.iter().filter(|sent| counts(sent)) {
@@ -69,10 +70,10 @@ fn what_others_leave_is_borrowed_up_to_the_ceilings() {
         ([true, false, false, false], [10.0, 0.0, 0.0, 0.0]),
         ([false, true, false, false], [0.0, 4.0, 0.0, 0.0]),
         ([false, true, true, false], [0.0, 4.0, 4.0, 0.0]),
-        // The site's 10 are theirs as 1 to 3 to 2.
+        // The site's 10 are shared as 1 to 3 to 2.
         ([true, false, true, false], [6.0, 0.0, 4.0, 0.0]),
         ([true, true, true, false], [2.0, 4.0, 4.0, 0.0]),
-        // The other site leaves nothing: all have what they reserve.
+        // The other site leaves nothing: all have their reservations.
         ([true, true, true, true], [1.0, 2.0, 3.0, 14.0]),
         ([false, true, true, true], [0.0, 2.4, 3.6, 14.0]),
         // Nobody else: the other site has the link.
@@ -88,8 +89,8 @@ fn what_others_leave_is_borrowed_up_to_the_ceilings() {
     }
 }
 
-/// What was borrowed counts: who had the link to itself stands back until the others have had as much for what
-/// they reserve.
+/// Borrowed capacity counts: a flow that had the link to itself stands back until the others have
+/// had as much in proportion to their reservations.
 #[test]
 fn who_has_borrowed_stands_back() {
     let mut lines = lines(vec![class(None, 10 * MEGA, None)], 10 * MEGA);
@@ -102,8 +103,8 @@ fn who_has_borrowed_stands_back() {
     fill(&mut lines, legs[1], 5000);
     lines.run(at(4000));
     let had = |from, to| legs.map(|leg| lines.bytes(at(from), at(to), |sent| sent.packet.flow == leg.flow));
-    // The first is a second ahead. In half a second the second one sends what it reserves for a second; then
-    // both are as far as each other.
+    // The first flow is a second ahead. In half a second the second one sends its reservation of a
+    // second; then both are equally far.
     let near = |found: [u64; 2], expected: [u64; 2]| {
         let off = found.iter().zip(expected).map(|(found, expected)| found.abs_diff(expected)).max();
         assert!(off <= Some(3 * 1250), "{found:?} of {expected:?}");
@@ -116,13 +117,13 @@ fn who_has_borrowed_stands_back() {
 const LARGEST: u32 = 1500;
 
 struct Tree {
-    /// Two regions, two sites in each: reservations and ceilings in bit/s.
+    /// Two regions, two sites in each: parent, reservation and ceiling in bit/s.
     classes: Vec<(Option<u16>, u64, Option<u64>)>,
     /// Site, reservation, ceiling.
     subscribers: Vec<(u16, u64, Option<u64>)>,
 }
 
-/// A tree in which everything that is reserved fits.
+/// A tree whose reservations all fit.
 fn tree(rng: &mut Rng) -> Tree {
     let ceiling = |rng: &mut Rng, reserve: u64| rng.chance(0.6).then(|| reserve * (15 + rng.below(30)) / 10);
     let mut classes = Vec::new();
@@ -156,7 +157,7 @@ fn a_tree_keeps_what_it_promises() {
             .iter()
             .map(|(site, reserve, ceiling)| lines.world.open(0, &subscriber(*site, *reserve, *ceiling)))
             .collect();
-        // One always has packets; the others come and go, and send as much as they like meanwhile.
+        // One always has packets; the others come and go, and send any amount meanwhile.
         let greedy = rng.below(legs.len() as u64) as usize;
         let sizes = [40, 576, LARGEST];
         for _ in 0..12_000 {
@@ -175,7 +176,8 @@ fn a_tree_keeps_what_it_promises() {
             lines.run(at(millis + 1));
             let counters = lines.world.switch.counters(legs[greedy]);
             assert!(counters.sent.packets < counters.arrived.packets, "{seed}: not greedy any more");
-            // At every level a packet of another may be in the way, and one that was charged too little.
+            // At every level a packet of another may be in the way, and one that was charged too
+            // little.
             let due = rate(subscribers[greedy].1).bytes_in(Span::from_millis(millis + 1));
             let had = counters.sent.bytes + 8 * u64::from(LARGEST);
             assert!(had >= due, "{seed}: {had} of {due} after {millis} ms");

@@ -23,17 +23,18 @@ struct Row {
     world: World,
     rates: Vec<Rate>,
     busy_until: Vec<Option<Time>>,
-    /// Where a flow goes: its legs, hop by hop.
+    /// Route of each flow: its legs, hop by hop.
     flows: Vec<Vec<Leg>>,
-    /// By body: the flow, its hop, when it set out.
+    /// Flow, hop and start time, by body.
     under_way: BTreeMap<u32, (usize, usize, Time)>,
     delays: Vec<Vec<Span>>,
     bodies: u32,
-    /// What flows state that are opened from now on.
+    /// Average interval stated by flows that are opened from now on.
     interval: Option<Span>,
-    /// Whether the next packet starts only when a packet has arrived, if one arrives at the end of the one before.
+    /// True if the next packet starts only after a packet that arrives at the end of the one
+    /// before.
     starts_late: bool,
-    /// A body, and which flows send a packet just before it at each hop.
+    /// A body, and the flows that send a packet just before it at each hop.
     ambush: (u32, BTreeMap<usize, (usize, Vec<usize>)>),
 }
 
@@ -119,7 +120,7 @@ impl Row {
                     self.delays[flow].push(at.since(born));
                 }
             }
-            // What arrives at the very end of a packet may come before the next one starts.
+            // A packet that arrives at the very end of another may come before the next one starts.
             if !(self.starts_late && at == until) {
                 self.start(port);
             }
@@ -147,7 +148,7 @@ fn no_conforming_packet_is_later_than_its_bound() {
         let hops = 1 + rng.below(4) as usize;
         let rates: Vec<u64> = (0..hops).map(|_| pick(&mut rng, &[1_000_000, 2_000_000, 5_000_000])).collect();
         let mut row = Row::new(&rates);
-        // What conforms reserves at most 0.4 Mbit/s, the flooding flows the rest.
+        // The conforming flows reserve at most 0.4 Mbit/s, the flooding flows the rest.
         let conforming: Vec<(usize, u64, u64, u32)> = (0..2)
             .map(|_| {
                 let (reserve, largest) =
@@ -219,7 +220,7 @@ fn the_bound_is_attained() {
     let datagrams = row.open(None, 0..1);
     // The link has just begun with a datagram of the largest size.
     row.arrive(datagrams, 1500);
-    // All others send as much at once; what they send has the same stamps, and came first.
+    // All others send as much at once; their packets have equal stamps, and came first.
     for other in others {
         (0..burst / 200).for_each(|_| row.arrive(other, 200));
     }
@@ -230,8 +231,8 @@ fn the_bound_is_attained() {
     assert!(worst <= bound + 1e-9 && worst >= 0.95 * bound, "{worst} of {bound}");
 }
 
-/// Several hops: the last packet of the burst meets at each further hop what it met at the first:
-/// a datagram that has just begun, and a packet of every other flow, just before it.
+/// Several hops: the last packet of the burst meets at each further hop the same situation as at
+/// the first: a datagram that has just begun, and a packet of every other flow, just before it.
 #[test]
 fn the_bound_is_attained_over_several_hops() {
     let mut row = Row::new(&[1_000_000; 4]);
@@ -266,13 +267,13 @@ fn late_checks(rng: &mut Rng, scheduler: SchedulerKind) -> f64 {
     let mut row = Row::of(&vec![500_000; hops], scheduler);
     row.interval = Some(interval);
     row.starts_late = hops == 1;
-    // A check is due at the AIR-th byte; a few packets decide who is checked when.
+    // A check is due at the AIR-th byte; a few packets decide which flow is checked at which time.
     let air = rate(reserve).bytes_in_about(interval) / u64::from(LEN);
     let burst = air.max(2);
     struct Source {
         flow: usize,
         bucket: TokenBucket,
-        /// When it sends what, at the earliest.
+        /// Earliest time and bytes of each burst.
         bursts: VecDeque<(Time, u64)>,
     }
     let first: Vec<usize> = (0..flows).map(|_| row.open(Some(reserve), 0..hops)).collect();
@@ -281,7 +282,7 @@ fn late_checks(rng: &mut Rng, scheduler: SchedulerKind) -> f64 {
         let bucket = TokenBucket::new(rate(reserve), (burst * u64::from(LEN)) as u32);
         let silent =
             Time::ORIGIN + Span::from_millis(pick(rng, &[2000, 10_000, 10_000, 10_000]) + 4 * rng.below(50));
-        // The check comes with the burst, or with what follows it.
+        // The check comes with the burst, or with the packets after it.
         let (before, short) = (1 + rng.below(4), rng.below(8).min(air - 1));
         let later = silent + Span::from_millis(4 * rng.below(400));
         let bursts = VecDeque::from([(Time::ORIGIN, before), (silent, air - short), (later, 2 * burst)]);
@@ -314,8 +315,8 @@ fn late_checks(rng: &mut Rng, scheduler: SchedulerKind) -> f64 {
     worst.as_secs_f64() / bound.as_secs_f64()
 }
 
-/// Checks that come after a silence and a burst set clocks back. Once nothing that was stamped waits, nothing is
-/// claimed twice.
+/// Checks that come after a silence and a burst set clocks back. Once no stamped packet waits,
+/// nothing is claimed twice.
 #[test]
 fn a_late_check_does_not_void_the_bound() {
     for synchronise in [Synchronise::EmptyQueue, Synchronise::LaterStamp] {

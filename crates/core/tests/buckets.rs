@@ -1,5 +1,6 @@
-//! What a shared pool promises to flows with buckets: while it covers what is set aside for them, none that keeps its rate
-//! and its bucket loses a packet, whatever other ports' floods do. The pool's size is worked out here.
+//! Promises of a shared pool to flows with buckets: while it covers the memory set aside for them,
+//! no flow that keeps its rate and its bucket loses a packet, whatever other ports' floods do. The
+//! pool's size is worked out here.
 
 mod common;
 
@@ -20,7 +21,7 @@ struct Sound {
     bits: u64,
     bucket: u32,
     sizes: [u32; 2],
-    /// When its bucket is full again.
+    /// Time at which its bucket is full again.
     full_at: Time,
 }
 
@@ -39,7 +40,7 @@ impl Sound {
         FlowPlan { contract, sizes, ..FlowPlan::default() }
     }
 
-    /// Takes a packet out of the bucket, if it is in it.
+    /// Takes a packet out of the bucket, if there are tokens for it.
     fn may_send(&mut self, now: Time, len: u32) -> bool {
         let takes = |bytes| rate(self.bits).time_for(bytes);
         let full_at = self.full_at.max(now) + takes(len);
@@ -56,8 +57,8 @@ impl Sound {
         [bucket / u64::from(self.sizes[0]) + 2, bucket + 2 * u64::from(self.sizes[1])]
     }
 
-    /// What it may have at the port beyond that: what its rate brings while the largest packet is sent, less the packet
-    /// that it has for that.
+    /// Its further need at the port: the arrivals at its rate while the largest packet is sent,
+    /// less the packet already counted for that.
     fn beyond(&self, link: u64) -> [f64; 2] {
         let bytes = self.bits as f64 * f64::from(LARGEST) / link as f64;
         let beyond = |in_units: f64, one: f64| (in_units - one).max(0.0);
@@ -86,13 +87,14 @@ impl Case {
                 let part = pick(rng, &[1, 10, 95]);
                 sound.extend((0..flows).map(|_| Sound::random(rng, port, link * part / 100 / flows)));
             } else if rng.chance(0.7) {
-                // What others reserve by rate, however much, takes nothing from buckets.
+                // Other flows' reservations by rate, however large, take nothing from buckets.
                 floods.push((port as u16, reserved(link * pick(rng, &[1, 90]) / 100)));
                 by_rate = true;
             }
         }
-        // Packets and bytes: what all need, and for every port what the one with most has beyond that. Half of what is in
-        // nobody's bucket goes by rates, where any flow reserves by rate.
+        // The pool in packets and bytes: the need of all flows, and for every port the largest
+        // further need there. Half of the memory in no bucket is shared by rates, where any flow
+        // reserves by rate.
         let in_bytes = usize::from(rng.chance(0.5));
         let needed: u64 = sound.iter().map(|flow| flow.needs()[in_bytes]).sum();
         let beyond = links.iter().enumerate().map(|(port, link)| {
@@ -105,7 +107,7 @@ impl Case {
         Case { links, sound, floods, limit }
     }
 
-    /// Packets that sound flows lose, and that floods do.
+    /// Number of packets that sound flows lose, and that floods lose.
     fn run(mut self, rng: &mut Rng, sizes_are_known: bool) -> (usize, usize) {
         let plan = SwitchPlan {
             ports: vec![PortPlan::new(kind("virtual-clock")); self.links.len()],
@@ -170,13 +172,14 @@ fn a_flow_within_its_rate_and_bucket_loses_nothing_to_another_ports_flood() {
     assert!(flooded as u64 > rounds(150) && hurt_by_rates as u64 > rounds(30), "{flooded}, {hurt_by_rates}");
 }
 
-/// Where the pool is smaller than what ports need, each gets its part of it: a port that holds less than this loses nothing.
+/// Where the pool is smaller than the needs of all ports, each gets its part of it: a port that
+/// holds less than this loses nothing.
 #[test]
 fn a_pool_that_is_too_small_is_divided_by_what_ports_need() {
     for seed in 0..rounds(20) {
         let mut rng = Rng::named(seed, "too small");
         let needs = [10 + rng.below(40), 10 + rng.below(40)];
-        // Less than both need, and more than the two packets of each.
+        // Less than both needs together, and more than the two packets of each.
         let pool = needs[0].max(needs[1]) + rng.below(needs[0].min(needs[1]));
         let plan = SwitchPlan {
             ports: vec![PortPlan::new(kind("virtual-clock")); 2],
@@ -193,7 +196,7 @@ fn a_pool_that_is_too_small_is_divided_by_what_ports_need() {
                 world.open(port, &FlowPlan { contract, sizes, ..FlowPlan::default() })
             })
             .collect();
-        // Both flood: in the end each port holds its part, to a packet.
+        // Both ports flood: in the end each holds its part, to a packet.
         for _ in 0..200 {
             world.arrive(&[pick(&mut rng, &legs)], LARGEST);
         }

@@ -1,4 +1,5 @@
-//! What a VirtualClock port promises flows whose packets are known, in the smallest buffer that keeps it.
+//! Promises of a VirtualClock port to flows of known packets, in the smallest buffer that keeps
+//! them.
 
 mod common;
 
@@ -15,7 +16,7 @@ const LARGEST: u32 = 1500;
 /// Half a tick a packet.
 const ROUNDING: Span = Span::from_ticks(20_000);
 
-/// A packet: when it comes, of which flow, its size.
+/// A packet: time, flow and size.
 type Arrival = (Time, usize, u32);
 
 /// Bursts of the flows with these reservations, and of a flow without one.
@@ -32,8 +33,8 @@ fn arrivals(rng: &mut Rng, reserves: &[u64]) -> Vec<Arrival> {
     packets
 }
 
-/// Sends the packets through a port with such a pool, and returns when each of them has left, `None` for one that
-/// was pushed out.
+/// Sends the packets through a port with such a pool; returns the departure time of each, `None`
+/// for one that was pushed out.
 fn left(packets: &[Arrival], reserves: &[u64], buffer: Limit) -> Vec<Option<Time>> {
     let ports = vec![PortPlan::new(kind("virtual-clock"))];
     let mut world = World::new(&SwitchPlan { ports, buffer: Some(buffer), ..SwitchPlan::default() });
@@ -45,7 +46,7 @@ fn left(packets: &[Arrival], reserves: &[u64], buffer: Limit) -> Vec<Option<Time
     let contracts = reserves.iter().copied().map(Some).chain([None]);
     let flows: Vec<_> = contracts.map(|reserve| world.open(0, &plan(reserve))).collect();
     let mut times = vec![None; packets.len()];
-    // When the last bit of the packet in service is out.
+    // Time at which the last bit of the packet in service is out.
     let mut busy_until: Option<Time> = None;
     let end = (Time::ORIGIN + Span::from_secs(1000), None);
     for (at, packet) in packets.iter().map(|(at, flow, len)| (*at, Some((*flow, *len)))).chain([end]) {
@@ -67,8 +68,8 @@ fn left(packets: &[Arrival], reserves: &[u64], buffer: Limit) -> Vec<Option<Time
     times
 }
 
-/// In the smallest buffer no packet of a flow with a reservation is pushed out or late, in packets and in bytes;
-/// with less of it some are, so that little of it is to spare.
+/// In the smallest buffer no packet of a flow with a reservation is pushed out or late, in packets
+/// and in bytes; with a smaller one some are, so that little of it is to spare.
 #[test]
 fn promises_are_kept_in_the_smallest_buffer() {
     let (mut lost_with_less, mut closest) = (0, 0.0f64);

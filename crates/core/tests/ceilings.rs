@@ -1,6 +1,6 @@
 //! Ceilings: of flows, of classes, of classes within classes and of the port. None is exceeded over
-//! any interval by more than two packets, and each is reached within one packet by who is
-//! backlogged and never finds the link taken.
+//! any interval by more than two packets, and each is reached within one packet by a backlogged
+//! flow or class that never finds the link taken.
 
 mod common;
 
@@ -25,9 +25,9 @@ fn in_class(class: u16) -> FlowPlan {
     FlowPlan { class: Some(class), ..reserved(1_000_000) }
 }
 
-/// Over any interval, what starts after the first packet and one more fits under the ceiling.
+/// Over any interval, the packets started after the first one, and one more, fit under the ceiling.
 fn assert_never_exceeded(sent: &[Sent], ceiling: Rate, counts: impl Fn(&Sent) -> bool) {
-    // When the ceiling would be free again, had it only counted these packets.
+    // Time at which the ceiling would be free again, had it only counted these packets.
     let mut clear_at = Time::ORIGIN;
     for sent in sent.iter().filter(|sent| counts(sent)) {
         assert!(sent.at >= clear_at, "{sent:?} starts before {clear_at:?}");
@@ -36,7 +36,7 @@ fn assert_never_exceeded(sent: &[Sent], ceiling: Rate, counts: impl Fn(&Sent) ->
     }
 }
 
-/// Bytes started from the origin until `until` by who could always send.
+/// Bytes started from the origin until `until` by a flow or class that could always send.
 fn assert_reached(lines: &Lines, ceiling: u64, until: Time, counts: impl Fn(&Sent) -> bool) {
     let bytes = lines.bytes(Time::ORIGIN, until, counts);
     let most = rate(ceiling).bytes_in(until.since(Time::ORIGIN));
@@ -98,7 +98,7 @@ fn nested_classes_reach_the_least_of_their_ceilings() {
     }
 }
 
-/// Two classes of three under one ceiling: both take what is theirs, together what is the parent's.
+/// Two classes of three under one ceiling: each takes its own share, both together the parent's.
 #[test]
 fn siblings_fill_their_parents_ceiling() {
     let classes = vec![
@@ -135,7 +135,7 @@ fn a_packet_that_arrives_under_a_closed_ceiling_is_sent_when_it_opens() {
     assert_eq!(starts, [Time::ORIGIN, Time::ORIGIN + Span::from_millis(8)]);
 }
 
-/// A ceiling that was taken away holds nothing, and one that came instead holds what it has to.
+/// A removed ceiling holds nothing back, and one that replaces it takes effect at once.
 #[test]
 fn ceilings_that_change_let_go_and_hold_at_once() {
     let plan = |ceiling| {

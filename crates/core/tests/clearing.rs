@@ -1,5 +1,5 @@
-//! The receiver's meter: what is inside the profile loses its congestion indication and nothing else, what is outside keeps
-//! it, and what has been used is counted.
+//! The receiver's meter: packets inside the profile lose their congestion indication and nothing
+//! else, packets outside keep it, and usage is counted.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn port(meters: Vec<MeterKind>, contract: Contract, flows: usize) -> (World, Vec
     (world, legs)
 }
 
-/// What has been used of the profiles of a flow, meter by meter.
+/// Usage of the profiles of a flow, meter by meter.
 fn usage(world: &World, leg: Leg) -> Vec<Usage> {
     world.switch.usage(leg).map(|used| used.usage).collect()
 }
@@ -119,7 +119,7 @@ fn a_window_makes_the_profile_a_rate() {
     }
 }
 
-/// Each meter on the way tells its own usage, in their order.
+/// Each meter on the way reports its own usage, in their order.
 #[test]
 fn a_cascade_tells_the_usage_of_each_meter() {
     let contract = Contract { reserve: Some(rate(8_000)), workahead: Some(1500), ..Contract::default() };

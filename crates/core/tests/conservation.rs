@@ -20,17 +20,17 @@ struct Storm {
     rng: Rng,
     lines: Lines,
     plan: SwitchPlan,
-    /// Which ones its plans have.
+    /// Schedulers of the plans.
     schedulers: Vec<SchedulerKind>,
     droppers: Vec<DropperKind>,
     open: Vec<(Leg, FlowPlan)>,
-    /// Closed, and perhaps not yet drained.
+    /// Flows that are closed, and perhaps not yet drained.
     closing: Vec<(Leg, FlowPlan)>,
-    /// Whose gates the test has shut.
+    /// Legs whose gates the test has shut.
     shut: BTreeSet<Leg>,
     arrived_copies: u64,
     arrived_bodies: u64,
-    /// Flows and plans that a scheduler did not take.
+    /// Flows and plans that a scheduler refused.
     refused: u64,
 }
 
@@ -85,7 +85,7 @@ impl Storm {
         }
     }
 
-    /// To one leg, or to one at each of several ports.
+    /// A packet arrives at one leg, or at one at each of several ports.
     fn arrive(&mut self) {
         let mut to: Vec<Leg> = Vec::new();
         for _ in 0..pick(&mut self.rng, &[1, 1, 1, 3]) {
@@ -94,7 +94,7 @@ impl Storm {
                 to.push(leg);
             }
         }
-        // Now and then for a flow that is gone.
+        // Now and then a packet comes for a flow that is gone.
         if self.rng.chance(0.05)
             && let Some((leg, _)) = self.closing.last()
         {
@@ -106,7 +106,7 @@ impl Storm {
         self.lines.world.carry = pick(&mut self.rng, &[0, 0, millisecond, 7 * millisecond, -millisecond]);
         self.lines.arrive(&to, pick(&mut self.rng, &[40, 576, 1000, 1500]));
         self.lines.world.carry = 0;
-        // What was in service when the pool became smaller cannot be helped.
+        // A packet that was in service when the pool became smaller cannot be taken.
         let switch = &self.lines.world.switch;
         let ports = (0..self.plan.ports.len()).map(|port| PortIx(port as u16));
         let busy = ports.filter(|port| !switch.is_idle(*port)).count() as u64;
@@ -126,7 +126,7 @@ impl Storm {
         self.lines.kick();
     }
 
-    /// Makes the switch something else. What drains has to be told where it belongs, too.
+    /// Reconfigures the switch. Draining flows must be given their new place, too.
     fn reconfigure(&mut self, wanted: SwitchPlan) {
         let counters = |leg: Leg| self.lines.world.switch.counters(leg);
         self.closing.retain(|(leg, _)| {
@@ -145,7 +145,7 @@ impl Storm {
             }
         }
         if self.lines.world.try_reconfigure(&wanted, &flows).is_err() {
-            // Nothing has changed: the plan that was in force is.
+            // Nothing has changed: the old plan is still in force.
             (self.open, self.closing) = before;
             self.refused += 1;
             assert!(self.lines.world.reconfigure(&self.plan, &self.open).is_empty());
@@ -159,7 +159,7 @@ impl Storm {
         self.plan = wanted;
     }
 
-    /// The same, the same with other rates and ceilings, or something else altogether.
+    /// An equal plan, one with other rates and ceilings, or an entirely different one.
     fn another_plan(&mut self) -> SwitchPlan {
         let ports = (self.plan.ports.len() + self.rng.below(2) as usize).min(4);
         let wanted = plans::switch(&mut self.rng, ports, &self.schedulers);
@@ -214,7 +214,7 @@ impl Storm {
         }
     }
 
-    /// Opens all gates and lets everything go.
+    /// Opens all gates and runs until the switch is empty.
     fn drain(&mut self) {
         for (leg, _) in self.open.clone() {
             self.lines.world.take_part(leg, Participation::Active);
@@ -273,8 +273,9 @@ fn classes_with_slots_are_let_go() {
     }
 }
 
-/// The schedulers that forget all that was: slots are laid out in the order in which flows came, Pulse keeps what its
-/// flows have not sent, and deficit round robins keep the flow that sent last in their lists until another one does.
+/// Schedulers that forget the past. Not among them: slots are laid out in the order in which flows
+/// came, Pulse keeps its flows' unsent credit, and deficit round robins keep the flow that sent
+/// last in their lists until another one does.
 fn forgetful() -> Vec<SchedulerKind> {
     let remembers = |name: &str| name == "pulse" || name.contains("drr");
     let forgets = |kind: &SchedulerKind| {
@@ -395,7 +396,7 @@ fn closed_flows_do_not_keep_their_class() {
     assert_eq!(world.open(0, &FlowPlan::default()), leg);
 }
 
-/// A pool that becomes smaller than what it holds: it is within its limit at once.
+/// A pool that becomes smaller than its content is within its limit at once.
 #[test]
 fn a_smaller_pool_is_within_its_limit_at_once() {
     let mut rng = Rng::named(1, "smaller");

@@ -1,5 +1,6 @@
-//! The filter of a contract (W, r, r̂): what it lets pass keeps the contract, and it takes no packet that it need not
-//! take. The oracle is the definition: of every stretch of packets, and by trying every set of packets that might pass.
+//! The filter of a contract (W, r, r̂): the packets that pass keep the contract, and no packet is
+//! taken needlessly. The oracle is the definition: over every stretch of packets, and over every
+//! set of packets that might pass.
 
 mod common;
 
@@ -54,7 +55,7 @@ impl Terms {
         (0..packets.len()).all(stretch) && packets.windows(2).all(apart)
     }
 
-    /// The same of one packet more, behind packets that keep the contract.
+    /// Returns true if the contract still holds with one packet more, behind packets that keep it.
     fn keeps_with(self, packets: &mut Vec<(u64, u32)>, next: (u64, u32)) -> bool {
         packets.push(next);
         let keeps = self.keeps(packets);
@@ -81,7 +82,7 @@ enum Filter {
     Meter(policer::Excess),
 }
 
-/// A port with one flow, whose contract the filter takes its values from.
+/// A port with one flow, from whose contract the filter takes its values.
 fn filtered(terms: Terms, filter: Filter) -> (World, Leg) {
     let contract = terms.contract();
     let mut port = PortPlan::new(kind("fifo"));
@@ -104,7 +105,7 @@ fn filtered(terms: Terms, filter: Filter) -> (World, Leg) {
     (world, leg)
 }
 
-/// Which of the packets pass at once, in profile.
+/// Returns true for each packet that passes at once, in profile.
 fn passed(terms: Terms, filter: Filter, arrivals: &[(u64, u32)]) -> Vec<bool> {
     let (mut world, leg) = filtered(terms, filter);
     let pass = |(at, len): &(u64, u32)| {
@@ -115,7 +116,7 @@ fn passed(terms: Terms, filter: Filter, arrivals: &[(u64, u32)]) -> Vec<bool> {
     arrivals.iter().map(pass).collect()
 }
 
-/// When each packet leaves an envelope in which packets wait.
+/// Departure time of each packet from an envelope in which packets wait.
 fn delayed(terms: Terms, arrivals: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let (mut world, leg) = filtered(terms, Filter::Shaper(Excess::Wait));
     let mut left = Vec::new();
@@ -181,7 +182,7 @@ fn what_passes_keeps_the_contract_and_what_does_not_would_break_it() {
     assert!(let_through > 1000 && taken > 1000, "{let_through} {taken}");
 }
 
-/// Of packets of one size no other filter lets more pass: every set of them is tried.
+/// With packets of one size no other filter lets more packets pass: every set of them is tried.
 #[test]
 fn no_filter_lets_more_packets_pass() {
     let mut some_taken = 0;
@@ -233,7 +234,7 @@ fn what_waits_leaves_as_early_as_the_contract_allows() {
     assert!(waited > 300, "{waited}");
 }
 
-/// At any rate: half a tick a packet is rounded, and so W is exceeded by less than a byte.
+/// At any rate half a tick a packet is rounded, so W is exceeded by less than a byte.
 #[test]
 fn at_any_rate_what_passes_keeps_w_to_the_byte() {
     for seed in 0..rounds(100) {
@@ -260,7 +261,7 @@ fn at_any_rate_what_passes_keeps_w_to_the_byte() {
     }
 }
 
-/// A change of the contract takes effect at once: from then on the new one holds, and what was owed is owed still.
+/// A change of the contract takes effect at once; tokens that were owed are still owed.
 #[test]
 fn a_policer_goes_on_with_what_is_owed() {
     let meter = MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: policer::Excess::Drop }));
@@ -288,7 +289,8 @@ fn a_policer_goes_on_with_what_is_owed() {
     assert!(passes(&mut world, 1500));
 }
 
-/// What is not promised is not policed; an envelope without values takes those of its flow, and says which are missing.
+/// Terms that are not promised are not policed; an envelope without values takes those of its flow,
+/// and names the missing ones.
 #[test]
 fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
     let stated = Terms { ticks_a_byte: 800_000, workahead: 1500, peak: None }.contract();
@@ -326,8 +328,8 @@ fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
     assert_eq!(build(Some(rate(2_000_000)), None, &fast).unwrap().peak, None);
 }
 
-/// Shares of a contract are its rates and bursts in proportion, in whole bits a second and bytes, rounded down and at least 1;
-/// what is not a rate or a burst stays.
+/// Shares of a contract are its rates and bursts in proportion, in whole bits a second and bytes,
+/// rounded down and at least 1; all other terms stay.
 #[test]
 fn shares_are_parts_in_whole_bits_and_bytes() {
     for seed in 0..rounds(200) {

@@ -1,5 +1,5 @@
-//! Hosts that are classes, in which each conversation has a flow: the classes come with hosts and go with them, and no host
-//! escapes what it owes.
+//! Hosts that are classes, in which each conversation has a flow: the classes come with hosts and
+//! go with them, and no host escapes its debt.
 
 mod common;
 
@@ -125,7 +125,7 @@ fn classes_go_with_their_hosts() {
     let until = Time::ORIGIN + Span::from_secs(rounds(1_800));
     let mut bench = Bench::new("wf2q-plus", 10_000);
     let mut rng = Rng::named(1, "guests");
-    // Host, when it leaves, when it was heard last.
+    // Host, time at which it leaves, time of its latest packet.
     let mut guests: Vec<(u32, Time, Time)> = Vec::new();
     let (mut hosts, mut most, mut memory) = (0, 0, 0);
     while bench.now < until {

@@ -9,7 +9,7 @@ use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::{Arrival, Receiver, Sender};
 use tidegate_core::units::{Span, Time};
 
-/// How much of the link is looked at.
+/// Bounds of the search.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     vcs: usize,
@@ -128,7 +128,7 @@ impl State {
         next
     }
 
-    /// All states that one step leads to.
+    /// All states reached by one step.
     fn next(&self, bounds: Bounds) -> Vec<State> {
         let mut found = Vec::new();
         if self.link.len() < bounds.on_link {
@@ -147,7 +147,7 @@ impl State {
         found
     }
 
-    /// Whether all cells get through when nothing more is lost.
+    /// Returns true if all cells get through when nothing more is lost.
     fn recovers(&self, bounds: Bounds) -> bool {
         let mut state = self.clone();
         for _ in 0..20 * bounds.vcs as u32 * (bounds.cells + bounds.buf_alloc) {
@@ -170,7 +170,7 @@ impl State {
     }
 }
 
-/// Looks at every state that can be reached; how many there are.
+/// Checks every state that can be reached; returns their number.
 fn explore(bounds: Bounds) -> usize {
     let first = State::new(bounds);
     let mut seen = BTreeSet::from([first.key()]);

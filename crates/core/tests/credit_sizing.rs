@@ -8,7 +8,7 @@ use tidegate_core::credit::sizing::{Exact, Link, Loop, Pool, Unsizable, propagat
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span};
 
-/// Where VCs take turns.
+/// Resource at which VCs take turns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Shared {
     /// One sender and one link for all.
@@ -19,12 +19,12 @@ enum Shared {
 
 struct Vc {
     sent: u64,
-    /// When the cells that are not yet forwarded have arrived.
+    /// Arrival times of the cells that are not yet forwarded.
     queue: VecDeque<u64>,
     forwarded: u64,
-    /// The last forwarded count that a record has told.
+    /// The last forwarded count sent in a record.
     told: u64,
-    /// Records on the way: when they arrive, and what they tell.
+    /// Records on the way: time of arrival, and forwarded count.
     records: VecDeque<(u64, u64)>,
     credited: u64,
 }
@@ -155,7 +155,7 @@ fn equation_2_is_a_bound_for_several_vcs() {
                 let slots = 60 * loop_time;
                 let mut model = Model::new(shared, split, buf_alloc, n2, active as usize);
                 for cells in model.forwarded(10 * loop_time, slots) {
-                    // What has begun before or ends after.
+                    // Bounds the cells of records begun before or ending after the window.
                     let cut = buf_alloc + n2;
                     let case = || format!("{shared:?} {rtt} {n2} {buf_alloc} {active}: {cells} of {slots}");
                     assert!(whole(cells + cut) >= share.least * whole(slots), "{}", case());
@@ -203,7 +203,8 @@ fn a_pool_lets_a_newcomer_ramp_up_while_equation_6_holds() {
         if alpha == 2 {
             assert_eq!(pool.queued_below, rtt * Exact::new(2, 3));
         }
-        // Any allocation X with which equation (2) gives less than 1/N at N2 = X/4, and as much queued as is allowed.
+        // Any allocation X with which equation (2) gives less than 1/N at N2 = X/4, and the longest
+        // queue allowed.
         let enough = rtt * Exact::new(4, (3 * vcs).into());
         let allocation = enough * Exact::new((1 + rng.below(999)).into(), 1000);
         let batch = allocation / whole(4);
@@ -228,7 +229,7 @@ fn what_cannot_work_is_refused() {
     let control = Loop::new(whole(10), 8).unwrap();
     for buf_alloc in 0..8 {
         assert_eq!(control.share(buf_alloc, 1), Err(Unsizable::Deadlock { buf_alloc, n2: 8 }));
-        // And so it is: nothing passes after the first allocation.
+        // The deadlock occurs: nothing passes after the first allocation.
         let mut model = Model::new(Shared::Link, (4, 5), buf_alloc, 8, 1);
         assert_eq!(model.forwarded(100, 1000), [0]);
     }

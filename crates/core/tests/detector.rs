@@ -1,4 +1,5 @@
-//! The drop history against a slow oracle, which keeps every drop and every arrival; and what holds of what it polices.
+//! The drop history against a slow oracle, which keeps every drop and every arrival; and properties
+//! of its policing.
 
 mod common;
 
@@ -57,7 +58,7 @@ struct Step {
 
 const FLOWS: usize = 4;
 
-/// Whether each flow reserves a rate.
+/// Reservation of each flow: true if it reserves a rate.
 const RESERVES: [bool; FLOWS] = [true, false, true, false];
 
 fn params(rng: &mut Rng) -> DropHistoryParams {
@@ -100,7 +101,7 @@ fn steps(rng: &mut Rng) -> Vec<Step> {
     steps
 }
 
-/// What was said: of each packet whether it was policed, and who was named or released at it.
+/// Reports: for each packet, true if it was policed, and the flows named or released at it.
 type Said = Vec<(bool, Vec<(usize, Notice)>)>;
 
 fn run(params: DropHistoryParams, scope: Scope, start: Time, steps: &[Step]) -> (World, Vec<Leg>, Said) {
@@ -137,12 +138,13 @@ fn run(params: DropHistoryParams, scope: Scope, start: Time, steps: &[Step]) -> 
     (world, legs, said)
 }
 
-/// The same from the definitions: every drop and every arrival is kept, and looked at anew each time.
+/// Reports by the definitions: every drop and every arrival is kept, and looked at anew each time.
 fn oracle(params: &DropHistoryParams, steps: &[Step]) -> Said {
     let (window, interval) = (params.window.ticks(), params.interval.ticks());
     // Time and flow of drops that are looked at.
     let mut drops: Vec<(u64, usize)> = Vec::new();
-    // Of a named flow: when it was, the most that it may offer, and when it offered packets.
+    // State of a named flow: time of naming, the most that it may offer, and the times at which it
+    // offered packets.
     let mut named: [Option<(u64, f64, Vec<u64>)>; FLOWS] = Default::default();
     let mut released = [0; FLOWS];
     let mut said = Said::new();
@@ -212,7 +214,7 @@ fn it_says_what_an_oracle_says_that_keeps_everything() {
         let expected = oracle(&params, &steps);
         let (.., mut said) = run(params, scope, Time::ORIGIN, &steps);
         for (at, (ours, theirs)) in said.iter_mut().zip(&expected).enumerate() {
-            // Several that are released at once are released in no order.
+            // Flows that are released at once are released in any order.
             ours.1.sort_by_key(|(flow, notice)| (*notice != Notice::BackedOff, *flow));
             assert_eq!(ours, theirs, "seed {seed}, packet {at}: {params:?}");
         }
@@ -237,7 +239,8 @@ fn shifting_time_changes_nothing() {
     }
 }
 
-/// Arrivals are what was sent and what was dropped, by flow and by reason; the reason of what is policed is its own.
+/// Arrivals equal the packets sent and dropped, by flow and by reason; policed packets have a
+/// reason of their own.
 #[test]
 fn what_is_policed_is_counted() {
     let mut policed_in_all = 0;
@@ -259,7 +262,7 @@ fn what_is_policed_is_counted() {
         assert_eq!(drops.total(), policed + drops.of(Reason::EarlyDrop));
         policed_in_all += policed;
         for (step, (policed, _)) in steps.iter().zip(&said).filter(|(_, (policed, _))| *policed) {
-            // What is inside a profile is never policed.
+            // A packet inside a profile is never policed.
             let inside = step.colour == Colour::Green && (params.drops == Drops::Out || RESERVES[step.flow]);
             assert!(*policed && !inside && params.action == Action::Police);
         }
@@ -267,7 +270,7 @@ fn what_is_policed_is_counted() {
     assert!(policed_in_all > 500, "{policed_in_all}");
 }
 
-/// A flow that has been named, at a port that goes on as it is planned.
+/// A flow that has been named, at a port with an unchanged plan.
 #[test]
 fn a_reload_keeps_what_is_planned_as_before() {
     let params = DropHistoryParams {
@@ -301,7 +304,7 @@ fn a_reload_keeps_what_is_planned_as_before() {
         assert!((0..20).any(|_| policed(&mut world, DOOMED)));
         world.reconfigure(&plan(after, dropper, Scope::Node), &[]);
         assert_eq!(policed(&mut world, 0), kept, "{after:?}");
-        // Whoever gets its index is another flow.
+        // The index goes to another flow.
         world.close(leg);
         assert_eq!(world.open(0, &FlowPlan::default()), leg);
         assert!(!policed(&mut world, 0));

@@ -17,7 +17,7 @@ use tidegate_core::units::{Span, Time};
 const LINK: u64 = 10_000_000;
 const VCS: u32 = 3;
 
-/// All 72, and each with ER1 open.
+/// All 72 couplings, and each with ER1 open.
 fn couplings() -> Vec<VsVdParams> {
     let mut all = Vec::new();
     for vc_rate in [VcRate::Frm1, VcRate::Frm2, VcRate::PerVc, VcRate::Class] {
@@ -46,7 +46,8 @@ fn terms() -> SourceTerms {
     AbrParams::read(&[]).unwrap().terms(rate(LINK), 53)
 }
 
-/// The same port by hand: an algorithm of its own, a source for each VC, and the four settings where the paper has them.
+/// Model of the port: an algorithm of its own, a source for each VC, and the four settings where
+/// the paper has them.
 struct Model {
     params: VsVdParams,
     algorithm: Box<dyn RateControl>,
@@ -66,7 +67,7 @@ impl Model {
         Model { params, algorithm, sources, table: vec![Feedback::NONE; VCS as usize] }
     }
 
-    /// A cell at the entry to the per-VC queue, or to the class queue.
+    /// Reports a cell at the entry to the per-VC queue, or to the class queue.
     fn cell(&mut self, now: Time, vc: VcIx, entry: InputRate) {
         if self.params.input_rate == entry {
             self.algorithm.arrived(now, Some(vc), 53);
@@ -125,10 +126,10 @@ impl Model {
     }
 }
 
-/// At which step what rate was written: ER of an answer, or CCR.
+/// Step and rate of each value written: ER of an answer, or CCR.
 type Trace = Vec<(u64, u64)>;
 
-/// Random cells at a port; what it answers, and every ACR2.
+/// Passes random cells to a port; returns its answers, and every ACR2.
 fn trace(params: VsVdParams, seed: u64) -> Trace {
     let algorithm = BuiltInRateControl::Erica(EricaParams::read(&[]).unwrap());
     let coupling = BuiltInCoupling::VsVd(params);
@@ -217,7 +218,8 @@ fn the_next_loop_has_its_own_rm_cells() {
     }
 }
 
-/// EFCI of the previous loop ends there: its source is told, and the next loop begins without.
+/// EFCI of the previous loop ends there: its source is notified, and the next loop begins without
+/// EFCI.
 #[test]
 fn efci_ends_with_its_loop() {
     let algorithm = BuiltInRateControl::Erica(EricaParams::read(&[]).unwrap());

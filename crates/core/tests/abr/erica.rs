@@ -20,12 +20,12 @@ enum Event {
     Above,
 }
 
-/// Everything that has happened, and what was allocated.
+/// All events and all allocations.
 struct History {
     params: EricaParams,
     measures: bool,
     events: Vec<(Time, Event)>,
-    /// By VC: in which interval, and what.
+    /// Interval and value of the latest allocation, by VC.
     given: Vec<Option<(u64, f64)>>,
     /// The greatest allocation of each interval.
     greatest: Vec<(u64, f64)>,
@@ -36,7 +36,7 @@ impl History {
         at.since(Time::ORIGIN).ticks() / self.params.interval.ticks()
     }
 
-    /// Bits in an interval of those events that count, per second.
+    /// Bits per second in an interval, over the events that count.
     fn rate(&self, interval: u64, counts: impl Fn(&Event) -> bool) -> f64 {
         let among = self.events.iter().filter(|(at, event)| self.interval(*at) == interval && counts(event));
         among.count() as f64 * 424.0 / self.params.interval.as_secs_f64()
@@ -47,7 +47,7 @@ impl History {
         (self.params.utilisation * LINK as f64 - above).max(0.0)
     }
 
-    /// What a VC counts among the active ones of an interval.
+    /// Contribution of a VC to the number of active VCs in an interval.
     fn activity(&self, interval: u64, vc: u32) -> f64 {
         let seen =
             |interval| self.rate(interval, |event| matches!(event, Event::Cell(of) if *of == vc)) > 0.0;
@@ -55,7 +55,7 @@ impl History {
         since.map_or(0.0, |silent| self.params.average_active.unwrap_or(0.0).powi(silent as i32))
     }
 
-    /// Averages over the intervals up to one, the first of which counts in full.
+    /// Averages a value over all intervals up to one, the first of which counts in full.
     fn averaged(&self, interval: u64, of: impl Fn(u64) -> f64) -> f64 {
         let weight = self.params.average_overload.unwrap_or(1.0);
         (1..=interval).fold(of(0), |average, at| average + weight * (of(at) - average))
@@ -192,7 +192,7 @@ fn the_target_falls_with_the_queue() {
     assert_eq!(before, full / 2.0);
 }
 
-/// A number of cells ends an interval as its time does: allocations follow at once.
+/// An interval of cells ends like one of time: allocations follow at once.
 #[test]
 fn intervals_of_cells_end_with_their_last() {
     for cells in [1u32, 7, 50] {

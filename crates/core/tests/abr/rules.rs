@@ -32,10 +32,10 @@ fn drawn(rng: &mut Rng) -> AbrParams {
     }
 }
 
-/// A cell that was sent: when, its bytes, whether it is an FRM cell, and whether in rate.
+/// A cell that was sent: time, bytes, true for an FRM cell, and true if in rate.
 type Sent = (Time, u32, bool, bool);
 
-/// A source with data without end, its random answers, and its rate over time.
+/// A source with endless data, its random answers, and its rate over time.
 struct Course {
     sent: Vec<Sent>,
     /// ACR from each time on.
@@ -110,7 +110,7 @@ fn sources_keep_between_mcr_and_acr_and_send_their_rm_cells() {
         let (pcr, mcr) = (params.pcr.unwrap(), params.mcr.map_or(0.0, Rate::bits_per_second));
         let within = mcr..=pcr.bits_per_second();
         assert!(acr.iter().all(|(_, rate)| within.contains(rate)), "seed {seed}");
-        // Over any time no more than ∫ACR, and one cell.
+        // Over any time at most ∫ACR leaves, and one cell.
         for _ in 0..200 {
             let first = rng.below(cells.len() as u64) as usize;
             let last = (first + 1 + rng.below(200) as usize).min(cells.len() - 1);
@@ -119,14 +119,15 @@ fn sources_keep_between_mcr_and_acr_and_send_their_rm_cells() {
             assert!(bits <= allowed * (1.0 + 1e-9) + 1.0, "seed {seed}: {bits} of {allowed}");
             checked += 1;
         }
-        // With data, no less than MCR, and one cell.
+        // With data, at least MCR leaves, less one cell.
         if mcr > 0.0 {
             with_mcr += 1;
             let bits: f64 = cells.iter().map(|cell| f64::from(cell.1) * 8.0).sum();
             let least = mcr * until.since(Time::ORIGIN).as_secs_f64() - 53.0 * 8.0;
             assert!(bits >= least, "seed {seed}: {bits} of {least}");
         }
-        // The first is an FRM cell; then one among each Nrm, and no two nearer than Mrm.
+        // The first cell is an FRM cell; then one follows among each Nrm, and no two are nearer
+        // than Mrm.
         let frms: Vec<usize> = (0..cells.len()).filter(|at| cells[*at].2).collect();
         assert_eq!(frms[0], 0);
         for pair in frms.windows(2) {
@@ -207,7 +208,7 @@ fn an_answer_moves_the_rate_as_its_bits_say() {
     }
 }
 
-/// Rules 1 and 2 of a destination: what the latest data cell met is said once.
+/// Rules 1 and 2 of a destination: the state of the latest data cell is reported once.
 #[test]
 fn a_destination_says_what_its_latest_cell_met() {
     let mut destination = Destination::default();

@@ -1,4 +1,4 @@
-//! EFCI marking, relative-rate marking and EPRCA: what they say by the length of the queue.
+//! EFCI marking, relative-rate marking and EPRCA: their feedback by the length of the queue.
 
 use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::RmCell;
@@ -36,7 +36,8 @@ fn bits_follow_the_queue() {
     }
 }
 
-/// MACR is the exponentially weighted mean of what was declared; a congested queue holds VCs to a share of it.
+/// MACR is the exponentially weighted mean of the declared rates; a congested queue holds VCs to a
+/// share of it.
 #[test]
 fn eprca_holds_to_a_share_of_the_mean() {
     for seed in 0..rounds(50) {
@@ -68,7 +69,7 @@ fn eprca_holds_to_a_share_of_the_mean() {
     }
 }
 
-/// An RM cell takes the least rate and every bit of those who write into it, in any order.
+/// An RM cell takes the least rate and every bit of the feedbacks written into it, in any order.
 #[test]
 fn cells_keep_the_least_of_what_is_written() {
     for seed in 0..rounds(200) {
@@ -90,7 +91,7 @@ fn cells_keep_the_least_of_what_is_written() {
     }
 }
 
-/// Every algorithm says the same later.
+/// Every algorithm gives equal feedback at a later time.
 #[test]
 fn every_algorithm_is_the_same_at_any_time() {
     for kind in BuiltInRateControl::examples() {

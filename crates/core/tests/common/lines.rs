@@ -18,13 +18,13 @@ pub struct Sent {
 
 pub struct Lines {
     pub world: World,
-    /// One a port.
+    /// Rate of each port.
     pub rates: Vec<Rate>,
     done_at: Vec<Option<Time>>,
     wake_at: Vec<Time>,
     pub sent: Vec<Sent>,
     pub dropped: Vec<(u16, Packet, Reason)>,
-    /// Bodies that came back.
+    /// Number of bodies that came back.
     pub released: u64,
 }
 
@@ -55,7 +55,7 @@ impl Lines {
         body
     }
 
-    /// Starts what may start, and takes note of what came back.
+    /// Starts every link that can start, and records the bodies that came back.
     pub fn kick(&mut self) {
         for port in 0..self.rates.len() {
             if let Some(packet) = self.world.start(port as u16) {
@@ -79,13 +79,13 @@ impl Lines {
         }
     }
 
-    /// When something happens next.
+    /// Time of the next event.
     pub fn next(&self) -> Time {
         let done = self.done_at.iter().flatten().copied();
         done.chain(self.wake_at.iter().copied()).min().unwrap_or(Time::NEVER)
     }
 
-    /// Lets everything happen that happens by `until`, and stands there.
+    /// Processes all events by `until`, and stops there.
     pub fn run(&mut self, until: Time) {
         self.kick();
         while self.next() <= until {
@@ -94,7 +94,7 @@ impl Lines {
         self.world.now = until;
     }
 
-    /// The next thing happens. A departure comes before a timer of the same instant.
+    /// Processes the next event. A departure comes before a timer of the same instant.
     pub fn step(&mut self) {
         let next = self.next();
         self.world.now = self.world.now.max(next);
@@ -108,7 +108,7 @@ impl Lines {
         self.kick();
     }
 
-    /// Until nothing happens any more.
+    /// Runs until there is no event left.
     pub fn drain(&mut self) {
         self.kick();
         while self.next() < Time::NEVER {
@@ -131,7 +131,7 @@ pub fn measure(limit: Limit, count: Count) -> u64 {
     }
 }
 
-/// What of a flow is at its port.
+/// Packets and bytes of a flow at its port.
 pub fn held(lines: &Lines, leg: Leg) -> Count {
     let counters = lines.world.switch.counters(leg);
     Count {

@@ -22,19 +22,19 @@ pub struct World {
     pub now: Time,
     pub rng: Rng,
     pub out: Vec<Effect>,
-    /// Whether every call is followed by an audit, which looks at every packet.
+    /// True if every call is followed by an audit, which looks at every packet.
     pub audited: bool,
-    /// What packets bring from the hop before.
+    /// Value that packets carry from the hop before.
     pub carry: i64,
     bodies: u32,
 }
 
-/// How often to repeat: `few` times, or many more when TIDEGATE_VERIFY asks for the long tier.
+/// Number of rounds: `few`, or many more when TIDEGATE_VERIFY asks for the long tier.
 pub fn rounds(few: u64) -> u64 {
     if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { few * 20 } else { few }
 }
 
-/// One of these, at random.
+/// Picks one of these at random.
 pub fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize]
 }
@@ -44,7 +44,8 @@ pub fn every_scheduler() -> Vec<SchedulerKind> {
     every_scaled_scheduler(1, 1)
 }
 
-/// The same with sizes so many times larger, for packets that are as much larger and leave so many times faster.
+/// Every built-in scheduler with sizes `larger` times as large and rates `larger * faster` times as
+/// high: for packets that are `larger` times as large and leave `faster` times as fast.
 pub fn every_scaled_scheduler(larger: u64, faster: u64) -> Vec<SchedulerKind> {
     let scaled = |(name, value)| match value {
         Value::Size(bytes) => (name, Value::Size(bytes * larger)),
@@ -155,7 +156,8 @@ impl World {
         Some(self.finish(port).0)
     }
 
-    /// The packet that is sent next, in no time: now, or when the scheduler holds nothing back any more.
+    /// The packet that is sent next, in no time: now, or once the scheduler holds it back no
+    /// longer.
     pub fn send_next(&mut self, port: u16) -> Option<Packet> {
         loop {
             // A wake-up may have become due since the last call.
@@ -192,7 +194,7 @@ impl World {
         self.out.iter().filter_map(at).collect()
     }
 
-    /// What was dropped since the last call: bodies and reasons.
+    /// Packets dropped since the last call: bodies and reasons.
     pub fn dropped(&mut self) -> Vec<(u32, Reason, Body)> {
         let drop = |effect: Effect| match effect {
             Effect::Dropped { packet, reason, body, .. } => Some((packet.body.0, reason, body)),

@@ -44,7 +44,7 @@ pub struct Waiting {
     pub order: u64,
     /// Under VirtualClock ticks, else a place in the order of arrival.
     pub stamp: u64,
-    /// Whether it was a datagram and shares its stamp with the burst that it was part of.
+    /// True if it was a datagram and shares its stamp with the burst that it was part of.
     pub burst: bool,
 }
 
@@ -73,8 +73,8 @@ impl Oracle {
         self.flows.push(Flow { contract, sizes, participation, aux_vc });
     }
 
-    /// A change stamps later packets; a datagram flow that gains a reservation sends what it has
-    /// waiting as one burst now.
+    /// A change stamps later packets; a datagram flow that gains a reservation sends its waiting
+    /// packets as one burst now.
     pub fn set(&mut self, now: Time, flow: usize, contract: Contract) {
         let gains = self.flows[flow].contract.reserve.is_none();
         self.flows[flow].contract = contract;
@@ -120,11 +120,12 @@ impl Oracle {
         }
         let Some(head) = self.of(flow).next().copied() else { return };
         if self.rule != Rule::VirtualClock {
-            // Behind all that is here, in front of all to come.
+            // Behind all packets here, in front of all to come.
             let end = self.latest + 1;
             self.waiting.iter_mut().filter(|other| other.flow == flow).for_each(|other| other.stamp = end);
         } else if let Some(reserve) = self.flows[flow].contract.reserve {
-            // Not before a newcomer's first packet, and the others as far behind it as they were.
+            // The first is not before a newcomer's first packet, and the others are as far behind
+            // it as before.
             let first =
                 self.of(flow).filter(|other| other.order == head.order || (head.burst && other.burst));
             let first = first.fold(now, |at, packet| at + reserve.time_for(packet.len));
@@ -171,7 +172,7 @@ impl Oracle {
         self.push_out_among(|_| true)
     }
 
-    /// The same of those whose flows fulfil something.
+    /// Like [`Oracle::push_out`], among the packets of flows that meet a condition.
     fn push_out_among(&mut self, among: impl Fn(&Flow) -> bool) -> Waiting {
         let rank = |ix: &usize| self.rank(&self.waiting[*ix]);
         let among = |ix: &usize| among(&self.flows[self.waiting[*ix].flow]);
@@ -179,7 +180,7 @@ impl Oracle {
         self.waiting.remove(last)
     }
 
-    /// What is here, the packet in service included, in the unit of a limit.
+    /// Memory held, the packet in service included, in the unit of a limit.
     fn holds(&self, limit: Limit) -> u64 {
         match limit {
             Limit::Packets(_) => self.packets(),
@@ -187,7 +188,7 @@ impl Oracle {
         }
     }
 
-    /// What waits and may not be sent.
+    /// Memory of packets that wait and may not be sent.
     fn blocked(&self, limit: Limit) -> u64 {
         let blocked = self
             .waiting
@@ -199,14 +200,14 @@ impl Oracle {
         }
     }
 
-    /// What its flows reserve that have no bucket, or packets of unknown sizes, in bytes a second.
+    /// Reservations of flows without a bucket, or with packets of unknown sizes, in bytes a second.
     fn reserved(&self) -> u64 {
         let without = self.flows.iter().filter(|flow| flow.needs().is_none());
         let reserve = |flow: &Flow| flow.contract.reserve.map(|rate| rate.bytes_in_about(Span::from_secs(1)));
         without.filter_map(reserve).sum()
     }
 
-    /// What the other flows that reserve need.
+    /// Need of the other flows with reservations.
     fn needed(&self, limit: Limit) -> u64 {
         let needs = self.flows.iter().filter_map(Flow::needs);
         match limit {
@@ -228,8 +229,9 @@ impl Flow {
     }
 }
 
-/// The share of each port, as a numerator, and their denominator. What flows with buckets need is the port's, or a part of it
-/// where the pool has less; half of what is left is divided by what the others reserve.
+/// The share of each port, as a numerator, and the common denominator. A port has the need of its
+/// flows with buckets, or a part of it where the pool has less; half of the rest is divided in
+/// proportion to the reservations of the others.
 pub fn shares(ports: &[Oracle], limit: Limit) -> (Vec<i128>, i128) {
     let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
     let pool = i128::from(pool);
@@ -239,7 +241,7 @@ pub fn shares(ports: &[Oracle], limit: Limit) -> (Vec<i128>, i128) {
     if needed > pool {
         return (needs.iter().map(|need| need * pool).collect(), needed);
     }
-    // With nothing reserved by rate, that half is in nobody's share.
+    // With nothing reserved by rate, that half is in no port's share.
     let whole = 2 * reserved.max(1);
     let share = |(need, rate): (&i128, &i128)| need * whole + (pool - needed) * rate;
     (needs.iter().zip(&rates).map(share).collect(), whole)
@@ -252,8 +254,8 @@ pub fn push_out(ports: &mut [Oracle]) -> Waiting {
     gives.max_by_key(|port| (port.packets(), port.latest)).unwrap().push_out()
 }
 
-/// The port that holds most beyond its share gives way: of what may not be sent, if that is more than a third of
-/// the rest.
+/// Takes a packet from the port that holds most beyond its share: one that may not be sent, if
+/// those are more than a third of the rest.
 pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
     let (shares, whole) = shares(ports, limit);
     let beyond = |port: &Oracle, share: i128| i128::from(port.holds(limit)) * whole - share;

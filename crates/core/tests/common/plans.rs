@@ -56,7 +56,7 @@ pub fn drop_tail(limit: Limit) -> DropperKind {
 
 const LIMITS: [Limit; 3] = [Limit::Packets(5), Limit::Packets(30), Limit::Bytes(9000)];
 
-/// The droppers that keep nothing of what was.
+/// Droppers without memory of the past.
 pub fn drop_tails() -> Vec<DropperKind> {
     LIMITS.into_iter().map(drop_tail).collect()
 }
@@ -127,7 +127,7 @@ fn port(rng: &mut Rng, of: &[SchedulerKind]) -> PortPlan {
     PortPlan { scheduler: root, classes, meters, profiles, dropper, ceiling: ceiling(rng), rate }
 }
 
-/// A plan whose classes get what they are promised, with these schedulers.
+/// A plan whose classes get their promises, with these schedulers.
 pub fn switch(rng: &mut Rng, ports: usize, of: &[SchedulerKind]) -> SwitchPlan {
     loop {
         let buffer = match rng.below(3) {

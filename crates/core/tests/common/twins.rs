@@ -19,7 +19,7 @@ pub struct Waiting {
     pub arrived: Time,
 }
 
-/// All packets in the order of arrival, and the flows that they are of.
+/// All packets in the order of arrival, and their flows.
 #[derive(Debug, Default)]
 pub struct Line {
     pub packets: Vec<Waiting>,
@@ -46,19 +46,21 @@ impl Line {
 /// One scheduler, as slowly and as plainly as it can be written.
 pub trait Model {
     fn line(&mut self) -> &mut Line;
-    /// After it is in the line.
+    /// Called after the packet has joined the line.
     fn arrived(&mut self, waiting: Waiting);
-    /// After the line says so.
+    /// Called after the line has recorded the change.
     fn takes_part(&mut self, _now: Time, _flow: usize, _before: Participation) {}
-    /// The packet that is sent now, with what it carries when it leaves; it is not in the line any more.
+    /// The packet that is sent now, with the value that it carries when it leaves; it is not in the
+    /// line any more.
     fn start(&mut self, now: Time) -> Option<Waiting>;
-    /// When a packet may be sent, if none may be now.
+    /// Time at which a packet may be sent, if none may be now.
     fn next(&mut self) -> Option<Time> {
         None
     }
-    /// How late the latest packet of a flow would be sent: the greatest goes first, of equal ones the latest arrival.
+    /// Rank of a flow's latest packet for push-out, by how late it would be sent: the greatest goes
+    /// first, of equal ones the latest arrival.
     fn rank_to_lose(&mut self, last: Waiting) -> u64;
-    /// After a packet has gone that is not sent.
+    /// Called after a packet has gone without being sent.
     fn removed(&mut self, _gone: Waiting) {}
 }
 
@@ -69,9 +71,9 @@ pub struct Twins<M> {
     plan: SwitchPlan,
     bodies: u32,
     serving: bool,
-    /// When the port wants to be woken.
+    /// Wake-up times that the port has asked for.
     wakes: Vec<Time>,
-    /// How often a packet waited with the link free.
+    /// Number of times that a packet waited with the link free.
     pub held_back: u64,
     pub pushed_out: u64,
 }
@@ -173,7 +175,8 @@ impl<M: Model> Twins<M> {
         assert_eq!(self.world.start(0), None, "{what}");
     }
 
-    /// So many things at random, among so many flows with contracts that are drawn; what packets carry is drawn too.
+    /// Carries out random operations on `flows` flows with random contracts; packets carry random
+    /// values.
     pub fn storm(
         &mut self,
         rng: &mut Rng,

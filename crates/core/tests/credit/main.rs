@@ -80,7 +80,7 @@ fn one_check_and_its_answer_bring_the_ends_together() {
         setting.checks = Some(2000);
         let mut world = World::new(setting, seed, 0, &vcs);
         world.run(1000);
-        // What is on the link arrives or is lost; the receiver forwards half of what it has.
+        // Cells on the link arrive or are lost; the receiver forwards half of its cells.
         world.lose_nothing();
         (world.setting.offered, world.setting.served) = (0, 50);
         world.vcs.iter_mut().for_each(|vc| vc.waiting = 0);
@@ -169,7 +169,7 @@ fn allocations_that_cannot_work_are_refused() {
         assert_eq!(Sender::new(None).unwrap().open(buf_alloc, start), Err(refused));
     }
     assert_eq!(Sender::new(Some(Span::ZERO)).err(), Some(Refused::NoInterval));
-    // What was refused is not open.
+    // A refused VC is not open.
     assert_eq!(receiver.open(8, 8, start), Ok(VcIx(0)));
     assert_eq!(receiver.arrived(Time::ORIGIN, VcIx(1)), Arrival::Dropped);
 }
@@ -203,7 +203,8 @@ fn no_message_and_no_cell_can_do_harm() {
                 }
                 1 => assert_eq!(sender.sent(Time::ORIGIN, vc).is_ok(), before > 0),
                 2 => {
-                    // It stands only between what has come and what may have been sent.
+                    // The count stands between the cells that have come and those that may have
+                    // been sent.
                     let tx = u64::from(count.since(start));
                     let stands = other == vc && (rx..=fwd + u64::from(buf_alloc)).contains(&tx);
                     let lost = if stands { tx - rx } else { 0 };

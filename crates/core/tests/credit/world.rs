@@ -9,7 +9,7 @@ use tidegate_core::credit::{Arrival, Receiver, Sender};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
-/// What a link does, in slots of a cell and in per cent.
+/// Behaviour of a link, in slots of a cell and in per cent.
 #[derive(Clone, Copy, Debug)]
 pub struct Wire {
     pub there: u64,
@@ -26,11 +26,11 @@ pub struct Setting {
     pub wire: Wire,
     /// Slots between the checks of a VC.
     pub checks: Option<u64>,
-    /// In how many slots of a hundred the receiver's output is free.
+    /// Slots in a hundred in which the receiver's output is free.
     pub served: u64,
-    /// In how many slots of a hundred a VC gets a cell to send; greedy from 100 on.
+    /// Slots in a hundred in which a VC gets a cell to send; greedy from 100 on.
     pub offered: u64,
-    /// How often records are repeated.
+    /// Number of times that records are repeated.
     pub repeats: u32,
 }
 
@@ -39,7 +39,7 @@ enum OnLink {
     Check(CreditCheck, u64),
 }
 
-/// A VC's counts, which do not wrap, and what follows from them.
+/// Counts of a VC, which do not wrap, and the values derived from them.
 #[derive(Default)]
 pub struct Vc {
     pub buf_alloc: u64,
@@ -66,7 +66,7 @@ impl Vc {
     }
 }
 
-/// A credit cell on its way, and what it tells without wrapping.
+/// A credit cell on its way, and its content without wrapping.
 struct Credit {
     at: u64,
     cell: CreditCell,

@@ -14,19 +14,21 @@ use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 use world::{By, Setting, World, clean, rtt, vc_ix};
 
-/// The receiver divides half of a pool, and knows after `delay` slots that it is kept to.
+/// The receiver divides half of a pool, and knows after `delay` slots that the sender keeps to the
+/// allocation.
 fn receiver(pool: u64, delay: u64) -> Adaptation {
     let pool = pool as u32;
     let confirmation = Confirmation::After(Span::from_ticks(delay));
     Adaptation { pool, divided: pool / 2, n2: None, confirmation }
 }
 
-/// Slots after which a record has its effect, when all VCs are told in credit cells of six records.
+/// Slots after which a record has its effect, when the records of all VCs go in credit cells of
+/// six.
 fn delay(there: u64, back: u64, vcs: u64) -> u64 {
     there + 1 + back + vcs.div_ceil(6) + 1
 }
 
-/// A setting with so many VCs that come, go and are blocked.
+/// A random setting and its number of VCs, which come, go and are blocked.
 fn drawn(rng: &mut Rng) -> (Setting, u64) {
     let (there, back, vcs) = (rng.below(30), rng.below(30), 1 + rng.below(10));
     let delay = delay(there, back, vcs);
@@ -125,7 +127,7 @@ fn dividing_more_than_half_of_the_pool_loses_cells() {
     assert!(losing > 0);
 }
 
-/// What a newcomer is allocated, allocation by allocation, beside VCs that have the whole link.
+/// Allocations of a newcomer, one by one, beside VCs that have the whole link.
 fn ramp(k: u64, loop_slots: u64, n2: Option<u32>) -> Vec<f64> {
     let (there, back) = (loop_slots / 2, loop_slots - loop_slots / 2 - 1);
     let vcs = 2;
@@ -150,8 +152,8 @@ fn ramp(k: u64, loop_slots: u64, n2: Option<u32>) -> Vec<f64> {
 #[test]
 fn a_newcomer_ramps_up_as_the_formula_says() {
     let loop_slots = 2000;
-    // With N2 = Buf_Alloc/4, up to a quarter of an allocation waits for the next record, but at k = 1: each allocation
-    // is told in a record.
+    // With N2 = Buf_Alloc/4, up to a quarter of an allocation waits for the next record, except at
+    // k = 1: each allocation is sent in a record.
     for (k, n2) in [(1, None), (1, Some(1)), (2, Some(1)), (4, Some(1)), (8, Some(1))] {
         let seen = ramp(k, loop_slots, n2);
         // Large enough that rounding up does not count, small enough that N2·N is small beside the RTT.
@@ -267,7 +269,7 @@ fn a_smaller_allocation_is_policed_when_the_sender_has_heard_of_it() {
             receiver.allocate(at(slot), &adaptation);
         }
         assert_eq!((receiver.allocated(used).0, receiver.allocated(idle).0 > 1), (1, true));
-        // What the sender sent before it heard of that is taken.
+        // Cells that the sender sent before it learned of that are accepted.
         assert_eq!(receiver.arrived(at(149), used), Arrival::Stored);
         assert_eq!(receiver.arrived(at(149), used), Arrival::Stored);
         match confirmation {
@@ -276,7 +278,7 @@ fn a_smaller_allocation_is_policed_when_the_sender_has_heard_of_it() {
                 assert_eq!(receiver.arrived(at(5000), used), Arrival::Stored);
                 let credit = receiver.take_credit_cell().unwrap();
                 for _ in 0..3 {
-                    // As many as have come.
+                    // As many copies as cells have come since the allocation.
                     sender.credited(at(5000), &credit, |_, _| ());
                 }
                 let mut check = sender.take_check(at(5100)).unwrap();
@@ -310,7 +312,7 @@ fn a_pool_is_divided_as_far_as_is_safe() {
         let taken_up = |shared: u64| -> u64 {
             shares(shared).iter().zip(&claims).map(|(share, claim)| (*share).max(claim.held.into())).sum()
         };
-        // One after the other, the slow way.
+        // The slow way: one after the other.
         let wanted = 60;
         let safe = (0..=wanted).rev().find(|shared| taken_up(*shared) <= limit).unwrap();
         bounded += u32::from(safe < wanted);
@@ -333,7 +335,7 @@ fn a_vc_has_stalled_that_waits_for_nothing_for_100_rtt() {
     let stall = found(at(50), at(20), at(1050)).unwrap();
     assert_eq!(stall.to_string(), "VC 3 has had no credit for 100 RTT");
     assert_eq!(stall.since, at(50));
-    // It counts from when the receiver had no more of its cells.
+    // The stall counts from the time at which the receiver had no more of its cells.
     assert_eq!(found(at(50), at(200), at(1050)), None);
     assert_eq!(found(at(50), at(200), at(1200)).map(|stall| stall.since), Some(at(200)));
     // Cells at the receiver hold it back, and it goes on when they leave.

@@ -7,7 +7,7 @@ use tidegate_core::credit::{Adaptation, Arrival, Receiver, Sender};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
-/// Who allocates.
+/// The end that allocates.
 #[derive(Clone, Copy, Debug)]
 pub enum By {
     Nobody { buf_alloc: u32, n2: u32 },
@@ -28,9 +28,9 @@ pub struct Setting {
     pub credit_lost: u64,
     pub credit_repeated: u64,
     pub credit_late: u64,
-    /// With what chance in a thousand a VC starts or stops to have cells in a slot; 0 for greedy ones.
+    /// Chance in a thousand that a VC starts or stops to have cells in a slot; 0 for greedy ones.
     pub turns: u64,
-    /// With what chance in a thousand a VC is blocked or goes on behind the receiver.
+    /// Chance in a thousand that a VC is blocked or continues behind the receiver in a slot.
     pub blocks: u64,
 }
 
@@ -51,7 +51,7 @@ pub fn clean(by: By, there: u64, back: u64, interval: u64) -> Setting {
     }
 }
 
-/// From a cell's being sent to its credit's use, when it is forwarded at once.
+/// Slots from the sending of a cell to the use of its credit, when it is forwarded at once.
 pub fn rtt(setting: &Setting) -> u64 {
     setting.there + 1 + setting.back
 }
@@ -81,7 +81,7 @@ pub struct World {
     pub receiver: Receiver,
     pub vcs: Vec<Vc>,
     data: VecDeque<(u64, OnLink)>,
-    /// By when they come and a number.
+    /// Credit cells by their time of arrival and a number.
     credits: BTreeMap<(u64, u64), CreditCell>,
     turn: [usize; 2],
     pub departures: Vec<(u64, usize)>,
