@@ -361,7 +361,7 @@ fn wait_beside_a_sleeper(scheduler: SchedulerKind) -> Span {
     let contracts = [contract(4_000_000, LINK, 10_000), contract(4_000_000, 4_000_000, 10_000)];
     let mut arrivals = Arrivals::new();
     let awake = Time::ORIGIN + Span::from_secs(10);
-    // The sleeper shows itself at the start: a clock begins with the first packet.
+    // One packet at the start: a clock begins with the first packet.
     arrivals.push((Time::ORIGIN, 0, 1_000));
     arrivals.extend((0..1_000).map(|nth| (awake + Span::from_millis(nth), 0, 1_000)));
     arrivals.extend((0..5_500).map(|nth| (Time::ORIGIN + Span::from_millis(2 * nth), 1, 1_000)));

@@ -234,7 +234,7 @@ fn shares_follow_contracts() {
         (0..200).for_each(|_| _ = world.arrive(&[flood], 500));
         world.switch.backlog(leg.port).packets
     };
-    // Of 40 places 6 are set aside for 4 packets, and the rest is shared equally.
+    // 6 of 40 places are set aside for 4 packets, and the rest is shared equally.
     assert_eq!(kept(&|_, _| ()), 6 + 17);
     assert_eq!(kept(&|world, leg| _ = world.cx(|s, cx| s.change(cx.now, leg, &flow(18))).unwrap()), 20 + 10);
     assert_eq!(kept(&|world, leg| _ = world.reconfigure(&plan, &[(leg, flow(18))])), 20 + 10);

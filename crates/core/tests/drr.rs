@@ -29,7 +29,7 @@ struct Drr {
     quantum: u64,
     unreserved: u64,
     turns: Vec<Turn>,
-    /// The flow that was sent of, until the next packet is.
+    /// Flow of the packet sent last, until the next one is sent.
     served: Option<usize>,
     /// Flows that may not send in their next turn, in the order in which they began to rest.
     resting: Vec<Turn>,
@@ -47,10 +47,10 @@ struct Turn {
     flow: usize,
     round: u64,
     deficit: u64,
-    /// Whether it has had its quantum, and whether it has sent.
+    /// True if the flow has had its quantum, and true if it has sent.
     begun: bool,
     sent: bool,
-    /// Its deficit when the turn began.
+    /// Deficit when the turn began.
     before: u64,
 }
 
@@ -102,7 +102,7 @@ impl Drr {
         }
     }
 
-    /// Flows whose next turns have become too short for their packets rest.
+    /// Moves flows whose next turns have become too short for their packets among the resting.
     fn see_to_changes(&mut self) {
         for turn in std::mem::take(&mut self.turns) {
             match turn.begun {
@@ -112,7 +112,7 @@ impl Drr {
         }
     }
 
-    /// Turn by turn, until the first may send, or has no packet yet.
+    /// Goes on turn by turn, until the first flow may send, or has no packet yet.
     fn settle(&mut self) {
         while !(self.turns.is_empty() && self.resting.is_empty()) {
             let Some(first) = self.turns.first().copied() else {
@@ -134,7 +134,7 @@ impl Drr {
         }
     }
 
-    /// Behind all others, if it may send in its next turn.
+    /// Puts the flow behind all others, if it may send in its next turn; otherwise it rests.
     fn take_turns(&mut self, turn: Turn) {
         match turn.deficit + self.quantum_of(turn.flow) >= self.need(turn.flow) {
             true => self.turns.push(turn),
@@ -142,7 +142,8 @@ impl Drr {
         }
     }
 
-    /// Round by round: who rests has had its turn in the round before, and takes turns again if it may send in this one.
+    /// Begins rounds one by one: a resting flow has had its turn in the round before, and takes
+    /// turns again if it may send in this one.
     fn begin_round(&mut self, round: u64) {
         while self.round < round {
             self.round += 1;
@@ -208,7 +209,7 @@ impl Model for Drr {
                 let kept = self.held.iter().position(|turn| turn.flow == flow);
                 match kept.map(|at| self.held.remove(at)) {
                     Some(turn) if turn.sent => {
-                        // Behind the flow whose turn it is while its last packet is in service.
+                        // Behind the flow in turn while its last packet is in service.
                         let emptied = self.turns.first().is_some_and(|first| self.is_empty(first.flow));
                         let round = self.turns.first().map_or(self.next_round, |first| first.round);
                         self.turns.insert(usize::from(emptied), Turn { round, ..turn });
@@ -238,7 +239,7 @@ impl Model for Drr {
         self.settle();
         Some(sent)
     }
-    /// The longest queue.
+    /// Takes from the longest queue.
     fn rank_to_lose(&mut self, last: Waiting) -> u64 {
         self.line.of(last.flow).count() as u64
     }
@@ -289,9 +290,9 @@ fn a_flow_that_is_held_keeps_the_turns_that_have_passed() {
     assert_eq!(order, [legs[0], legs[1], legs[0], legs[2]].map(|leg| leg.flow));
 }
 
-/// Theorem 2: over any time in which flows i and j have packets, |W_i / f_i − W_j / f_j| ≤ Q + 2 max; by their quanta,
-/// |W_i / q_i − W_j / q_j| ≤ 1 + max / q_i + max / q_j, whatever others do, and a turn more where quanta are shorter than
-/// packets.
+/// Theorem 2: over any time in which flows i and j have packets, |W_i / f_i − W_j / f_j| ≤ Q + 2
+/// max; by their quanta, |W_i / q_i − W_j / q_j| ≤ 1 + max / q_i + max / q_j, whatever others do,
+/// and a turn more where quanta are shorter than packets.
 #[test]
 fn backlogged_flows_share_by_their_quanta() {
     const LARGEST: u32 = 9_000;
@@ -334,12 +335,12 @@ fn backlogged_flows_share_by_their_quanta() {
         }
         widest = widest.max((most - least) as f64 / bound as f64);
     }
-    // The bound is not far from what happens.
+    // The bound is not far from the measured difference.
     assert!(widest > 0.5, "{widest}");
 }
 
-/// Equal shares, whatever flows send and however: small packets ten times too fast, large ones twice too fast, bursts.
-/// (A scheduler that gives a flow its quantum whenever a packet arrives fails here.)
+/// Shares are equal for any traffic: small packets ten times too fast, large ones twice too fast,
+/// bursts. (A scheduler that gives a flow its quantum whenever a packet arrives fails here.)
 #[test]
 fn shares_are_equal_under_asymmetric_load() {
     let link = rate(12_000_000);
@@ -396,7 +397,7 @@ fn a_flow_has_its_share_after_the_latency() {
         lines.run(begins);
         (0..20).for_each(|_| _ = lines.arrive(&[legs[0]], lengths[0]));
         lines.drain();
-        // In bytes of the link: a microsecond each. What is sent counts with its last bit.
+        // In bytes of the link: a microsecond each. A packet counts as sent with its last bit.
         let largest = *weights.iter().max().unwrap() as f64;
         let quanta: Vec<f64> = weights.iter().map(|weight| (quantum * weight) as f64 / largest).collect();
         let (frame, own) = (quanta.iter().sum::<f64>(), quanta[0]);

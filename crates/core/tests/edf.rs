@@ -74,7 +74,7 @@ fn the_earliest_deadline_is_served_first() {
                 ..Contract::default()
             };
             let flows = 1 + rng.below(9);
-            // What packets carry is passed on as it came.
+            // Values that packets carry are passed on unchanged.
             twins.storm(&mut rng, flows, gated, contract, |rng| rng.below(1 << 40) as i64 - (1 << 39));
             pushed_out += twins.pushed_out;
         }
@@ -104,10 +104,11 @@ fn member(rng: &mut Rng, tightest: u64) -> Member {
     Member { count: 1, contract, largest: LARGEST, traffic: None, signalled: false }
 }
 
-/// Sends as much as its contract allows, or less: when the bytes of a packet fit (W, r) and (L, r̂).
+/// Sends as much as its contract allows, or less: once the bytes of a packet fit (W, r) and (L,
+/// r̂).
 struct Bucket {
     contract: Contract,
-    /// What W and the peak rate leave at `at`, in bytes.
+    /// Bytes left by W and by the peak rate at `at`.
     left: f64,
     of_peak: f64,
     at: Time,
@@ -134,8 +135,9 @@ impl Bucket {
     }
 }
 
-/// By how much packets were late at most, in ticks, and how many there were. All flows send all they may from the origin
-/// on, and a packet of the latest deadline of all has just begun; or each sends when it likes.
+/// Returns the greatest lateness of packets in ticks, and their number. All flows send all they may
+/// from the origin on, and a packet of the latest deadline of all has just begun; or each sends at
+/// random times.
 fn lateness(members: &[Member], datagrams: bool, rng: &mut Rng, all_at_once: bool) -> (u64, usize) {
     let mut lines = Lines::new(World::with(kind("edf")), &[rate(LINK)]);
     lines.world.audited = false;
@@ -172,8 +174,8 @@ fn lateness(members: &[Member], datagrams: bool, rng: &mut Rng, all_at_once: boo
     (late.clone().max().unwrap_or(0), late.count())
 }
 
-/// Liebeherr, Wrege and Ferrari 1996, theorem 1: no packet is late where the condition holds, whoever sends when; where it
-/// does not, one is when all send what they may at once.
+/// Liebeherr, Wrege and Ferrari 1996, theorem 1: where the condition holds, no packet is late for
+/// any traffic; where it does not, one is late when all flows send all they may at once.
 #[test]
 fn deadlines_are_kept_where_the_condition_holds_and_missed_where_it_does_not() {
     let (mut kept, mut missed, mut refused, mut sent) = (0, 0, 0, 0);
@@ -214,7 +216,8 @@ fn deadlines_are_kept_where_the_condition_holds_and_missed_where_it_does_not() {
     assert!(sent as u64 > rounds(150) * 20, "{sent} packets");
 }
 
-/// One flow's least bound is what its burst and a packet in service take; a byte less is refused.
+/// A flow's least bound is the time of its burst and of a packet in service; a byte more is
+/// refused.
 #[test]
 fn the_condition_is_exact_for_one_flow() {
     let with = |workahead, deadline, peak: Option<u64>| {
@@ -244,7 +247,8 @@ fn the_condition_is_exact_for_one_flow() {
     assert!(steep(4_634) && !steep(4_633));
 }
 
-/// More than the link carries is refused in the end, however long the deadlines are; flows that state no W are not counted.
+/// A demand above the link's rate is refused, however long the deadlines are; flows that state no W
+/// are not counted.
 #[test]
 fn only_what_is_stated_is_counted() {
     let contract = Contract {

@@ -1,4 +1,4 @@
-//! The edge of a network: what it adds to the flow that steering finds.
+//! The edge of a network: charge and mark added to the flow that steering finds.
 
 mod common;
 
@@ -27,7 +27,7 @@ fn switch() -> Switch {
     Switch::new(Time::ORIGIN, &plan).unwrap()
 }
 
-/// One flow for TCP, one for each host's UDP; what is neither goes with the rest.
+/// One flow for TCP, one for each host's UDP; other packets go with the rest.
 fn plan([tcp, udp]: [Option<u8>; 2], framing: Framing) -> EdgePlan {
     let rule = |protocol, split| {
         let matching = Match { protocol: vec![protocol], ..Match::default() };

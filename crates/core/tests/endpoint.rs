@@ -1,4 +1,4 @@
-//! Transports: what holds for every one of them, and what a fixed window is.
+//! Transports: properties of all of them, and of a fixed window.
 
 use std::collections::{BTreeSet, VecDeque};
 use tidegate_core::contract::Contract;
@@ -33,19 +33,20 @@ fn seat(flow: u32, stop: Time) -> Seat {
 /// Packets on their way, by when they arrive; the end that receives them, their length and their payload.
 type Flying = VecDeque<(Time, usize, u32, Payload)>;
 
-/// The two ends of a connection with a delay of so much between them in each direction, and nothing else.
+/// The two ends of a connection with a fixed delay between them in each direction, and nothing
+/// else.
 struct Wire {
     ends: [Box<dyn Endpoint>; 2],
     next: [Time; 2],
     flying: Flying,
     delay: Span,
-    /// Every so many packets of data one is lost; 0 for none.
+    /// One of this many packets of data is lost; 0 for none.
     lose_each: u64,
     sent: [u64; 2],
     /// Data that arrived, and the largest packet of each direction.
     arrived: u64,
     largest: [u32; 2],
-    /// Whether any data were ECN-capable.
+    /// True if any data were ECN-capable.
     ecn_capable: bool,
     now: Time,
 }
@@ -114,8 +115,8 @@ fn records_are_complete() {
     }
 }
 
-/// Data are in packets of at most the size asked for, answers are no larger than was said, the flow ends when
-/// it is to, and its times do not go back.
+/// Data are in packets of at most the size asked for, answers are no larger than declared, the flow
+/// ends at its stop, and its times do not go back.
 #[test]
 fn every_transport_keeps_to_its_sizes_and_its_stop() {
     for transport in BuiltInTransport::examples() {
@@ -182,7 +183,7 @@ fn every_transport_is_the_same_at_any_time() {
     }
 }
 
-/// A window is sent each round trip, and what is lost holds its place until the timeout.
+/// A window is sent each round trip, and a lost packet holds its place until the timeout.
 #[test]
 fn a_window_a_round_trip() {
     let params = |window| WindowParams { window, acknowledgement: 40, timeout: Span::from_millis(500) };

@@ -1,4 +1,4 @@
-//! FIFO+: the order of expected arrivals, what is carried, and two hops.
+//! FIFO+: the order of expected arrivals, the value carried, and two hops.
 
 mod common;
 
@@ -12,7 +12,7 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, Time};
 
-/// All packets with when they were expected, and all waiting times so far.
+/// All packets with their expected arrivals, and all waiting times so far.
 #[derive(Default)]
 struct FifoPlus {
     line: Line,
@@ -108,8 +108,8 @@ fn without_a_hop_before_it_is_fifo() {
     }
 }
 
-/// What the packets of a hop carry from it sums to nothing but what the mean changed by meanwhile: packets that all wait alike
-/// carry nothing.
+/// The values that the packets of a hop carry sum to nothing but the change of the mean meanwhile:
+/// packets that all wait alike carry nothing.
 #[test]
 fn who_waits_as_long_as_all_others_carries_nothing() {
     let mut lines = Lines::new(World::with(kind("fifo-plus")), &[rate(80_000)]);

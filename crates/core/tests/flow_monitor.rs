@@ -39,7 +39,8 @@ struct Flow {
     refused: bool,
     checks: u64,
     warnings: u64,
-    /// VirtualClock after a check that has not yet set auxVC back, and how often the queue had been empty by then.
+    /// VirtualClock after a check that has not yet set auxVC back, and the number of times that the
+    /// queue had been empty by then.
     unsynchronised: Option<(i128, u64)>,
 }
 
@@ -53,14 +54,14 @@ struct Oracle {
     arrivals: u64,
     polices: bool,
     synchronised: u64,
-    /// Whether clocks are set back as the text says, and not once no stamp waits.
+    /// True if clocks are set back as in the text, rather than once no stamp waits.
     by_text: bool,
-    /// How often the queue has become empty, or a datagram was sent.
+    /// Number of times that the queue has become empty, or a datagram was sent.
     emptied: u64,
 }
 
 impl Oracle {
-    /// Whether the packet is let in, and by how much its flow is warned to be ahead.
+    /// Returns true if the packet is admitted, and the lead of which its flow is warned.
     fn arrive(&mut self, now: Time, ix: usize, len: u32, body: u32) -> (bool, Option<i128>) {
         self.arrivals += 1;
         let flow = &mut self.flows[ix];
@@ -167,7 +168,7 @@ impl Twins {
         });
     }
 
-    /// Lets the link work until `until`.
+    /// Runs the link until `until`.
     fn run(&mut self, until: Time) {
         loop {
             match self.free_at {
@@ -264,7 +265,7 @@ fn compare(by_text: bool) {
             synchronised += twins.oracle.synchronised;
         }
     }
-    // The workloads have what the test is about.
+    // The workloads exercise the test's cases.
     assert!(warnings > 1000 && refusals > 1000 && synchronised > 200, "{warnings} {refusals} {synchronised}");
 }
 
@@ -272,8 +273,8 @@ fn with(params: FlowMonitorParams) -> MeterKind {
     MeterKind::BuiltIn(BuiltInMeter::FlowMonitor(params))
 }
 
-/// A flow of constant rate, so many times what it reserves, under a meter; what is reserved is 12
-/// packets of 250 bytes in 1.2 seconds. The times of its warnings.
+/// Times of the warnings of a flow of constant rate, at `times` times its reservation, under a
+/// meter; the reservation is 12 packets of 250 bytes in 1.2 seconds.
 fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
     let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });

@@ -1,5 +1,6 @@
-//! Who forgets flows sends what is sent by who never does: a flow that is closed as soon as it is forgettable, and opened
-//! again by its next packet, changes nothing for itself or for others.
+//! A switch that forgets flows sends the same packets as one that never does: a flow that is closed
+//! as soon as it is forgettable, and opened again by its next packet, changes nothing for itself or
+//! for others.
 
 mod common;
 
@@ -16,7 +17,7 @@ use tidegate_core::units::{Span, Time};
 const FLOWS: usize = 6;
 const LINK: u64 = 10_000_000;
 
-/// A packet: when it comes, whose, and how long it is.
+/// A packet: time, flow and length.
 type Arrival = (Time, usize, u32);
 
 /// A switch with one port, the link behind it, and its flows.
@@ -24,11 +25,11 @@ struct Side {
     world: World,
     plans: Vec<FlowPlan>,
     legs: Vec<Option<Leg>>,
-    /// When the last bit of the packet in service is out.
+    /// Time at which the last bit of the packet in service is out.
     free_at: Time,
-    /// The packets that began to be sent, and when.
+    /// Packets that began to be sent, and the time.
     sent: Vec<(u32, Time)>,
-    /// Of each flow that was not forgettable: when to ask again.
+    /// Time at which to ask again, by flow that was not forgettable.
     ask_at: BTreeMap<usize, Time>,
     closed: u64,
     /// Flows that were closed after they had not been forgettable at first.
@@ -70,7 +71,7 @@ impl Side {
         }
     }
 
-    /// Closes what is forgettable.
+    /// Closes the flows that are forgettable.
     fn forget(&mut self) {
         let now = self.world.now;
         for flow in 0..FLOWS {
@@ -88,7 +89,7 @@ impl Side {
         }
     }
 
-    /// Lets pass what happens until then; `forgets` says whether flows are closed.
+    /// Processes the events until then; flows are closed if `forgets`.
     fn advance(&mut self, until: Time, forgets: bool) {
         loop {
             let wake = self.world.wakes().into_iter().filter(|at| *at > self.world.now).min();
@@ -149,7 +150,7 @@ fn flows(rng: &mut Rng, in_tree: bool) -> Vec<FlowPlan> {
             class: in_tree.then_some(ix as u16 % 2),
             contract,
             ceiling: (ix == 5 && rng.chance(0.5)).then(|| rate(2_000_000)),
-            // What it reserves makes no share of the pool, which would come and go with it.
+            // The reservation makes no share of the pool, which would come and go with the flow.
             transient: true,
             spared: None,
             ..FlowPlan::default()

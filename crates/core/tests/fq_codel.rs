@@ -1,5 +1,6 @@
-//! FQ-CoDel's scheduler: the RFC's loop, step by step; what it promises a sparse flow and backlogged ones; and with CoDel at
-//! each flow's queue, the delay of a sparse flow beside those that do not answer.
+//! FQ-CoDel's scheduler: the RFC's loop, step by step; its promises to a sparse flow and to
+//! backlogged ones; and with CoDel at each flow's queue, the delay of a sparse flow beside flows
+//! that do not answer.
 
 mod common;
 
@@ -25,7 +26,7 @@ struct Lists {
     quantum: i64,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
-    /// Of each flow its deficit and its packets: number and length.
+    /// Deficit and packets of each flow: number and length.
     flows: Vec<(i64, VecDeque<(u32, u32)>)>,
 }
 
@@ -78,7 +79,7 @@ fn packets_are_sent_as_the_lists_say() {
         let mut lines = Lines::new(World::with(scheduler(quantum)), &[link]);
         let legs: Vec<_> = (0..flows).map(|_| lines.world.open(0, &FlowPlan::default())).collect();
         let mut lists = Lists::new(quantum, flows);
-        // What the model has in service, until when, and what it has sent.
+        // Packet in service of the model, the end of its service, and the packets sent.
         let (mut until, mut sent) = (None::<Time>, Vec::new());
         let mut model = |lists: &mut Lists, now: Time, sent: &mut Vec<u32>| {
             while until.is_none_or(|until| until <= now) {

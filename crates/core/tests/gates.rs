@@ -1,5 +1,5 @@
-//! What a gate does to a flow's place in the order: a held flow keeps it and may catch up, an absent
-//! one comes back as a newcomer would, and never gains by having been away.
+//! Effect of a gate on a flow's place in the order: a held flow keeps it and may catch up, an
+//! absent one comes back as a newcomer would, and never gains by having been away.
 
 mod common;
 
@@ -105,8 +105,8 @@ fn an_absent_flow_gains_nothing_over_one_that_was_silent() {
     }
 }
 
-/// Two flows send exactly what is reserved for them, on a link that is just fast enough; one is away
-/// for 200 ms, 25 packets. Held, it is served alone until it has caught up; absent, they take turns.
+/// Two flows send exactly their reservations, on a link that is just fast enough; one is away for
+/// 200 ms, 25 packets. Held, it is served alone until it has caught up; absent, they take turns.
 #[test]
 fn a_held_flow_catches_up_and_an_absent_one_does_not() {
     for (gate, alone) in [(Participation::Held, 25), (Participation::Absent, 0)] {

@@ -1,5 +1,5 @@
-//! Jitter-EDD: when packets become eligible, the order of deadlines, what is carried, and that jitter does not grow with
-//! the number of hops.
+//! Jitter-EDD: eligibility of packets, the order of deadlines, the value carried, and jitter that
+//! does not grow with the number of hops.
 
 mod common;
 
@@ -13,7 +13,7 @@ use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 
-/// All packets, with when each is due.
+/// All packets, each with its due time.
 struct JitterEdd {
     line: Line,
     due: Vec<(u32, u64)>,
@@ -102,8 +102,9 @@ fn the_earliest_deadline_of_eligible_packets_is_served_first() {
 const LINK: u64 = 8_000_000;
 const LEN: u32 = 500;
 
-/// A flow of packets that come now and then crosses hops with cross traffic of their own, all of it within the condition
-/// for its deadlines: the least and the most that its packets take, from their first hop to their last bit's end.
+/// A flow of random packets crosses hops with cross traffic of their own, all of it within the
+/// condition for its deadlines. Returns the least and the greatest delay of its packets, from their
+/// first hop to their last bit's end.
 fn delays(name: &str, hops: usize, seed: u64) -> (Span, Span) {
     let mut rng = Rng::named(seed, "hops");
     let bound = |millis| Contract { deadline: Some(Span::from_millis(millis)), ..Contract::default() };

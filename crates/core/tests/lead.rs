@@ -1,4 +1,5 @@
-//! VirtualClock with a bound on the lead: what it promises, against adversaries, and the order of service against the definition.
+//! VirtualClock with a bound on the lead: its promises, against adversaries, and the order of
+//! service against the definition.
 
 mod common;
 
@@ -24,9 +25,9 @@ struct Queued {
     body: u32,
     len: u32,
     arrived: Time,
-    /// Its stamp without a bound on the lead.
+    /// Stamp without a bound on the lead.
     unbounded: Time,
-    /// When it became the first of its flow.
+    /// Time at which the packet became the first of its flow.
     first_since: Option<Time>,
 }
 
@@ -47,10 +48,10 @@ struct Bench {
     link: Rate,
     lead: Span,
     flows: Vec<Flow>,
-    /// When the packet in service is out.
+    /// Time at which the packet in service is out.
     free_at: Time,
-    /// By how much packets were later than their stamp without a bound on the lead, and than `lead` and their own service
-    /// after they became the first.
+    /// Greatest lateness of packets: after their stamp without a bound on the lead, and after
+    /// `lead` and their own service from when they became the first.
     latest: [Span; 2],
 }
 
@@ -92,7 +93,7 @@ impl Bench {
         }
     }
 
-    /// Sends what the link can until then.
+    /// Runs the link until then.
     fn run(&mut self, until: Time) {
         loop {
             if self.free_at > until {
@@ -110,7 +111,7 @@ impl Bench {
             };
             let (stamp, _) = first.unwrap();
             let ix = self.flows.iter().position(|flow| flow.leg.flow == sent.flow).unwrap();
-            // Of equal stamps, the scheduler takes the packet that came first.
+            // Among equal stamps, the scheduler takes the packet that came first.
             assert_eq!(self.flows[ix].stamp, stamp);
             let packet = self.flows[ix].queue.pop_front().unwrap();
             assert_eq!(packet.body, sent.body.0);
@@ -126,8 +127,8 @@ impl Bench {
         self.world.now = until;
     }
 
-    /// Nothing is later by more than this: a longest packet, and of each flow what of its longest packet takes longer
-    /// than `lead`.
+    /// Greatest allowed lateness: a longest packet, and for each flow the part of its longest
+    /// packet's time beyond `lead`.
     fn allowed(&self, longest: &[u32]) -> Span {
         let one = self.link.time_for(*longest.iter().max().unwrap());
         let excess = |(flow, len): (&Flow, &u32)| {
@@ -191,12 +192,12 @@ fn bounds_hold_whatever_the_others_do() {
             *closest = closest.max(latest.as_secs_f64() / allowed.as_secs_f64());
         }
     }
-    // The workloads press the flows.
+    // The workloads come close to the bounds.
     assert!(closest.iter().all(|closest| *closest > 0.5), "{closest:?}");
 }
 
-/// A flow that has had the link for itself waits for minutes without a bound once others keep it busy, and with one for `lead`
-/// and its own service.
+/// A flow that has had the link for itself waits, once others keep it busy: for minutes without a
+/// bound, and with one for `lead` and its own service.
 #[test]
 fn a_past_alone_is_paid_for_no_longer_than_the_lead() {
     let pause = |lead: Span| {
@@ -227,7 +228,8 @@ fn a_past_alone_is_paid_for_no_longer_than_the_lead() {
     assert!(pause(Span::from_millis(250)) <= bound);
 }
 
-/// What is taken off the stamps of a flow that is never without packets comes to more than there is time.
+/// The sum of reductions of the stamps of a flow that is never without packets exceeds the range of
+/// time.
 #[test]
 fn stamps_survive_a_backlog_without_end() {
     let lead = Span::from_millis(100);

@@ -17,7 +17,7 @@ fn every_scheduler_serves_a_million_flows() {
         let port = PortPlan { rate: Some(rate(10_000_000_000)), ..PortPlan::new(scheduler.clone()) };
         let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
         let mut world = World::new(&plan);
-        // It looks at every flow.
+        // The audit looks at every flow.
         world.audited = false;
         let mut legs: Vec<Leg> = Vec::new();
         for _ in 0..flows {

@@ -164,7 +164,7 @@ impl Bucket {
         Bucket { bits_per_second: i128::from(bits_per_second), depth, level: depth }
     }
 
-    /// What is too much after so many ticks.
+    /// Adds the tokens of this many ticks; returns those that exceed the depth.
     fn gain(&mut self, ticks: i128) -> i128 {
         let level = self.level + ticks * self.bits_per_second;
         self.level = level.min(self.depth);
@@ -221,7 +221,7 @@ impl Oracle {
 const RATES: &[u64] =
     &[1, 50, 64_000, 1_000_000, 5_000_000, 6_250_000, 100_000_000, 40_000_000_000, 6_400_000_000_000];
 
-/// What one run of arrivals is about.
+/// Setting of one run of arrivals.
 struct Drawn {
     bench: Bench,
     oracle: Oracle,
@@ -298,8 +298,8 @@ fn the_two_rate_marker_agrees_with_exact_buckets() {
     agrees_with_exact_buckets(false);
 }
 
-/// Over two years at one bit a second and at ten terabit a second, with packets of one byte and of 64 KiB, what is green is
-/// what CIR and CBS allow, to a packet.
+/// Over two years at one bit a second and at ten terabit a second, with packets of one byte and of
+/// 64 KiB, green traffic equals the amount allowed by CIR and CBS, to a packet.
 #[test]
 fn what_is_green_is_what_was_committed() {
     for kind in [single(Mode::Blind), two(Mode::Blind)] {
@@ -327,7 +327,7 @@ fn what_is_green_is_what_was_committed() {
     }
 }
 
-/// A profile that is changed keeps its tokens, in bytes, as far as they find room.
+/// A profile that is changed keeps its tokens, in bytes, as far as there is room.
 #[test]
 fn a_changed_profile_keeps_its_tokens() {
     for kind in [single(Mode::Blind), two(Mode::Blind)] {
@@ -346,7 +346,7 @@ fn a_changed_profile_keeps_its_tokens() {
             bench.meter.set_profile(ONE, &terms);
             assert_ne!(bench.see(401, Green), Green);
         }
-        // What is rounded down is less than a byte.
+        // The amount rounded down is less than a byte.
         assert_eq!(bench.see(399, Green), Green);
         // A shallower bucket holds less.
         bench.wait(5000);
@@ -370,7 +370,7 @@ fn a_profile_is_forgotten_when_its_buckets_are_full() {
             bench.now = full.before(Span::from_ticks(early));
             let rest = if terms.excess_burst.is_some() { 1000 } else { 500 };
             let colours = [bench.see(1500, Green), bench.see(rest, Green)];
-            // Of the two-rate marker, C is the last to fill up.
+            // In the two-rate marker, C is the last bucket to fill up.
             let expected = if early == 1 && rest == 500 { [Yellow, Green] } else { expected };
             assert_eq!(colours, expected);
         }

@@ -40,8 +40,8 @@ fn maximum(rows: &[Vec<Rational>], limits: &[Rational], objective: &[Rational]) 
     -costs[width + height]
 }
 
-/// Max-min rates by linear programs alone: the greatest share that all who are not fixed can have; then, flow by flow,
-/// whether it could have more if the others keep that.
+/// Max-min rates by linear programs alone: the greatest share that all flows not yet fixed can
+/// have; then each flow is fixed that cannot have more if the others keep that share.
 fn by_programs(capacities: &[i128], flows: &[Vec<usize>]) -> Vec<Rational> {
     let (zero, one) = (Rational::from_integer(0), Rational::from_integer(1));
     let mut fixed: Vec<Option<Rational>> = vec![None; flows.len()];
@@ -54,12 +54,12 @@ fn by_programs(capacities: &[i128], flows: &[Vec<usize>]) -> Vec<Rational> {
             })
             .collect();
         let open: Vec<usize> = (0..flows.len()).filter(|flow| fixed[*flow].is_none()).collect();
-        // One variable: the share of all that are open.
+        // One variable: the share of all open flows.
         let together = |link: usize| open.iter().filter(|flow| flows[**flow].contains(&link)).count();
         let rows: Vec<Vec<Rational>> =
             (0..capacities.len()).map(|link| vec![Rational::from_integer(together(link) as i128)]).collect();
         let share = maximum(&rows, &left, &[one]);
-        // A variable for each that is open: what it has above the share.
+        // A variable for each open flow: its rate above the share.
         let above = |link: usize| -> Vec<Rational> {
             open.iter().map(|flow| if flows[*flow].contains(&link) { one } else { zero }).collect()
         };
@@ -132,7 +132,7 @@ fn the_generic_fairness_configuration_has_its_table() {
     assert_eq!(allocate(&capacities, &demands).unwrap(), expected);
 }
 
-/// A parking lot of unit links: whoever passes all of them shares the fullest one.
+/// A parking lot of unit links: a flow that passes all of them has a share of the fullest one.
 #[test]
 fn parking_lots_are_shared_at_their_fullest_link() {
     for hops in 1..=12usize {

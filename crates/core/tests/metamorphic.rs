@@ -1,6 +1,6 @@
-//! What must not change the order of service, for every built-in scheduler, alone and in a tree:
-//! when the clock starts, how fast everything is, how large the units are, what the
-//! flows are numbered, and whether the scheduler is called through `dyn`.
+//! Transformations that must not change the order of service, for every built-in scheduler, alone
+//! and in a tree: the start of the clock, the speed of everything, the size of the units, the
+//! numbering of the flows, and a call through `dyn`.
 
 mod common;
 
@@ -22,7 +22,7 @@ const RATES: &[u64] = &[80_000, 160_000, 320_000, 800_000];
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// Of so many hundreds of bytes.
+    /// Arrival of a packet: flow, and length in hundreds of bytes.
     Arrive(usize, u32),
     Send,
     Wait(u64),
@@ -66,7 +66,7 @@ impl Script {
     }
 }
 
-/// How the script is carried out.
+/// Setting of a run of the script.
 #[derive(Clone)]
 struct How {
     start: Time,
@@ -74,7 +74,7 @@ struct How {
     larger: u32,
     numbers: [usize; FLOWS],
     scheduler: SchedulerKind,
-    /// The scheduler of its classes.
+    /// The scheduler of the classes.
     within: SchedulerKind,
     in_tree: bool,
     buffer: u64,
@@ -94,15 +94,15 @@ impl How {
         }
     }
 
-    /// Packets are so many times larger, everything is so many times faster: also what the scheduler of this
-    /// index is set to.
+    /// Makes packets `larger` times as large and everything `faster` times as fast, including the
+    /// setting of the scheduler with this index.
     fn scale(&mut self, ix: usize, larger: u32, faster: u64) {
         (self.larger, self.faster) = (larger, faster);
         self.scheduler = every_scaled_scheduler(u64::from(larger), faster).swap_remove(ix);
         self.within = if self.scheduler.is_slotted() { kind("fifo") } else { self.scheduler.clone() };
     }
 
-    /// So many grains of time.
+    /// A span of this many grains of time.
     fn span(&self, grains: u64) -> Span {
         Span::from_ticks(grains * GRAIN / self.faster)
     }
@@ -239,7 +239,7 @@ fn calling_through_dyn_changes_no_order() {
     });
 }
 
-/// The scripts have what the tests are about: packets with equal stamps, of different flows.
+/// The scripts have ties: packets with equal stamps, of different flows.
 #[test]
 fn scripts_have_ties() {
     let mut ties = 0;

@@ -1,5 +1,5 @@
-//! Classes that are opened while a port runs: they are what they would be if they had been planned, and are given to others
-//! when nothing tells them from new ones.
+//! Classes that are opened while a port runs: they behave like planned ones, and are given to
+//! others when they cannot be told from new ones.
 
 mod common;
 
@@ -19,10 +19,10 @@ const SCHEDULERS: [&str; 6] =
     ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "drr++"];
 const LINK: u64 = 8_000_000;
 
-/// What comes when, in microseconds, for which flow, how long.
+/// An arrival: microseconds, flow and length.
 type Arrival = (u64, usize, u32);
 
-/// A port with classes, flows in them, and what comes.
+/// A port with classes, flows in them, and their arrivals.
 struct Case {
     port: PortPlan,
     classes: Vec<ClassPlan>,
@@ -76,8 +76,8 @@ impl Case {
         Case { port, classes, flows: flows.clone(), buffer, arrivals }
     }
 
-    /// What is sent and dropped when the first `planned` classes are planned, and the others opened at the first packet of
-    /// a flow in them.
+    /// Packets sent and dropped when the first `planned` classes are planned, and the others opened
+    /// at the first packet of a flow in them.
     fn run(&self, planned: usize) -> (Vec<Sent>, Vec<(u16, u32, Reason)>) {
         let port = PortPlan { classes: self.classes[..planned].to_vec(), ..self.port.clone() };
         let plan = SwitchPlan { ports: vec![port], buffer: self.buffer, ..SwitchPlan::default() };
@@ -117,7 +117,7 @@ fn a_class_that_is_opened_is_as_one_that_was_planned() {
     assert!(opened as u64 > rounds(100) && dropped as u64 > rounds(100), "{opened} classes, {dropped} drops");
 }
 
-/// What does not fit is refused, and changes nothing.
+/// A class that does not fit is refused, and changes nothing.
 #[test]
 fn a_class_without_a_place_is_refused() {
     let case = Case::random(3);

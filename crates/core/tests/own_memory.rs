@@ -1,4 +1,4 @@
-//! What a memory of its own promises a port: what others do makes no difference.
+//! Promise of a memory of its own to a port: other ports make no difference.
 
 mod common;
 
@@ -22,10 +22,11 @@ fn contract(rng: &mut Rng) -> Contract {
     Contract { reserve: reserve.map(rate), priority: rng.below(3) as u8, ..Contract::default() }
 }
 
-/// What is sent and dropped at each port: when, of which flow, and which packet.
+/// Packets sent (true) and dropped (false) at each port: time, flow and body.
 type Fates = Vec<Vec<(Time, u32, u32, bool)>>;
 
-/// A port with flows of all kinds, and what comes for it: after so many microseconds, for which flow, how long.
+/// A port with flows of all kinds, and its arrivals: microseconds since the previous one, flow and
+/// length.
 #[derive(Clone, Debug)]
 struct Loaded {
     port: PortPlan,
@@ -62,7 +63,7 @@ impl Loaded {
     }
 }
 
-/// What becomes of the packets of these ports of one switch.
+/// Fates of the packets of these ports of one switch.
 fn fates(ports: &[Loaded], limit: Limit, push_out: PushOut, sharing: Sharing) -> Fates {
     let plan = SwitchPlan {
         ports: ports.iter().map(|one| one.port.clone()).collect(),
@@ -111,7 +112,8 @@ fn fates(ports: &[Loaded], limit: Limit, push_out: PushOut, sharing: Sharing) ->
     fates
 }
 
-/// With memory of its own, a port sends and loses what it would as a switch of its own; with shared memory, not always.
+/// With memory of its own, a port sends and loses the same packets as a switch of its own; with
+/// shared memory, not always.
 #[test]
 fn a_port_with_its_own_memory_is_a_switch_of_its_own() {
     let (mut lost, mut differing) = (0, 0);

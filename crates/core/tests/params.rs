@@ -1,5 +1,5 @@
-//! Records and typed parameters: what is read is what was written, and nothing about a policy is
-//! known only to its own file.
+//! Records and typed parameters: values read are those written, and nothing about a policy is known
+//! only to its own file.
 
 use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::abr::{self, BuiltInRateControl, PortTerms};
@@ -142,7 +142,7 @@ fn what_is_missing_or_cannot_be_held_is_named() {
     assert_eq!(Contract::read(&given).unwrap(), stated);
 }
 
-/// What the check of a divided link lets pass is what the scheduler takes, flow by flow.
+/// Flows that the check of a divided link accepts are accepted by the scheduler, flow by flow.
 #[test]
 fn slots_are_checked_as_they_are_given_out() {
     let (mut fitting, mut beyond) = (0, 0);
@@ -204,7 +204,7 @@ fn a_composite_policy_is_made_of_what_its_record_says() {
         let made = (parts.scheduler.record().name, parts.dropper.record().name, parts.scope);
         assert_eq!(made, (consists.scheduler, consists.dropper, consists.scope));
         assert_eq!(whole.marking(), parts.dropper.marking(), "{}", record.name);
-        // A parameter is that of a part: its kind, its default, and the value that the part gets.
+        // A parameter belongs to a part: its kind, its default, and the value that the part gets.
         let of_parts = || parts.scheduler.record().params.iter().chain(parts.dropper.record().params);
         let values = [parts.scheduler.values(), parts.dropper.values()].concat();
         for (name, value) in whole.values() {

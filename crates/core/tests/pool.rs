@@ -1,5 +1,6 @@
-//! What the shared pool promises, whoever floods it: what may be sent keeps 3/4 of a port's part, and a port keeps
-//! its share. Under Zhang's push-out neither holds, which is asserted too: the adversaries are what they should be.
+//! Promises of the shared pool under any flood: packets that may be sent keep 3/4 of a port's part,
+//! and a port keeps its share. Under Zhang's push-out neither holds, which is asserted too: the
+//! adversaries are effective.
 
 mod common;
 
@@ -21,7 +22,7 @@ const SCHEDULERS: [&str; 8] =
 const LARGEST: u32 = 1500;
 const LINK: u64 = 10_000_000;
 
-/// Why a flood may not be sent.
+/// Reason for which a flood may not be sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Waits {
     Held,
@@ -66,7 +67,8 @@ fn flood(lines: &mut Lines, rng: &mut Rng, waits: Waits) -> Leg {
     leg
 }
 
-/// Floods that may not be sent, beside flows that may and stay within 3/4 of the pool: what each have lost.
+/// Floods that may not be sent, beside flows that may and stay within 3/4 of the pool. Returns the
+/// losses of the flows and of the floods.
 fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize) {
     let mut rng = Rng::named(seed, "beside floods");
     let (packets, bytes) = (20 + rng.below(60), 30_000 + rng.below(60_000));
@@ -84,7 +86,7 @@ fn beside_floods(seed: u64, waits: &[Waits], push_out: PushOut) -> (usize, usize
     let sound: Vec<Leg> = (0..3)
         .map(|_| lines.world.open(0, &FlowPlan { contract: contract(&mut rng), ..FlowPlan::default() }))
         .collect();
-    // Of a flood with a ceiling the first packet may be sent, and one may be in service.
+    // The first packet of a flood with a ceiling may be sent, and one may be in service.
     let aside = Count { packets: 1, bytes: u64::from(LARGEST) };
     let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
     let theirs = pool * 3 / 4 - measure(limit, aside) * (floods.len() as u64 + 1);
@@ -129,7 +131,7 @@ fn what_may_be_sent_loses_nothing_to_what_waits() {
     assert!(hurt.iter().all(|hurt| *hurt > 0), "the longest queue: {hurt:?}");
 }
 
-/// What waits is not driven out: with nobody else there, it has the whole pool.
+/// Packets that wait are not driven out: without others they have the whole pool.
 #[test]
 fn what_waits_has_what_nobody_else_needs() {
     for waits in ALL {
@@ -148,9 +150,9 @@ fn what_waits_has_what_nobody_else_needs() {
 struct Ports {
     lines: Lines,
     limit: Limit,
-    /// What flows without a bucket reserve, in bytes a second.
+    /// Reservations of flows without a bucket, in bytes a second.
     reserved: Vec<u64>,
-    /// What flows with a bucket need: as many packets as are in it, and two more.
+    /// Needs of flows with a bucket: the packets that fit in it, and two more.
     needed: Vec<u64>,
     legs: Vec<Vec<Leg>>,
 }
@@ -193,9 +195,10 @@ impl Ports {
         Ports { lines, limit, reserved, needed, legs }
     }
 
-    /// What a port may hold and lose nothing for the sake of others: its share, and as much of what is in nobody's as
-    /// every port, but for what is in service elsewhere. Its share is what its buckets need, as far as the pool covers
-    /// that of all, and its part by rates of half of what is left.
+    /// Memory that a port may hold without loss for the sake of others: its share, and an equal
+    /// part of the memory in no port's share, except for packets in service elsewhere. Its share is
+    /// the need of its buckets, as far as the pool covers the needs of all, and its part by rates
+    /// of half of the rest.
     fn kept(&self, port: usize) -> f64 {
         let (Limit::Packets(pool) | Limit::Bytes(pool)) = self.limit;
         let pool = pool as f64;
@@ -256,8 +259,8 @@ fn a_port_within_its_share_loses_nothing() {
     assert!(contended > 1000 && within > 100, "{contended} packets went, {within} for another port's");
 }
 
-/// How a flood on another port is made: packets' sizes, what it reserves, how fast its link is, and in how many
-/// flows it comes.
+/// A flood on another port: packets' sizes, its reservation, the rate of its link, and the number
+/// of its flows.
 #[derive(Clone, Copy, Debug)]
 struct Adversary {
     len: u32,
@@ -266,15 +269,15 @@ struct Adversary {
     flows: usize,
 }
 
-/// Flows that keep to a bucket of `burst` packets at port 0, and floods on the others and of datagrams on their
-/// own: the packets that the flows lost.
+/// Flows that keep to a bucket of `burst` packets at port 0, and floods on the others and of
+/// datagrams on their own. Returns the number of packets that the flows lost.
 fn conforming_beside(seed: u64, adversary: Adversary, push_out: PushOut) -> usize {
     const LEN: u32 = 250;
     let mut rng = Rng::named(seed, "conforming");
     let count = 2 + rng.below(3) as usize;
     let burst = 1 + rng.below(15) as u32;
     let (flows, own) = (3, 1_000_000);
-    // What they may have here at once, and a datagram in service, is what their port keeps.
+    // Their port keeps the packets that they may have here at once, and a datagram in service.
     let theirs = u64::from(burst + 2) * flows + 1;
     let all = own * flows + adversary.reserve.unwrap_or(0) * (adversary.flows * (count - 1)) as u64;
     let share = own as f64 * flows as f64 / all as f64 / 2.0 + 0.5 / count as f64;

@@ -1,7 +1,8 @@
 //! Push-out, against its rules carried out by hand: stamp and insert, then evict from the longest
-//! queue by packets (the packet in service counts and stays; ties to the latest arrival) the
-//! packet with the largest stamp (ties to the latest arrival); or from the port that holds most beyond
-//! its share, first what may not be sent when that is more than a third of the rest. Clocks keep the advance.
+//! queue by packets (the packet in service counts and stays; ties to the latest arrival) the packet
+//! with the largest stamp (ties to the latest arrival); or from the port that holds most beyond its
+//! share, first packets that may not be sent when those are more than a third of the rest. Clocks
+//! keep the advance.
 
 mod common;
 
@@ -48,7 +49,7 @@ impl Pool {
         self.ports[port].open_sized(contract, sizes);
     }
 
-    /// The flow's contract is another one from now on.
+    /// Changes the flow's contract from now on.
     fn set(&mut self, port: usize, flow: usize, contract: Contract) {
         let (leg, sizes) = (self.legs[port][flow], self.ports[port].flows[flow].sizes);
         let sizes = sizes.map(|(smallest, largest)| PacketSizes { smallest, largest });
@@ -96,14 +97,14 @@ fn contract(rng: &mut Rng) -> Contract {
     Contract { reserve: reserve.map(rate), priority: rng.below(3) as u8, ..Contract::default() }
 }
 
-/// The same with a bucket: as it is stated, or as the interval says.
+/// Adds a bucket to the contract: as stated, or by the interval.
 fn with_bucket(rng: &mut Rng, contract: Contract) -> Contract {
     let workahead = pick(rng, &[None, Some(1_500), Some(4_000), Some(30_000)]);
     let interval = pick(rng, &[None, Some(Span::from_millis(1)), Some(Span::from_millis(20))]);
     Contract { workahead, interval, ..contract }
 }
 
-/// Whether the pool covers what all ports need; with none, it does.
+/// Returns true if the pool covers the needs of all ports, or there is no pool.
 fn shares_fit(ports: &[Oracle], limit: Limit) -> bool {
     let (Limit::Packets(pool) | Limit::Bytes(pool)) = limit;
     let (shares, whole) = shares(ports, limit);
@@ -143,7 +144,7 @@ fn the_victims_are_those_that_brute_force_finds() {
                 55..80 => pool.turn(port),
                 80..91 => pool.world.wait(Span::from_micros(500 * rng.below(8))),
                 91 if buckets => {
-                    // Its rate stays, so that the scheduler goes on as before.
+                    // The rate stays, so that the scheduler continues as before.
                     let contract = pool.ports[port].flows[flow].contract;
                     let contract = with_bucket(&mut rng, contract);
                     pool.set(port, flow, contract);
@@ -168,7 +169,7 @@ fn the_victims_are_those_that_brute_force_finds() {
     assert!(covered.iter().all(|cases| *cases > rounds(60) / 6), "{covered:?}");
 }
 
-/// What is dropped was still sent too fast: the flow's next packet is stamped behind it.
+/// A dropped packet was still sent too fast: the flow's next packet is stamped behind it.
 #[test]
 fn clocks_keep_the_advance_of_what_is_pushed_out() {
     let mut pool = Pool::new(&[Rule::VirtualClock], Limit::Packets(4), PushOut::default());
@@ -227,8 +228,9 @@ fn the_packet_in_service_counts_and_stays() {
     (0..3).for_each(|_| pool.arrive(1, 0, 100));
 }
 
-/// What holds for every scheduler, whichever packet it would send last: packets go only while the pool is beyond its
-/// limit, from the longest queue that has one to give, and each is the last of its flow.
+/// Property of every scheduler, whichever packet it would send last: packets go only while the pool
+/// is beyond its limit, from the longest queue that has one to give, and each is the last of its
+/// flow.
 #[test]
 fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
     const PORTS: usize = 2;
@@ -251,7 +253,8 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
                     world.open(port, &plan)
                 })
             });
-            // What waits of each flow, first to last; what each port sends; the latest arrival at each.
+            // Waiting packets of each flow, first to last; packet in service at each port; the
+            // latest arrival at each.
             let mut waiting = [(); PORTS].map(|()| vec![Vec::<u32>::new(); 3]);
             let (mut sending, mut latest, mut gone) = ([None; PORTS], [0; PORTS], 0);
             for step in 1..1500 {
@@ -299,8 +302,8 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
     }
 }
 
-/// What a class has queued beyond its token counts in push-out: while classes fill the pool, a flow that sends less than
-/// its share loses nothing.
+/// Packets behind the token of a class are counted in push-out: while classes fill the pool, a
+/// flow that sends less than its share loses nothing.
 #[test]
 fn a_full_class_loses_before_a_flow_within_its_share() {
     let link = rate(10_000_000);

@@ -1,5 +1,5 @@
-//! The markers by an estimated rate: the shares of their colours in the long run, a worked case of RFC 2859, and what holds
-//! for every meter.
+//! The markers by an estimated rate: the shares of their colours in the long run, a worked case of
+//! RFC 2859, and properties of every meter.
 
 mod common;
 
@@ -71,7 +71,7 @@ fn terms(target: u64, peak: u64) -> Contract {
     Contract { reserve: Some(rate(target)), peak: Some(rate(peak)), ..Contract::default() }
 }
 
-/// The shares of yellow and red in traffic of a constant rate, and how many packets they are of.
+/// The shares of yellow and red in traffic of a constant rate, and the number of packets.
 fn shares(kind: &BuiltInMeter, sent: u64, terms: &Contract) -> ([f64; 2], f64) {
     let (mut meter, mut rng) = (build(kind, terms), Rng::named(sent, "shares"));
     let (mut now, packets) = (Time::ORIGIN, 20_000);
@@ -91,9 +91,10 @@ fn shares(kind: &BuiltInMeter, sent: u64, terms: &Contract) -> ([f64; 2], f64) {
     ([counts[1] / packets, counts[2] / packets], packets)
 }
 
-/// Sent at a constant rate R, a share of P is out in the long run: (R − R_T) / R_T of the first approach; nothing up to
-/// 4/3 R_T, and then the same, of the second; of the RFC's markers what keeps CTR green and PTR − CTR yellow. The
-/// tolerance is the 99.9 % interval of that many draws.
+/// Sent at a constant rate R, a share of P is out in the long run: (R − R_T) / R_T with the first
+/// approach; nothing up to 4/3 R_T, and then the same share, with the second; with the RFC's
+/// markers the share that keeps CTR green and PTR − CTR yellow. The tolerance is the 99.9 %
+/// interval of that many draws.
 #[test]
 fn shares_in_the_long_run_are_those_of_the_formulas() {
     const TARGET: f64 = 1e6;
@@ -111,7 +112,8 @@ fn shares_in_the_long_run_are_those_of_the_formulas() {
             (two(), [0.0, (1.0 - committed).max(0.0)]),
             (three(1), [(1.0 - committed).max(0.0) - red, red]),
         ] {
-            // At the target itself an average is above it by what is left of its first packet, and by rounding.
+            // At the target itself an average is above it by the remainder of its first packet, and
+            // by rounding.
             if sent == 1_000_000 && expected[1] == 0.0 && kind.values().iter().any(is_deterministic) {
                 continue;
             }
@@ -177,7 +179,8 @@ fn without_a_target_everything_is_out() {
     }
 }
 
-/// Every marker by an estimated rate with this window, which follows so many round-trip times.
+/// Every marker by an estimated rate with this window, which follows `round_trips` round-trip
+/// times.
 fn followers(window: Span, round_trips: Option<u16>) -> [BuiltInMeter; 4] {
     let tagger = |approach| {
         let (window, tagging) = (Some(window), Tagging::Probabilistic);
@@ -197,8 +200,8 @@ fn followers(window: Span, round_trips: Option<u16>) -> [BuiltInMeter; 4] {
     ]
 }
 
-/// A window of n round-trip times of R is one that was stated so: every packet gets the same colour. What follows none, or is
-/// told of a time of zero, keeps the window that was stated.
+/// A window of n round-trip times of R equals one that was stated so: every packet gets the same
+/// colour. A window that follows none, or is told of a time of zero, stays as stated.
 #[test]
 fn a_window_of_round_trip_times_is_as_one_that_was_stated() {
     let mut told_apart = 0;
@@ -270,8 +273,8 @@ fn a_window_follows_each_measurement() {
     assert!(colours.iter().all(|count| *count > 2_000), "{colours:?}");
 }
 
-/// A change of the target leaves the average: what was in profile is out at once under a lower target, and a profile that
-/// nothing has come of starts at its new one.
+/// A change of the target leaves the average: packets that were in profile are out at once under a
+/// lower target, and a profile without packets starts at its new one.
 #[test]
 fn a_changed_target_keeps_the_average() {
     let kind = tagger(Approach::Long, Tagging::Deterministic);
@@ -281,7 +284,7 @@ fn a_changed_target_keeps_the_average() {
         now += Span::from_millis(2);
         see(meter, &mut rng, now, coloured(1000, Green)).1.colour()
     };
-    // The first finds what it adds itself to an average at the target.
+    // The first packets find their own addition to an average at the target.
     assert!((0..500).filter(|_| send(&mut *meter) == Red).count() < 3);
     meter.set_profile(ONE, &terms(3_000_000, 3_000_000));
     assert!((0..500).all(|_| send(&mut *meter) == Red));
@@ -359,8 +362,8 @@ fn starting_later_changes_no_colour() {
     }
 }
 
-/// A meter that heeds colours never improves one; one that colours drops nothing, and has counted what it lets pass as
-/// green, yellow and red; others that count have counted all bytes.
+/// A meter that heeds colours never improves one; one that colours drops nothing, and has counted
+/// the packets that it passes as green, yellow and red; others that count have counted all bytes.
 #[test]
 fn colours_never_improve_and_nothing_is_lost() {
     let (mut worse, mut better) = (0, 0);

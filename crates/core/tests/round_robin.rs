@@ -1,4 +1,4 @@
-//! Packet round robin: whose turn it is, and what a backlogged flow gets.
+//! Packet round robin: the order of turns, and the service of a backlogged flow.
 
 mod common;
 

@@ -16,7 +16,7 @@ use tidegate_core::units::Span;
 const ROUND_RATES: &[u64] = &[1_000_000, 2_000_000, 4_000_000, 8_000_000];
 const ODD_RATES: &[u64] = &[33_333, 1_234_567, 999_983, 7];
 const SIZES: &[u32] = &[40, 500, 1000, 1000, 1500, 9000];
-/// What 500 bytes take at 8 Mbit/s.
+/// Transmission time of 500 bytes at 8 Mbit/s.
 const STEP: Span = Span::from_micros(500);
 
 fn contract(rng: &mut Rng, odd: bool) -> Contract {
@@ -124,8 +124,8 @@ fn the_packet_sent_is_the_one_that_brute_force_finds() {
     }
 }
 
-/// A flow that is datagram traffic between two reservations: what was stamped keeps its stamp and is
-/// not charged twice.
+/// A flow that is datagram traffic between two reservations: stamped packets keep their stamps and
+/// are not charged twice.
 #[test]
 fn a_reservation_that_comes_back_charges_only_what_it_has_not_charged() {
     let mut twins = Twins::new(Rule::VirtualClock);

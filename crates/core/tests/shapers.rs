@@ -1,5 +1,5 @@
-//! Shapers: what leaves one is what a bucket of tokens allows, as early as it allows it, in
-//! the order of arrival; what is beyond its queue's limit is dropped.
+//! Shapers: packets leave as a bucket of tokens allows, as early as it allows, in the order of
+//! arrival; packets beyond the limit of the queue are dropped.
 
 mod common;
 
@@ -40,7 +40,7 @@ impl Bucket {
         (i128::from(len) * self.ticks_per_byte).min(self.burst)
     }
 
-    /// What leaves by now.
+    /// Releases the packets that may leave by now.
     fn release(&mut self, now: Time) -> Vec<u32> {
         let mut gone = Vec::new();
         while let Some((body, len)) = self.queue.first().copied() {
@@ -56,14 +56,14 @@ impl Bucket {
         gone
     }
 
-    /// When the first in the queue may leave.
+    /// Time at which the first in the queue may leave.
     fn next(&self) -> Option<Time> {
         let (_, len) = self.queue.first()?;
         let missing = (self.needs(*len) - self.tokens).max(0);
         Some(self.seen + Span::from_ticks(u64::try_from(missing).unwrap()))
     }
 
-    /// Whether there is room for a packet that has to wait.
+    /// Returns true if there is room for a packet that has to wait.
     fn admits(&self, len: u32) -> bool {
         let bytes: u64 = self.queue.iter().map(|(_, len)| u64::from(*len)).sum();
         let packets = self.queue.len() as u64 + 1;
@@ -84,7 +84,7 @@ fn wake(world: &mut World) -> Option<Time> {
     world.wakes().last().copied()
 }
 
-/// Sends all that may go now on a link that takes no time.
+/// Sends all packets that may go now on a link that takes no time.
 fn send_all(world: &mut World) -> Vec<u32> {
     std::iter::from_fn(|| world.send(0)).map(|packet| packet.body.0).collect()
 }
@@ -178,8 +178,8 @@ fn a_backlogged_flow_gets_its_burst_and_its_rate() {
     assert!(world.now > Time::ORIGIN + Span::from_millis(190));
 }
 
-/// The pool counts what waits in shapers; when it is exhausted, what is in the queues goes first,
-/// and nothing breaks whatever the order of events.
+/// The pool counts packets that wait in shapers; when it is exhausted, packets in the queues go
+/// first, and nothing breaks whatever the order of events.
 #[test]
 fn shaped_flows_share_an_exhausted_pool() {
     for seed in 0..rounds(40) {
@@ -232,7 +232,8 @@ fn shaped_flows_share_an_exhausted_pool() {
                 world.finish(port);
                 left += 1;
             }
-            // Every call lets go what conforms by then; a second apart that is one packet at least.
+            // Every call releases the packets that conform by then; a second apart that is one
+            // packet at least.
             for _ in 0..20 {
                 world.wait(Span::from_millis(2));
                 world.timer(port);
@@ -246,8 +247,8 @@ fn shaped_flows_share_an_exhausted_pool() {
     }
 }
 
-/// Where everything waits in shapers, the flow of which most waits pays; by the paper's rule it is the one that has
-/// just sent.
+/// Where everything waits in shapers, the flow with most waiting packets pays; by the paper's rule,
+/// the flow that has just sent.
 #[test]
 fn a_pool_full_of_shaped_packets_is_paid_for_by_the_longest_or_the_latest() {
     for push_out in [PushOut::Shares, PushOut::LongestQueue] {

@@ -107,8 +107,8 @@ fn a_reused_index_starts_with_an_open_gate() {
     assert!(world.start(0).is_some());
 }
 
-/// What a flow gets from an index that had an owner is what it gets from a new one: same
-/// packets, same order, against rivals that were there all the time.
+/// A flow at an index that had an owner is served like one at a new index: same packets, same
+/// order, against rivals that were there all the time.
 #[test]
 fn a_reused_index_serves_like_a_new_one() {
     for name in

@@ -1,4 +1,4 @@
-//! What push-out leaves a flow by its plan.
+//! Memory that push-out leaves a flow by its plan.
 
 mod common;
 
@@ -10,8 +10,8 @@ use tidegate_core::stats::Count;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
-/// Whatever the scheduler, and in classes within classes: a flow loses a packet to push-out only when it has more than it is
-/// left, or when nobody else has anything to lose.
+/// For every scheduler, and in classes within classes: a flow loses a packet to push-out only when
+/// it has more than its planned memory, or when no other flow has anything to lose.
 #[test]
 fn push_out_leaves_a_flow_what_is_planned() {
     let (mut lost, mut all_were_spared) = (0, 0);

@@ -43,7 +43,7 @@ impl Bench {
         Bench { now, switch, steering, rng: Rng::named(1, "steering") }
     }
 
-    /// A packet comes and leaves at once; the flow's index.
+    /// A packet comes and leaves at once; returns the flow's index.
     fn pass(&mut self, headers: &Headers, len: u32) -> u32 {
         let leg = self.steering.steer(self.now, &mut self.switch, headers);
         let mut out = Vec::new();
@@ -76,14 +76,15 @@ fn a_host_keeps_its_flow_until_it_is_idle() {
     bench.wait(Span::from_secs(6));
     bench.pass(&from_host(1, 1), 100);
     bench.wait(Span::from_secs(6));
-    // The second host is gone, and a third gets its index; what it sent is still counted.
+    // The second host is gone, and a third gets its index; the packets that it sent are still
+    // counted.
     assert_eq!(bench.steering.flows(0), 1);
     assert_eq!(bench.pass(&from_host(3, 1), 100), first + 1);
     let counters = bench.steering.counters(&bench.switch, 0);
     assert_eq!((counters.arrived.packets, counters.sent.packets), (5, 5));
 }
 
-/// A host that sent 100 s ahead of what it reserves keeps its flow for as long, however idle it is.
+/// A host that sent 100 s ahead of its reservation keeps its flow for as long, however idle it is.
 #[test]
 fn debt_is_not_shed_by_a_pause() {
     let mut bench = Bench::new(vec![each_host(Span::from_secs(1))], 100);
@@ -108,7 +109,7 @@ fn rules_go_in_order_and_the_rest_has_a_flow() {
     assert_eq!(bench.pass(&from_host(1, 1), 100), 0);
     assert_eq!(bench.pass(&Headers::default(), 100), 1);
     assert_eq!(bench.steering.rest().flow.0, 1);
-    // The third flow is for what keeps the link working.
+    // The third flow is for link control.
     assert_eq!(bench.steering.control().flow.0, 2);
     assert_eq!(bench.pass(&from_host(2, 1), 100), 3);
     // No more than one flow is to be made: all further hosts share another one.
@@ -124,7 +125,8 @@ fn rules_go_in_order_and_the_rest_has_a_flow() {
     assert_eq!(bench.steering.flows(1), 0);
 }
 
-/// Of what no rule matches, what keeps the link working has a flow, and all else another one. A rule that matches goes first.
+/// Link control has a flow of its own, and other packets that no rule matches share another one. A
+/// rule that matches goes first.
 #[test]
 fn what_keeps_the_link_working_stands_apart() {
     let of_kind = |kind: u16| Headers { ethertype: Some(kind), ..Headers::default() };
@@ -132,7 +134,7 @@ fn what_keeps_the_link_working_stands_apart() {
         let ip = Ip { protocol, ports: None, ..from_host(1, 1).ip.unwrap() };
         Headers { ip: Some(ip), ethertype: Some(0x0800), ..Headers::default() }
     };
-    // A PPPoE session's frame that carries IP is what it carries.
+    // A PPPoE session's frame that carries IP counts as the IP packet.
     let in_session = Headers { ethertype: Some(0x8864), ..of_protocol(6) };
     let control = [0x0806, 0x8809, 0x8863, 0x8864, 0x888e, 0x88cc, 39].map(of_kind);
     let rest =
@@ -168,14 +170,15 @@ fn an_hour_of_comings_and_goings_leaks_nothing() {
     assert_eq!(bench.steering.overflowed(), 0);
 }
 
-/// A host that comes, sends now and then, some of them far more than they reserve, and goes.
+/// A host that comes, sends now and then, and goes; some hosts send far more than their
+/// reservation.
 struct Guest {
     host: u32,
     burst: u64,
     leaves: Time,
-    /// When it was heard last.
+    /// Time of its latest packet.
     heard: Time,
-    /// When it has sent no more than it reserves.
+    /// Time at which it is within its reservation.
     even: Time,
 }
 
@@ -199,7 +202,7 @@ fn plans_that_take_turns_leak_no_slot() {
         let now = bench.now;
         let mut out = Vec::new();
         let mut cx = Ctx { now, rng: &mut bench.rng, out: &mut out };
-        // No rule goes on an old one: every flow is closed, and made anew.
+        // No new rule continues an old one: every flow is closed, and made anew.
         _ = bench.switch.reconfigure(&mut cx, &plans[turn % 2], &[]).unwrap_or_else(|_| {
             panic!("turn {turn} is refused");
         });
@@ -216,8 +219,9 @@ fn plans_that_take_turns_leak_no_slot() {
     assert!(memory[99] <= memory[9], "{memory:?}");
 }
 
-/// The same with hosts that stay for a while and get into debt: at every moment there are as many flows as
-/// hosts that are not idle or not even, and never more slots than there were such hosts at once.
+/// Slots with hosts that stay for a while and get into debt: at every moment there are as many
+/// flows as hosts that are not idle or not even, and never more slots than there were such hosts at
+/// once.
 #[test]
 fn slots_are_as_many_as_hosts_that_count() {
     const IDLE: Span = Span::from_secs(2);
@@ -256,7 +260,7 @@ fn slots_are_as_many_as_hosts_that_count() {
             memory = bench.switch.memory();
         }
     }
-    // The first two flows are of what no rule matches.
+    // The first two flows are for packets that no rule matches.
     assert!(
         hosts > 10_000 && highest as usize <= most + 1,
         "{hosts} hosts, index {highest} for {most} at once"
@@ -268,7 +272,8 @@ fn slots_are_as_many_as_hosts_that_count() {
 }
 
 proptest! {
-    /// What remembers where it went last goes where it would have gone, and nobody counts otherwise.
+    /// A sender that remembers its last flow steers every packet as one that does not, with equal
+    /// counts.
     #[test]
     fn remembering_changes_nothing(steps in prop::collection::vec((0u32..8, 0u64..3_000), 1..300)) {
         let tcp = Match { protocol: vec![6], ..Match::default() };
@@ -304,7 +309,8 @@ fn of_circuits(circuits: impl IntoIterator<Item = Circuit>) -> Rule {
     Rule::new(Match::default(), split, FlowPlan::default(), Span::from_secs(1))
 }
 
-/// A circuit's flow comes with its first packet and goes when it is idle; what it has sent is remembered.
+/// A circuit's flow comes with its first packet and goes when it is idle; its sent packets stay
+/// counted.
 #[test]
 fn circuits_come_and_go_and_are_counted() {
     let rules = vec![
@@ -342,7 +348,8 @@ fn circuits_have_flows_however_many_hosts_there_are() {
     assert!(of_circuit != bench.steering.rest().flow.0 && of_circuit != shared);
 }
 
-/// By its name a circuit goes on when the list is another one: with its flow, its queue and its counters.
+/// A circuit continues by its name when the list is another one: with its flow, its queue and its
+/// counters.
 #[test]
 fn circuits_go_on_by_their_names() {
     let before = [("a", "0.0.0.1"), ("b", "0.0.0.2"), ("c", "0.0.0.3")];
@@ -361,7 +368,7 @@ fn circuits_go_on_by_their_names() {
     assert_eq!([0, 1, 2].map(leg), [None, Some(b), Some(c)]);
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
     assert_eq!([0, 1, 2].map(sent), [0, 1, 1]);
-    // The rule has not forgotten what `a` has sent.
+    // The rule still counts the packets that `a` has sent.
     assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 3);
     assert_eq!(bench.pass(&from_host(5, 1), 100), b);
     assert_eq!(bench.pass(&from_host(1, 1), 100), bench.steering.rest().flow.0);
@@ -371,8 +378,8 @@ fn circuits_go_on_by_their_names() {
 }
 
 proptest! {
-    /// Lists that change at random: every circuit counts what was sent from its addresses under its name, for as
-    /// long as it is listed.
+    /// Lists that change at random: every circuit counts the packets sent from its addresses under
+    /// its name, for as long as it is listed.
     #[test]
     fn what_circuits_have_sent_stays_theirs(
         steps in prop::collection::vec((prop::collection::vec(0u32..12, 0..8), prop::collection::vec(0u32..12, 0..20)), 1..8),
@@ -409,7 +416,8 @@ proptest! {
     }
 }
 
-/// The flow that hosts share beyond the limit goes on with its rule, under the new rule's terms, and ends with it.
+/// The flow that hosts share beyond the limit continues with its rule, under the new rule's terms,
+/// and ends with it.
 #[test]
 fn the_shared_flow_follows_its_rule() {
     let limited = |bits: u64, most: usize| {

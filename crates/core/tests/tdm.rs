@@ -15,7 +15,7 @@ use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-/// What 250 bytes take at 400 kbit/s.
+/// Transmission time of 250 bytes at 400 kbit/s.
 const SLOT: Span = Span::from_millis(5);
 const SLOTS: u64 = 20;
 
@@ -50,7 +50,7 @@ fn slots(lines: &Lines, start: Time) -> BTreeMap<u32, Vec<u64>> {
 }
 
 /// Random loads: every flow keeps to its own slots, takes each of them that begins while it has a
-/// packet, and its packets stay in order; this also says when each packet must have started.
+/// packet, and its packets stay in order. The start time of each packet follows from this.
 #[test]
 fn every_flow_has_its_slots_to_itself() {
     for seed in 0..rounds(30) {
@@ -79,7 +79,7 @@ fn every_flow_has_its_slots_to_itself() {
             let own: BTreeSet<u64> = numbers.iter().map(|number| number % SLOTS).collect();
             if *share > 0 {
                 assert!(own.len() as u64 <= *share, "{own:?}");
-                // Nobody else sends in them.
+                // No other flow sends in them.
                 assert!(own.iter().all(|slot| taken.insert(*slot)));
             }
             // Each packet takes the first of the flow's slots that is left to it.
@@ -156,7 +156,8 @@ fn a_flow_without_a_reservation_waits_while_every_slot_has_an_owner() {
     assert_eq!(world.send(0).map(|packet| packet.body.0), Some(body));
 }
 
-/// A frame without a rate of its own divides its link's; when that doubles, so does what every slot is worth.
+/// A frame without a rate of its own divides its link's; when that doubles, so does the rate of
+/// every slot.
 #[test]
 fn without_a_rate_a_frame_divides_its_links() {
     let params = TdmParams { rate: None, slot: 250, slots: SLOTS as u16 };

@@ -1,5 +1,6 @@
 //! Trees of schedulers: priority over disciplines, shares of classes and then within a class,
-//! what is unused goes to the siblings first, and a class is charged what it sends.
+//! unused capacity that goes to the siblings first, and the charge of a class for the packets that
+//! it sends.
 
 mod common;
 
@@ -170,7 +171,7 @@ fn what_a_subscriber_leaves_goes_to_its_site_and_what_a_site_leaves_to_the_other
 }
 
 /// A class announces its bulk packet and sends an urgent one that came later, or the other way
-/// round: what it is charged is what it sent, at every moment within a few packets.
+/// round: it is charged for the packets sent, at every moment within a few packets.
 #[test]
 fn a_class_is_charged_what_it_sends() {
     for inner in every_work_conserving_scheduler() {
@@ -209,7 +210,8 @@ fn a_class_is_charged_what_it_sends() {
     }
 }
 
-/// The same workload on one scheduler and on a tree that means the same: packet for packet.
+/// Runs a workload on one scheduler and on an equivalent tree: the order is equal, packet for
+/// packet.
 fn assert_same_order(
     flat: &SchedulerKind,
     tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
@@ -281,7 +283,8 @@ fn a_class_for_every_flow_serves_like_one_scheduler() {
 
 #[test]
 fn a_scheduler_in_the_only_class_serves_like_the_ports() {
-    // The fluid server of WFQ follows time at a port, and what is sent in a class (`fair_queueing/trees.rs`).
+    // The fluid server of WFQ follows time at a port, and the bytes sent in a class
+    // (`fair_queueing/trees.rs`).
     let follows_time = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "wfq");
     for root in every_work_conserving_scheduler() {
         for inner in every_scheduler().into_iter().filter(|kind| !follows_time(kind)) {
@@ -333,8 +336,8 @@ fn priority_over_fifo_classes_is_strict_priority() {
     assert_same_order(&kind("strict-priority"), by_level, &kind("strict-priority"), false);
 }
 
-/// What push-out took from a class was charged to it, and that is that: it gives no credit for when
-/// the class comes back, whether its last packet was sent or pushed out.
+/// Packets pushed out of a class were charged to it, for good: they give no credit for when the
+/// class comes back, whether its last packet was sent or pushed out.
 #[test]
 fn a_class_saves_no_credit_from_what_was_pushed_out() {
     for buffer in [1, 2] {

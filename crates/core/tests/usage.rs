@@ -1,4 +1,5 @@
-//! What a port's meters tell of profiles: each where it stands, those of flows apart from those that flows share.
+//! Reports of a port's meters on profiles: each by its place, those of flows apart from those that
+//! flows share.
 
 mod common;
 
@@ -25,9 +26,10 @@ fn told(world: &World, leg: Leg) -> Vec<(Option<u16>, Option<u16>, [u64; 3])> {
     world.switch.usage(leg).map(|used| (used.class, used.profile, used.usage.coloured)).collect()
 }
 
-/// A cascade: flows of two classes have a profile each at the meter of their class, and share one at the port's, which never
-/// colours better. The port's record is the sum over its flows, what came red stays red there, and the green packets of the
-/// port are what its last meter found green.
+/// A cascade: flows of two classes have a profile each at the meter of their class, and share one
+/// at the port's, which never improves a colour. The port's record is the sum over its flows, red
+/// packets stay red there, and the green packets of the port are those that its last meter found
+/// green.
 #[test]
 fn an_aggregate_is_charged_with_what_its_flows_were_left() {
     let (mut yellowed, mut green) = (0, 0);
@@ -73,7 +75,7 @@ fn an_aggregate_is_charged_with_what_its_flows_were_left() {
     assert!(yellowed > rounds(20) / 2 && green == rounds(20), "{yellowed} {green}");
 }
 
-/// Of flows that are metered by nobody nothing is told, and their packets count as green, as they are.
+/// Flows without a meter are not reported, and their packets count as green, as they are.
 #[test]
 fn what_nobody_colours_is_green() {
     let plan = PortPlan::new(kind("fifo"));
@@ -91,7 +93,7 @@ fn what_nobody_colours_is_green() {
     assert_eq!(world.switch.usage(leg).count(), 0);
 }
 
-/// Records add up, and what was used since is what is left of the sum.
+/// Records add up, and the usage since a record is the rest of the sum.
 #[test]
 fn what_was_used_since_is_the_difference() {
     let one = Usage { coloured: [1, 2, 3], congested_inside: 4, congested_outside: 5 };

@@ -56,7 +56,7 @@ impl Overload {
         self.world.arrive(&[self.flows[flow].leg], size);
     }
 
-    /// Serves one packet, checks the shares and says whose it was.
+    /// Serves one packet, checks the shares and returns its flow.
     fn serve(&mut self) -> usize {
         let packet = self.world.start(0).unwrap();
         let flow = packet.flow.ix();
@@ -84,8 +84,8 @@ impl Overload {
     }
 }
 
-/// All that is ever sent is there from the start: the link's rate plays no part, not even where
-/// the reservations exceed it.
+/// All packets are there from the start: the link's rate plays no part, not even where the
+/// reservations exceed it.
 #[test]
 fn shares_equal_reservations_when_all_is_queued_at_once() {
     for seed in 0..rounds(12) {

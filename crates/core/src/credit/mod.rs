@@ -68,8 +68,8 @@
 //!   rounded up.
 //! - Without checks, credit cells must come within the computed time: a link that may lose them or be late, and whose
 //!   receiver allocates, has checks, or is refused ([`params`]).
-//! - Where credit cells may be lost, equation (3) has no bound. There the receiver divides at most what leaves each VC
-//!   room for the largest allocation that its sender may still keep to.
+//! - Where credit cells may be lost, equation (3) has no bound. There the receiver divides only as
+//!   many cells as leave each VC room for the largest allocation that its sender may still keep to.
 //!
 //! # Example
 //!

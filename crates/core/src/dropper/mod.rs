@@ -37,7 +37,7 @@ impl Occupancy {
     }
 }
 
-/// How a packet left the queue that a dropper guards, after that dropper has admitted it.
+/// Exit of a packet from the queue that a dropper guards, after that dropper has admitted it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     /// Its last bit is out.

@@ -203,8 +203,8 @@ fn no_message_and_no_cell_can_do_harm() {
                 }
                 1 => assert_eq!(sender.sent(Time::ORIGIN, vc).is_ok(), before > 0),
                 2 => {
-                    // The count stands between the cells that have come and those that may have
-                    // been sent.
+                    // The check holds only if its count is between the cells that have come and
+                    // those that may have been sent.
                     let tx = u64::from(count.since(start));
                     let stands = other == vc && (rx..=fwd + u64::from(buf_alloc)).contains(&tx);
                     let lost = if stands { tx - rx } else { 0 };

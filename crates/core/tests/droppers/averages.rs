@@ -3,10 +3,10 @@
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, TICKS_PER_SECOND, Time};
 
-/// What one arrival adds to the history of an average.
+/// Contribution of one arrival to the history of an average.
 enum Sample {
     Queue(f64),
-    /// So many packets could have been sent by the idle link.
+    /// An idle link, with the number of packets that it could have sent.
     Idle(f64),
 }
 
@@ -15,7 +15,8 @@ enum Sample {
 pub struct Rates(pub Vec<(Time, Option<Rate>)>);
 
 impl Rates {
-    /// How many packets of this length could have been sent in this time; one, when the rate is not known at its end.
+    /// Number of packets of this length that could have been sent in this time; one, when the rate
+    /// is not known at its end.
     fn packets(&self, from: Time, to: Time, len: f64) -> f64 {
         let mut sum = 0.0;
         for (ix, (since, rate)) in self.0.iter().enumerate() {
@@ -52,7 +53,7 @@ impl Average {
         self.emptied = Some(now);
     }
 
-    /// Σ w (1 − w)^(what came later) q, from the latest sample back.
+    /// Σ w (1 − w)^(number of later samples) q, from the latest sample back.
     pub fn value(&self, weight: f64) -> f64 {
         let (mut sum, mut factor) = (0.0, 1.0);
         for sample in self.samples.iter().rev() {
@@ -71,7 +72,7 @@ impl Average {
     }
 }
 
-/// What became of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fate {
     /// The average was below its thresholds.
@@ -80,7 +81,7 @@ pub enum Fate {
     Chosen,
 }
 
-/// Whether a packet is chosen with p_a = p_b / (1 − count p_b).
+/// Returns true if a packet is chosen, with p_a = p_b / (1 − count p_b).
 pub fn chooses(fates: &[Fate], p_b: f64, rng: &mut Rng) -> bool {
     let count = fates.iter().rev().take_while(|fate| **fate == Fate::Passed).count() as f64;
     if count * p_b >= 1.0 {

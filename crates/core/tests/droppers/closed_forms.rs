@@ -1,4 +1,5 @@
-//! What Floyd and Jacobson derive: the average after a step, its decay over idle time, and the spread of drops.
+//! Floyd and Jacobson's derivations: the average after a step, its decay over idle time, and the
+//! spread of drops.
 
 use crate::common::rate;
 use crate::line::Line;

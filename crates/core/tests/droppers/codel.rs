@@ -22,7 +22,7 @@ struct Oracle {
     count: u64,
     last_count: u64,
     dropping: bool,
-    /// What was done with the packets that were dequeued.
+    /// Verdicts on the packets that were dequeued.
     done: Vec<(BodyId, Verdict)>,
 }
 
@@ -72,7 +72,7 @@ impl Oracle {
         (Some(packet), ok_to_drop)
     }
 
-    /// What leaves now.
+    /// Dequeues the packet that leaves now.
     fn deque(&mut self, now: u64) -> Option<Packet> {
         let (mut packet, mut ok) = self.dodequeue(now);
         if self.dropping {

@@ -1,4 +1,4 @@
-//! What holds of every dropper.
+//! Properties of every dropper.
 
 use crate::common::lines::Lines;
 use crate::common::{World, kind, pick, rate, reserved, rounds};
@@ -27,8 +27,8 @@ fn verdicts_do_not_depend_on_when_or_on_names() {
     }
 }
 
-/// A packet that finds nothing queued, after a long time in which nothing was, is let in and let go: where the rate is
-/// known, by which idle time counts.
+/// A packet that finds nothing queued, after a long time in which nothing was, is admitted and
+/// sent: where the rate is known, by which idle time counts.
 #[test]
 fn a_lone_packet_passes() {
     for dropper in BuiltInDropper::examples() {
@@ -46,9 +46,9 @@ fn a_lone_packet_passes() {
     }
 }
 
-/// Over the queue of a port and over each flow's own, with push-out and without: arrivals are what was sent and what
-/// was dropped, drops and marks add up by reason and by flow, only ECN-capable packets are marked, and only by what says that
-/// it marks.
+/// Over the queue of a port and over each flow's own, with push-out and without: arrivals equal
+/// packets sent and dropped, drops and marks add up by reason and by flow, only ECN-capable packets
+/// are marked, and only by droppers that declare marking.
 #[test]
 fn counters_keep_their_identities() {
     for dropper in BuiltInDropper::examples() {
@@ -104,7 +104,7 @@ fn counters_keep_their_identities() {
             assert!(port.0.total() > 0, "{name}: something was dropped");
             for reason in Reason::ALL {
                 let (at_arrival, all) = (drops[reason as usize], port.0.of(reason));
-                // What is dropped or marked when a packet leaves comes after the look at the effects.
+                // Packets dropped or marked on leaving come after the look at the effects.
                 assert!(
                     at_arrival <= all && marks[reason as usize] <= port.1.of(reason),
                     "{name}, {reason:?}"

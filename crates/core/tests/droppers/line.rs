@@ -1,4 +1,5 @@
-//! A dropper in front of a link that sends in order of arrival, and a record of all that the dropper was asked and told.
+//! A dropper in front of a link that sends in order of arrival, and a record of all calls of the
+//! dropper.
 
 use crate::common::{pick, rate};
 use std::collections::VecDeque;
@@ -9,7 +10,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Rate, Span, Time};
 
-/// What a dropper was asked, with its answer, or told.
+/// A call of the dropper, with its verdict if it has one.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     Rate(Option<Rate>),
@@ -18,7 +19,7 @@ pub enum Event {
     Left(Packet),
 }
 
-/// Whether the packet goes on.
+/// Returns true if the packet goes on.
 pub fn passes(packet: &Packet, verdict: Verdict) -> bool {
     match verdict {
         Verdict::Accept => true,
@@ -31,12 +32,12 @@ pub struct Line {
     dropper: AnyDropper,
     rng: Rng,
     pub now: Time,
-    /// What the dropper is told that the rate is; the link has it also when the dropper is not told.
+    /// Rate of the link, which the dropper is given if it is told the rate.
     rate: Rate,
     queue: VecDeque<Packet>,
-    /// What is in the queue.
+    /// Content of the queue.
     held: Count,
-    /// When the packet in service, the first of the queue, is out.
+    /// Time at which the packet in service, the first of the queue, is out.
     done: Option<Time>,
     pub events: Vec<(Time, Event)>,
 }
@@ -79,7 +80,7 @@ impl Line {
         found.unwrap()
     }
 
-    /// Whether the packet joins the queue.
+    /// Passes an arriving packet to the dropper. Returns true if it joins the queue.
     pub fn arrive(&mut self, mut packet: Packet) -> bool {
         packet.arrived = self.now;
         let queue = self.held;
@@ -125,7 +126,7 @@ impl Line {
         self.events.push((self.now, Event::Left(*packet)));
     }
 
-    /// Packets leave that are out by then.
+    /// Finishes the packets that are out by then.
     pub fn run(&mut self, until: Time) {
         while let Some(done) = self.done.filter(|done| *done <= until) {
             (self.now, self.done) = (done, None);

@@ -1,4 +1,5 @@
-//! Droppers against slow oracles, packet by packet, and against what their papers and RFCs say.
+//! Droppers against slow oracles, packet by packet, and against the statements of their papers and
+//! RFCs.
 
 #[path = "../common/mod.rs"]
 mod common;

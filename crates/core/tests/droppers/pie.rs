@@ -10,21 +10,21 @@ use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
-/// From the text of RFC 8033, with every departure kept.
+/// Model from the text of RFC 8033, with every departure kept.
 struct Oracle {
     params: PieParams,
     begun: Option<Time>,
     updates: u64,
     queue: Vec<Packet>,
     rate: Option<Rate>,
-    /// Measured departure rates since the rate of the link was told, in seconds a byte.
+    /// Departure rates measured since the rate of the link was set, in seconds a byte.
     measured: Vec<f64>,
     measuring: Option<(Time, Vec<u32>)>,
     drop_prob: f64,
     old: f64,
     burst: f64,
     accu_prob: f64,
-    /// Whether the accumulated probability has met a threshold, so that rounding decides.
+    /// True if the accumulated probability has met a threshold, so that rounding decides.
     met: bool,
 }
 
@@ -235,8 +235,9 @@ fn probability_for(share: f64) -> f64 {
     low
 }
 
-/// Sources that do not answer, at 1.1 to 2 times the link's rate: the share that is dropped comes to what exceeds the link,
-/// the drop probability to the one that drops this share, and the queueing delay stays near the target.
+/// Sources that do not answer, at 1.1 to 2 times the link's rate: the dropped share approaches the
+/// excess over the link, the drop probability the value that drops this share, and the queueing
+/// delay stays near the target.
 #[test]
 fn under_overload_the_excess_is_dropped_and_the_delay_settles_near_the_target() {
     for load in [1.1, 1.25, 1.5, 2.0] {

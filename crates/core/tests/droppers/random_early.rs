@@ -18,7 +18,7 @@ struct Class {
     max_p: f64,
 }
 
-/// By which averages a class of packets is judged.
+/// Averages by which a class of packets is judged.
 #[derive(Clone, Copy, Debug)]
 enum Rule {
     Red,
@@ -36,7 +36,7 @@ struct Oracle {
     mean: f64,
     bytes: bool,
     rates: Rates,
-    /// Of all packets, of those in profile, of those out of profile.
+    /// Averages of all packets, of those in profile, of those out of profile.
     averages: [Average; 3],
     fates: Vec<Vec<Fate>>,
     queue: Vec<Packet>,
@@ -207,7 +207,7 @@ fn every_verdict_is_the_oracles() {
             }
         }
     }
-    // All that can be said was said often.
+    // Every verdict came up often.
     for verdict in [
         Verdict::Accept,
         Verdict::Drop(Reason::QueueLimit),

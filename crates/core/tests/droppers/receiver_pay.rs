@@ -17,7 +17,7 @@ use tidegate_core::units::Span;
 const ECT: u8 = 0b10;
 const LAST: BodyId = BodyId(u32::MAX - 1);
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Queued,
@@ -25,10 +25,10 @@ enum Fate {
     Dropped(Reason),
 }
 
-/// What becomes of a packet with this mark behind a random past, which is the same for every mark.
+/// Fate of a packet with this mark behind a random past, which is equal for every mark.
 fn fate(seed: u64, mark: Mark) -> Fate {
     let mut rng = Rng::named(seed, "past");
-    // Its signal is a mark for packets that are ECN-capable, until the queue is full.
+    // The signal is a mark for ECN-capable packets, until the queue is full.
     let rio = RioParams {
         min_in: Limit::Packets(8),
         max_in: Limit::Packets(16),

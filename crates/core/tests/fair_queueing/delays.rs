@@ -11,7 +11,8 @@ use tidegate_core::units::{Span, Time};
 const LINK: u64 = 10_000_000;
 const ALL: [&str; 4] = ["wfq", "wf2q-plus", "scfq", "sfq"];
 
-/// How much later a packet of `own` bytes may leave than it is expected to arrive at a server of its flow's rate.
+/// Time by which a packet of `own` bytes may leave after its expected arrival at a server of its
+/// flow's rate.
 fn allowance(name: &str, flow: usize, own: u32, reserve: u64, largest: &[u32]) -> Span {
     let link = rate(LINK);
     let others = largest.iter().enumerate().filter(|(other, _)| *other != flow);
@@ -61,7 +62,7 @@ fn no_packet_is_later_than_its_bound() {
                         server.wait(Span::from_ticks(1));
                     }
                 }
-                // What was waited for beyond the end of the service.
+                // The wait must not go beyond the end of the service.
                 if server.free_at().is_some_and(|until| until < server.world.now) {
                     unreachable!("a tick is less than any packet takes");
                 }
@@ -172,7 +173,8 @@ fn without_a_fluid_server_a_packet_may_wait_for_every_other_flow() {
     assert_eq!(waited("wf2q-plus"), 0);
 }
 
-/// What a held flow was promised it may catch up with; one that was absent comes back as a newcomer does.
+/// A held flow may catch up with its promised service; one that was absent comes back as a newcomer
+/// does.
 #[test]
 fn held_flows_catch_up_and_absent_flows_do_not() {
     for name in ALL {
@@ -191,7 +193,8 @@ fn held_flows_catch_up_and_absent_flows_do_not() {
     }
 }
 
-/// A flow that ran ahead of the fluid server, and was absent, is a newcomer when all is served and time has passed.
+/// A flow that ran ahead of the fluid server, and was absent, is a newcomer once all is served and
+/// time has passed.
 #[test]
 fn nobody_owes_for_ever_what_it_was_ahead_by() {
     for name in ALL {

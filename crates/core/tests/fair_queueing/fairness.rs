@@ -10,7 +10,7 @@ use tidegate_core::units::{Span, Time};
 
 /// Six decades.
 const RESERVES: &[u64] = &[1_000, 7_000, 64_000, 1_000_000, 3_333_333, 50_000_000, 1_000_000_000];
-/// In bit/s: what a server's rate changes between.
+/// Rates in bit/s between which a server's rate changes.
 const RATES: &[u64] = &[1_000_000, 3_000_000, 100_000_000];
 
 /// Flows that always send, that send in bursts, that sleep for long and come back at once; packets of one length each,
@@ -62,7 +62,7 @@ fn workload(name: &str, seed: u64, reserves: &[u64], rates: &[u64], told: Option
     server.events
 }
 
-/// What a flow was served and whether it is backlogged, the packet in service included.
+/// Service of a flow, and its backlog, the packet in service included.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     bytes: u64,
@@ -82,7 +82,7 @@ fn replay(flows: usize, events: &[Event], mut look: impl FnMut(&[Flow])) {
             What::Arrived => flow.packets += 1,
             What::Dropped => flow.packets -= 1,
             What::Left => {
-                // It was backlogged until now, whatever it has left.
+                // The flow was backlogged until now, even if it has nothing left.
                 flow.bytes += u64::from(event.len);
                 look(&state);
                 state[event.flow].packets -= 1;
@@ -92,8 +92,8 @@ fn replay(flows: usize, events: &[Event], mut look: impl FnMut(&[Flow])) {
     }
 }
 
-/// `|W_i / r_i − W_j / r_j| ≤ L_i / r_i + L_j / r_j` over every time in which both are backlogged: Golestani 1994;
-/// Goyal, Vin and Cheng 1996. How near the bound came, at most.
+/// `|W_i / r_i − W_j / r_j| ≤ L_i / r_i + L_j / r_j` over every time in which both are backlogged:
+/// Golestani 1994; Goyal, Vin and Cheng 1996. Returns the closest approach to the bound.
 fn assert_pairs_are_fair(reserves: &[u64], events: &[Event], what: &str) -> f64 {
     let product = |a: u64, b: u64| i128::from(a) * i128::from(b);
     let flows = reserves.len();
@@ -129,7 +129,7 @@ fn two_backlogged_flows_are_never_further_apart_than_a_packet_of_each() {
         for seed in 0..rounds(30) {
             let mut rng = Rng::named(seed, "reserves");
             let reserves: Vec<u64> = (0..2 + rng.below(5)).map(|_| pick(&mut rng, RESERVES)).collect();
-            // What it is told is the least.
+            // The scheduler is told the least rate.
             let events = workload(name, seed, &reserves, RATES, Some(RATES[0]));
             dropped += events.iter().filter(|event| event.what == What::Dropped).count();
             nearest = nearest.max(assert_pairs_are_fair(&reserves, &events, &format!("{name}, seed {seed}")));
@@ -138,9 +138,9 @@ fn two_backlogged_flows_are_never_further_apart_than_a_packet_of_each() {
     }
 }
 
-/// The worst-case fair index of WF²Q+ (Bennett and Zhang 1997): while a packet waits, the server does no more
-/// work than the flow's queue at its arrival is by its share of the server, and `(L_i + (L_max − L_i) r_i / r) r / r_i`
-/// beyond. How near that came, at most.
+/// The worst-case fair index of WF²Q+ (Bennett and Zhang 1997): while a packet waits, the server
+/// does no more work than the flow's queue at its arrival over its share of the server, and `(L_i +
+/// (L_max − L_i) r_i / r) r / r_i` beyond. Returns the closest approach.
 fn assert_worst_case_fair(reserves: &[u64], events: &[Event], rate_is_known: bool, what: &str) -> f64 {
     let all: u64 = reserves.iter().sum();
     let longest = f64::from(events.iter().map(|event| event.len).max().unwrap_or(0));
@@ -153,7 +153,7 @@ fn assert_worst_case_fair(reserves: &[u64], events: &[Event], rate_is_known: boo
         let unknown = if rate_is_known { 0.0 } else { longest * share };
         largest[flow] + (longest - largest[flow]) * share + unknown
     };
-    // Of every packet that waits: its length, and what is to be done of the work by the server until it has left.
+    // Every waiting packet: its length, and the server's work by which it must have left.
     let mut waiting: Vec<VecDeque<(f64, f64)>> = vec![VecDeque::new(); reserves.len()];
     let (mut work, mut nearest) = (0.0f64, 0.0f64);
     for event in events {
@@ -188,8 +188,9 @@ fn assert_worst_case_fair(reserves: &[u64], events: &[Event], rate_is_known: boo
     nearest
 }
 
-/// As it is published where the rate is known. Where it is not, by as much more as the largest packet is by the flow's
-/// share: what of the packet in service is done when another arrives, nobody knows.
+/// The published index where the rate is known. Where it is not, the index is larger by the largest
+/// packet over the flow's share: the part of the packet in service that is done when another
+/// arrives is unknown.
 #[test]
 fn wf2q_plus_has_its_worst_case_fair_index() {
     let mut nearest = [0.0f64; 2];
@@ -222,7 +223,7 @@ fn fairness_holds_where_ranks_are_counted_anew() {
         }
         match name {
             "wf2q-plus" => _ = assert_worst_case_fair(&reserves, &server.events, true, name),
-            // Only of those that are always backlogged: WFQ bounds delays.
+            // Only flows that are always backlogged count: WFQ bounds delays.
             "wfq" => {
                 let sent = |flow| {
                     server.events.iter().filter(move |event| event.what == What::Left && event.flow == flow)

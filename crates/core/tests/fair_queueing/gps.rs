@@ -1,5 +1,5 @@
-//! Generalized processor sharing (Parekh and Gallager 1993, section II) in exact rationals: a fluid server that
-//! is advanced from event to event, with what is left of every packet.
+//! Generalized processor sharing (Parekh and Gallager 1993, section II) in exact rationals: a fluid
+//! server that is advanced from event to event, with the rest of every packet.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -71,7 +71,7 @@ impl Ord for Ratio {
     }
 }
 
-/// What is left of a packet, and at which weight it is served.
+/// Rest of a packet, and the weight at which it is served.
 struct Left {
     body: u32,
     bytes: Ratio,
@@ -84,12 +84,12 @@ pub struct Gps {
     rate: Ratio,
     now: Ratio,
     flows: Vec<VecDeque<Left>>,
-    /// When each body was served, by its number; bodies are numbered from 1.
+    /// Time at which each body was served, by its number; bodies are numbered from 1.
     pub finished: Vec<Option<Ratio>>,
 }
 
 impl Gps {
-    /// A server that takes so many ticks a byte.
+    /// A server that takes `ticks_per_byte` ticks a byte.
     pub fn new(now: u64, ticks_per_byte: u64) -> Gps {
         Gps {
             rate: Ratio::new(1, ticks_per_byte),
@@ -99,7 +99,7 @@ impl Gps {
         }
     }
 
-    /// Another rate from now on.
+    /// Changes the rate from now on.
     pub fn set_rate(&mut self, ticks_per_byte: u64) {
         self.rate = Ratio::new(1, ticks_per_byte);
     }
@@ -110,7 +110,7 @@ impl Gps {
         self.flows[flow].push_back(Left { body, bytes: Ratio::whole(len.into()), weight });
     }
 
-    /// What is left of the flow's latest packet is not served, if it is this one.
+    /// Removes the rest of the flow's latest packet, if it is this one.
     pub fn remove(&mut self, flow: usize, body: u32) {
         if self.flows[flow].back().is_some_and(|last| last.body == body) {
             self.flows[flow].pop_back();
@@ -153,7 +153,7 @@ impl Gps {
         self.now = until;
     }
 
-    /// Serves all that is left.
+    /// Serves all packets to their end.
     pub fn drain(&mut self) {
         while self.step(None) {}
     }

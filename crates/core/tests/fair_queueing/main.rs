@@ -1,4 +1,4 @@
-//! Fair queueing: what its papers promise.
+//! Fair queueing: the promises of its papers.
 
 #[path = "../common/mod.rs"]
 mod common;

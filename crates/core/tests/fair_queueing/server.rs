@@ -22,7 +22,7 @@ pub struct Event {
     pub what: What,
     pub flow: usize,
     pub len: u32,
-    /// What is left of the packet in service, and whose it is.
+    /// Flow of the packet in service, and its rest in bytes.
     pub in_service: Option<(usize, f64)>,
 }
 
@@ -30,14 +30,15 @@ pub struct Server {
     pub world: World,
     pub legs: Vec<Leg>,
     pub events: Vec<Event>,
-    /// When the last bit of the packet in service leaves.
+    /// Time at which the last bit of the packet in service leaves.
     until: Option<Time>,
-    /// The packet in service, and when it began.
+    /// The packet in service, and the time at which it began.
     serving: (usize, u32, Time),
 }
 
 impl Server {
-    /// A server that the scheduler takes to have this rate in bit/s, for flows that reserve so much.
+    /// A server that the scheduler takes to have this rate in bit/s, for flows with these
+    /// reservations.
     pub fn new(
         scheduler: SchedulerKind,
         told: impl Into<Option<u64>>,
@@ -95,7 +96,7 @@ impl Server {
         self.until.is_some()
     }
 
-    /// When the packet in service has left.
+    /// Time at which the packet in service has left.
     pub fn free_at(&self) -> Option<Time> {
         self.until
     }
@@ -108,7 +109,7 @@ impl Server {
         Some(packet.flow.ix())
     }
 
-    /// Sends so many packets, or until there is none, at this rate: whose they were.
+    /// Sends up to `packets` packets at this rate; returns their flows.
     pub fn send(&mut self, packets: usize, bits: u64) -> Vec<usize> {
         let one = |server: &mut Server| if server.start(bits) { server.finish() } else { None };
         (0..packets).map_while(|_| one(self)).collect()

@@ -1,4 +1,5 @@
-//! Fair queues in trees: what each class gives its members of the service that it gets itself.
+//! Fair queues in trees: the part that each class gives its members of the service that it gets
+//! itself.
 //!
 //! The judge is hierarchical generalized processor sharing in exact rationals (Bennett and Zhang 1997, section 2): in front
 //! of every node stands a fluid server that has exactly the service that the node has had, and knows everything that waits
@@ -18,7 +19,7 @@ const FAIR: [&str; 4] = ["wfq", "wf2q-plus", "scfq", "sfq"];
 const WEIGHTS: [u64; 6] = [10_000, 50_000, 100_000, 300_000, 600_000, 2_000_000];
 const LENGTHS: [u32; 5] = [40, 100, 500, 1_500, 9_000];
 
-/// A member of a node: what came for it and what was sent of it, each with the position of the node's server.
+/// A member of a node: arrivals and departures, each with the position of the node's server.
 #[derive(Default)]
 struct Member {
     weight: u64,
@@ -35,7 +36,7 @@ struct Node {
     /// Positions that a byte takes.
     per_byte: u64,
     position: u64,
-    /// Its place in the node above.
+    /// Place in the node above.
     above: Option<(usize, usize)>,
     members: Vec<Member>,
 }
@@ -117,7 +118,7 @@ impl Tree {
         self.world.arrive(&[leg], len);
     }
 
-    /// Begins to send a packet, if there is one: how long it takes.
+    /// Begins to send a packet, if there is one; returns its transmission time.
     fn start(&mut self) -> Option<Span> {
         let packet = self.world.start(0)?;
         let takes = rate(LINK).time_for(packet.len);
@@ -171,7 +172,8 @@ impl Tree {
     }
 }
 
-/// Where the fluid server of a node is when it has served so many bytes of a member: points between which it is linear.
+/// Positions of a node's fluid server by bytes served of a member: points between which it is
+/// linear.
 type Curve = Vec<(Ratio, Ratio)>;
 
 /// Generalized processor sharing: the curve of each member.
@@ -223,7 +225,7 @@ fn fluid(node: &Node) -> Vec<Curve> {
     }
 }
 
-/// The position at which a curve reaches so many bytes.
+/// The position at which a curve reaches this number of bytes.
 fn reaches(curve: &Curve, bytes: &Ratio) -> Ratio {
     let after = curve.partition_point(|(_, served)| served < bytes);
     let (at, served) = &curve[after];
@@ -235,9 +237,9 @@ fn reaches(curve: &Curve, bytes: &Ratio) -> Ratio {
     from + &(&(at - from) * &part)
 }
 
-/// How much later than on this curve each packet of a member was sent, in longest packets of the node: the largest.
-/// A class is served when its next packet was due, which may be another one by then: as long as its longest, if there
-/// was so much.
+/// The greatest delay of a member's packets behind this curve, in longest packets of the node. A
+/// class is served when its next packet was due, which may be another one by then: as long as its
+/// longest, if there was so much.
 fn behind(node: &Node, place: usize, curve: &Curve) -> f64 {
     let member = &node.members[place];
     let longest = u64::from(node.members.iter().map(|member| member.longest).max().unwrap()) * node.per_byte;
@@ -258,8 +260,8 @@ fn behind(node: &Node, place: usize, curve: &Curve) -> f64 {
     most
 }
 
-/// How late each packet of a flow was, as a part of what its scheduler's paper allows at a server of constant rate: the
-/// largest. Expected is what a server of the flow's share alone would serve first in, first out.
+/// The greatest delay of a flow's packets, as a part of the allowance by its scheduler's paper at a
+/// server of constant rate. Expected is the service of the flow's share alone, first in, first out.
 fn part_of_bound(node: &Node, place: usize) -> f64 {
     let member = &node.members[place];
     let weights: u64 = node.members.iter().map(|member| member.weight).sum();
@@ -288,7 +290,8 @@ fn part_of_bound(node: &Node, place: usize) -> f64 {
     most
 }
 
-/// Every flow of a class is served by the bound of its class's scheduler, of the service that the class gets.
+/// Every flow of a class keeps the bound of its class's scheduler, relative to the service that the
+/// class gets.
 #[test]
 fn every_flow_of_a_class_keeps_its_bound_of_what_the_class_gets() {
     let mut nearest = [0.0f64; 4];
@@ -313,8 +316,9 @@ fn every_flow_of_a_class_keeps_its_bound_of_what_the_class_gets() {
     assert!(nearest.iter().all(|part| *part > 0.7), "the bounds were hardly approached: {nearest:?}");
 }
 
-/// At a node with `classes` among `members`, the longest packets by which a member may be served later than by the fluid
-/// server. A class sends what is first when its turn comes, which may be a packet longer than the one that it announced.
+/// Longest packets by which a member of a node, with `classes` among `members`, may be served later
+/// than by the fluid server. A class sends its first packet when its turn comes, which may be a
+/// packet longer than the one that it announced.
 fn tolerated(node: &Node) -> f64 {
     let classes = node.members.iter().filter(|member| member.is_class).count() as f64;
     match (node.name, node.per_byte) {
@@ -326,7 +330,7 @@ fn tolerated(node: &Node) -> f64 {
     }
 }
 
-/// The server of a member's share of its node alone: its curve.
+/// Curve of a server that has a member's share of its node alone.
 fn share(node: &Node, place: usize) -> Curve {
     let member = &node.members[place];
     let weights: u64 = node.members.iter().map(|member| member.weight).sum();

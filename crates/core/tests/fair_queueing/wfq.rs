@@ -41,7 +41,7 @@ struct Both {
     /// Length and arrival of every body.
     bodies: BTreeMap<u32, (u32, Time)>,
     longest: u32,
-    /// How many of the packets that were pushed out have left the fluid server.
+    /// Number of pushed-out packets that have left the fluid server.
     removed: usize,
 }
 
@@ -96,9 +96,9 @@ impl Both {
         self.lines.rates[0] = rate(kilobits * 1_000);
     }
 
-    /// Every packet was selected since the fluid server is done with no other that waited then before it; and it left
-    /// no later than from the fluid server by more than the longest packet takes. How late the latest was, as a part of
-    /// that time.
+    /// Checks that every packet was selected only when the fluid server is not done earlier with
+    /// another that waited then; and that it left later than from the fluid server by at most the
+    /// time of the longest packet. Returns the greatest delay, as a part of that time.
     fn check(mut self, bounded: bool, what: &str) -> f64 {
         self.lines.drain();
         self.gps.drain();
@@ -136,7 +136,7 @@ impl Both {
     }
 }
 
-/// What changes besides the flows that come and go.
+/// Changes besides the flows that come and go.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Changes {
     None,
@@ -196,7 +196,7 @@ fn packets_leave_in_the_fluid_order_and_at_most_a_packet_late() {
     assert!(done[..3].iter().all(|count| *count > 100), "{done:?}");
 }
 
-/// What is pushed out leaves the fluid server. Weights do not change: otherwise it may stay.
+/// Pushed-out packets leave the fluid server. Weights do not change: otherwise a packet may stay.
 #[test]
 fn what_is_pushed_out_leaves_the_fluid_server() {
     let mut dropped = 0;
@@ -222,7 +222,7 @@ fn another_rate_of_the_link_keeps_the_fluid_order() {
     assert!(changes > 40, "{changes}");
 }
 
-/// Nobody knows the rate: refused, and the switch is as it was.
+/// The rate is unknown: the change is refused, and the switch stays unchanged.
 #[test]
 fn a_server_without_a_rate_is_refused() {
     let mut world = World::with(kind("wfq"));

@@ -7,8 +7,8 @@ fn ecn(setting: Setting) -> TcpParams {
     TcpParams { ecn: Ecn::On, ..params(setting) }
 }
 
-/// Section 6.1.2: FlightSize was 11, and is halved once; every acknowledgement echoes until the first new segment says
-/// that the window was reduced (section 6.1.3), and none of them lets the window grow.
+/// Section 6.1.2: FlightSize was 11, and is halved once; every acknowledgement echoes until the
+/// first new segment carries CWR (section 6.1.3), and none of them lets the window grow.
 #[test]
 fn a_mark_halves_the_window_once() {
     for setting in [RENO_1990, NEW_RENO, SACK] {
@@ -37,7 +37,7 @@ fn a_mark_halves_the_window_once() {
     }
 }
 
-/// A mark on the segment that says so is a new reason: the window becomes one segment, ssthresh two.
+/// A mark on the segment with CWR is a new reason: the window becomes one segment, ssthresh two.
 #[test]
 fn a_mark_in_the_next_window_is_a_new_reason() {
     check(
@@ -106,7 +106,7 @@ fn a_mark_with_a_window_of_one_segment_waits_for_the_timer() {
     );
 }
 
-/// After a loss, too, the first new segment says that the window was reduced.
+/// After a loss, too, the first new segment carries CWR.
 #[test]
 fn a_reduction_for_a_loss_is_told() {
     check(

@@ -1,5 +1,6 @@
-//! What a congestion event does to the windows, whatever is lost, late or marked: RFC 5681, sections 3.1 and 3.2, RFC
-//! 6582, RFC 6675, RFC 3168 and RFC 9438, sections 4.6 and 4.8, as bounds on what the sender shows.
+//! Effect of a congestion event on the windows, for any losses, delays and marks: RFC 5681,
+//! sections 3.1 and 3.2, RFC 6582, RFC 6675, RFC 3168 and RFC 9438, sections 4.6 and 4.8, as bounds
+//! on the values that the sender shows.
 
 use crate::common::{pick, rounds};
 use crate::path::{Call, Path, World};
@@ -12,10 +13,10 @@ use tidegate_core::units::{Span, Time};
 /// A byte of a segment of 1000: windows are held in whole bytes.
 const ROUNDED: f64 = 2e-3;
 
-/// What is known of a connection from outside.
+/// State of a connection as seen from outside.
 #[derive(Debug, Default)]
 struct Seen {
-    /// Where the data ended that had been sent at the last event.
+    /// End of the data that had been sent at the last event.
     point: u64,
     /// The window before the recovery under way.
     entered: Option<f64>,
@@ -71,13 +72,13 @@ impl Seen {
         if after.timeouts > before.timeouts {
             self.timeouts += 1;
             assert_eq!(after.cwnd, 1.0);
-            // What the timer sent again before holds ssthresh; equation 4 is an upper limit otherwise.
+            // Data sent again by the timer hold ssthresh; equation 4 is an upper limit otherwise.
             let equation_4 = (left * before.flight).max(2.0) + ROUNDED;
             assert!(
                 after.ssthresh == before.ssthresh || after.ssthresh <= equation_4,
                 "{before:?} {after:?}"
             );
-            // While losses are repaired of a window that was reduced, ssthresh stays.
+            // While losses of a window that was reduced are repaired, ssthresh stays.
             assert!(after.ssthresh <= before.ssthresh.max(of_the_window), "{before:?} {after:?}");
             (self.entered, self.point) = (None, call.max);
             return;
@@ -88,8 +89,8 @@ impl Seen {
             let most =
                 if again { before.ssthresh.min(before.cwnd).max(of_the_window) } else { of_the_window };
             assert!(after.ssthresh <= most, "{before:?} {after:?}");
-            // With RACK, the loss of what left after a reduction is another event, a round trip later or more: RFC 5681, section
-            // 4.3, for retransmissions.
+            // With RACK, the loss of data sent after a reduction is another event, a round trip
+            // later or more: RFC 5681, section 4.3, for retransmissions.
             let round_trip = Span::from_millis(2 * path.delay);
             let later = params.recovery == LossRecovery::Rack
                 && self.reduced_at.is_none_or(|at| call.now.since(at) >= round_trip);
@@ -120,15 +121,16 @@ impl Seen {
     }
 }
 
-/// The most by which an acknowledgement lets the window grow, in segments: by one, or with W_est by as many as it
-/// acknowledges, over cwnd (RFC 9438, section 4.3).
+/// The greatest growth of the window by an acknowledgement, in segments: by one, or with W_est by
+/// the number of segments that it acknowledges, over cwnd (RFC 9438, section 4.3).
 fn grown(call: &Call<'_>) -> f64 {
     let una = call.came.map_or(call.una, |came| call.una.max(came.acknowledgement));
     let acked = (una - call.una) as f64 / DATA as f64;
     if acked > 0.0 { (acked / call.before.cwnd).max(1.0) } else { 0.0 }
 }
 
-/// Whether the first block is of data that are acknowledged, or within the second block (RFC 2883, section 4).
+/// Returns true if the first block covers data that are acknowledged, or within the second block
+/// (RFC 2883, section 4).
 fn is_dsack(segment: &Segment) -> bool {
     let [first, second, ..] = segment.sack;
     first.end > first.start

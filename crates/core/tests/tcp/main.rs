@@ -1,4 +1,4 @@
-//! TCP against the texts of the RFCs: which segment leaves at each acknowledgement.
+//! TCP against the texts of the RFCs: the segment that leaves at each acknowledgement.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -81,8 +81,9 @@ fn a_lost_retransmission_waits_for_the_timer() {
     );
 }
 
-/// Step 4 and section 5 (of RFC 5681, too): after a timeout for nothing, what is sent again gives duplicates of an
-/// acknowledgement that covers no more than `recover`. They start no fast retransmit, and no limited transmit.
+/// Step 4 and section 5 (of RFC 5681, too): after a needless timeout, retransmissions give
+/// duplicates of an acknowledgement that covers no more than `recover`. They start no fast
+/// retransmit, and no limited transmit.
 #[test]
 fn duplicates_after_a_timeout_start_no_fast_retransmit() {
     let late = &[

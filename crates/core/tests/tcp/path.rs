@@ -8,7 +8,7 @@ use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
-/// A link with a queue in the data's direction, and what else may happen to packets.
+/// A link with a queue in the data's direction, and the faults of packets.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// One way, in milliseconds.
@@ -24,12 +24,13 @@ pub struct Path {
     pub marked: f64,
     /// Share of acknowledgements that are lost.
     pub lost_acks: f64,
-    /// Share of segments that come later than those behind them, and by up to how many milliseconds.
+    /// Share of segments that come later than those behind them, and the greatest delay in
+    /// milliseconds.
     pub late: f64,
     pub lateness: u64,
 }
 
-/// What the sender shows: windows and the data in flight in segments.
+/// Values that the sender shows: windows and the data in flight in segments.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Gauges {
     pub cwnd: f64,
@@ -56,14 +57,15 @@ impl Gauges {
     }
 }
 
-/// A call of the sender: what it showed before and after, and what had come.
+/// A call of the sender: its values before and after, and the packet that had come.
 pub struct Call<'c> {
     pub now: Time,
     pub before: Gauges,
     pub after: Gauges,
     /// The acknowledgement; `None` when the sender was woken.
     pub came: Option<&'c Segment>,
-    /// The first byte that was not acknowledged before the call, and where the data end that were sent before it.
+    /// The first byte that was not acknowledged before the call, and the end of the data sent
+    /// before it.
     pub una: u64,
     pub max: u64,
     pub sent: &'c [Segment],
@@ -81,7 +83,7 @@ pub struct World {
     free: Time,
     una: u64,
     max: u64,
-    /// Bytes that arrived, each time that they did.
+    /// Bytes that arrived, repeats included.
     pub arrived: u64,
 }
 
@@ -106,7 +108,7 @@ impl World {
         }
     }
 
-    /// Runs for so many milliseconds, or until nothing more happens.
+    /// Runs for this many milliseconds, or until no event is left.
     pub fn run(&mut self, milliseconds: u64, mut observe: impl FnMut(&Call<'_>)) {
         let until = Time::ORIGIN + Span::from_millis(milliseconds);
         loop {

@@ -1,5 +1,6 @@
-//! What holds under any loss, reordering, duplication, delay and marking: every byte arrives in order exactly once,
-//! no connection stands still, windows are kept, and what the receiver reports is true.
+//! Properties under any loss, reordering, duplication, delay and marking: every byte arrives in
+//! order exactly once, no connection stands still, windows are kept, and the receiver's reports are
+//! true.
 
 use crate::common::{pick, rounds};
 use crate::wire::{RENO_1990, params, seat};
@@ -19,7 +20,7 @@ const CONGESTION: [CongestionControl; 2] = [CongestionControl::Reno, CongestionC
 pub const RECOVERY: [LossRecovery; 4] =
     [LossRecovery::Sack, LossRecovery::Rack, LossRecovery::NewReno, LossRecovery::Reno1990];
 
-/// How a network treats packets, in either direction.
+/// Treatment of packets by a network, in either direction.
 #[derive(Clone, Copy, Debug)]
 struct Faults {
     loss: f64,
@@ -29,7 +30,7 @@ struct Faults {
     marking: f64,
 }
 
-/// What the two ends have sent, in order: when after the start, by whom, and what.
+/// Segments sent by the two ends, in order: time after the start, sender and segment.
 type Sent = Vec<(Span, usize, Segment)>;
 
 struct Chaos {
@@ -46,7 +47,7 @@ struct Chaos {
     sent: Sent,
     /// Bytes that have come to the receiver.
     arrived: BTreeSet<u64>,
-    /// The highest acknowledgement that has come to the sender, and the end of what was sent.
+    /// The highest acknowledgement that has come to the sender, and the end of the data sent.
     una: u64,
     max: u64,
     sacked: BTreeSet<u64>,
@@ -84,7 +85,7 @@ impl Chaos {
         }
     }
 
-    /// Runs until nothing more is to happen.
+    /// Runs until no event is left.
     fn run(&mut self) {
         for _ in 0..1_000_000 {
             let arrival = self.flying.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at);
@@ -146,9 +147,9 @@ impl Chaos {
         }
     }
 
-    /// A segment is within the receiver's window, and new data within the congestion window: what the sender knows to
-    /// be in the network is no more. Limited transmit is two segments beyond it, and fast recovery of RFC 5681 counts
-    /// a segment for each duplicate.
+    /// A segment is within the receiver's window, and new data within the congestion window: the
+    /// data that the sender knows to be in the network are no more. Limited transmit is two
+    /// segments beyond it, and fast recovery of RFC 5681 counts a segment for each duplicate.
     fn check_data(&mut self, segment: &Segment, mark: Mark) {
         assert!(segment.length > 0 && u64::from(segment.length) <= DATA);
         assert!(segment.end() <= self.una + u64::from(self.params.receiver_window));
@@ -171,7 +172,8 @@ impl Chaos {
         assert!(in_network <= cwnd as u64 + beyond, "{in_network} of {cwnd}, {:?}", self.params);
     }
 
-    /// Before which byte all counts as lost that was not SACKed: more than two segments behind it were.
+    /// Number before which all bytes that were not SACKed count as lost: more than two segments
+    /// behind it were SACKed.
     fn lost_below(&self) -> u64 {
         let third = self.sacked.range(self.una..).rev().nth(2 * DATA as usize);
         third.copied().unwrap_or(self.una)

@@ -6,7 +6,7 @@ use tidegate_core::endpoint::tcp::TcpParams;
 use tidegate_core::units::Span;
 
 /// Three SACKed segments, and no reordering so far: RACK.reo_wnd is zero (section 6.2, step 4), and
-/// what was sent before them is lost. Then cwnd = ssthresh = 8 / 2, and data leave while `pipe` is
+/// segments sent before them are lost. Then cwnd = ssthresh = 8 / 2, and data leave while `pipe` is
 /// below it.
 #[test]
 fn one_loss_in_a_window() {

@@ -1,4 +1,5 @@
-//! RACK-TLP over paths that lose and reorder at random: what RFC 8985 promises, seen from outside.
+//! RACK-TLP over paths that lose and reorder at random: the promises of RFC 8985, seen from
+//! outside.
 
 use crate::common::{pick, rounds};
 use crate::wire::{DATA, RACK, SIZE, params, seat};
@@ -9,10 +10,10 @@ use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
-/// What happens to a segment: it is lost, or comes so much later than others.
+/// Fate of a segment: it is lost (`None`), or delayed by this time.
 type Fate = Option<Span>;
 
-/// A transmission: when, of which segment, and whether for the first time.
+/// A transmission: time, segment, and true for the first one.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     at: Time,
@@ -20,8 +21,8 @@ struct Left {
     is_first: bool,
 }
 
-/// A sender and a receiver with a delay between them; the fate of a segment is that of its number
-/// and of how often it was sent before.
+/// A sender and a receiver with a delay between them; the fate of a segment depends on its number
+/// and on the number of earlier transmissions.
 struct Channel {
     sender: Sender,
     receiver: Box<dyn Endpoint>,
@@ -33,7 +34,7 @@ struct Channel {
     now: Time,
     times: BTreeMap<u64, usize>,
     left: Vec<Left>,
-    /// Acknowledgements that came to the sender, and when.
+    /// Acknowledgements that came to the sender, with their times.
     came: Vec<(Time, Segment)>,
 }
 
@@ -120,8 +121,9 @@ impl Channel {
         self.left.iter().copied().filter(|left| !left.is_first)
     }
 
-    /// The first acknowledgement that says that segments overtake each other: of one that was sent
-    /// once and is below others that had arrived, or that one has arrived twice.
+    /// Time of the first acknowledgement that shows that segments overtake each other: one for a
+    /// segment that was sent once and is below others that had arrived, or one that reports a
+    /// second arrival.
     fn learnt(&self) -> Option<Time> {
         let (mut known, mut highest, mut una) = (BTreeSet::new(), 0, 0);
         let again: Vec<Left> = self.again().collect();
@@ -245,8 +247,8 @@ fn a_probe_repairs_a_lost_tail() {
     }
 }
 
-/// A segment is lost several times in a row, with others behind it: what was sent after it and has
-/// arrived shows each loss about a round trip after it, and the timer never does.
+/// A segment is lost several times in a row, with others behind it: later segments that have
+/// arrived show each loss about a round trip after it, and the timer never does.
 #[test]
 fn a_segment_that_is_lost_again_and_again_needs_no_timeout() {
     for seed in 0..rounds(200) {

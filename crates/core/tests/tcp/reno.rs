@@ -14,7 +14,8 @@ fn one_loss_in_a_window() {
             &params(setting),
             16,
             Script { lost: &["0"], ..Script::default() },
-            // Steps 1 and 2: ssthresh = (10 - 2) / 2, without what limited transmit sent. Step 3: 4 + 3.
+            // Steps 1 and 2: ssthresh = (10 - 2) / 2, without the data of limited transmit. Step 3:
+            // 4 + 3.
             "start   | 0 1 2 3 4 5 6 7 | 8 64
              ack 0   | 8               | 8 64
              ack 0   | 9               | 8 64
@@ -122,7 +123,7 @@ fn reordering_by_two_sends_nothing_again() {
     }
 }
 
-/// Three duplicates are taken for a loss, and the window is halved for nothing.
+/// Three duplicates are taken for a loss, and the window is halved needlessly.
 #[test]
 fn reordering_by_three_costs_half_the_window() {
     let late = &[("0", 10), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
@@ -192,8 +193,8 @@ fn delayed_acknowledgements() {
     assert_eq!(wire.gauge("flight"), 0.0);
 }
 
-/// Section 4.2: what is out of order, and what fills a gap, is acknowledged at once. With nothing in flight the recovery
-/// leaves two segments (RFC 6582, step 3, option 1).
+/// Section 4.2: data that are out of order, and data that fill a gap, are acknowledged at once.
+/// With nothing in flight the recovery leaves two segments (RFC 6582, step 3, option 1).
 #[test]
 fn no_acknowledgement_is_delayed_while_something_is_missing() {
     let delayed_acks = Some(Span::from_millis(400));

@@ -21,7 +21,7 @@ struct Rfc {
     ssthresh: f64,
     w_max: f64,
     cwnd_prior: f64,
-    /// Whether the next stage begins with K = 0 (sections 4.8 and 4.10).
+    /// True if the next stage begins with K = 0 (sections 4.8 and 4.10).
     afresh: bool,
     stage: Option<Stage>,
     /// Acknowledgements in the concave, the convex and the Reno-friendly region.
@@ -29,7 +29,7 @@ struct Rfc {
     convex: u64,
     friendly: u64,
     converged: u64,
-    /// Whether a window was so close to W_max that a byte would decide on fast convergence.
+    /// True if a window was so close to W_max that a byte would decide on fast convergence.
     undecided: bool,
 }
 
@@ -102,7 +102,7 @@ impl Rfc {
         (self.cwnd, self.ssthresh) = (left.max(1.0), left.max(2.0));
     }
 
-    /// Section 4.8; while losses are repaired of a window that was reduced, ssthresh stays.
+    /// Section 4.8; while losses of a window that was reduced are repaired, ssthresh stays.
     fn timeout(&mut self, flight: f64, repairs: bool) {
         let left = self.decrease(if repairs { flight } else { flight.min(self.cwnd) }).max(2.0);
         self.ssthresh = if repairs { left.min(self.ssthresh) } else { left };
@@ -112,11 +112,12 @@ impl Rfc {
     }
 }
 
-/// A connection without end on a path without a queue, so that it is always the window that limits it.
+/// A connection with endless data on a path without a queue, so that it is always the window that
+/// limits it.
 #[derive(Debug)]
 struct Watch {
     rfc: Rfc,
-    /// Where the data ended at the last event, and at the beginning of the recovery under way.
+    /// End of the data at the last event, and at the beginning of the recovery under way.
     point: u64,
     recover: u64,
     recovering: bool,

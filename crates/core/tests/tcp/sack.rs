@@ -2,8 +2,8 @@
 
 use crate::wire::{SACK, Script, check, params};
 
-/// Step 3: what was SACKed makes room for new data. Step 4: cwnd = ssthresh = (10 - 2) / 2, and step C sends once
-/// `pipe` is below 4: at the seventh duplicate it is 0r, 8 and 9.
+/// Step 3: SACKed data make room for new data. Step 4: cwnd = ssthresh = (10 - 2) / 2, and step C
+/// sends once `pipe` is below 4: at the seventh duplicate it is 0r, 8 and 9.
 #[test]
 fn one_loss_in_a_window() {
     check(
@@ -128,8 +128,8 @@ fn a_lost_retransmission_waits_for_the_timer() {
     );
 }
 
-/// Section 5.1: the scoreboard is emptied by the timeout (RFC 2018, section 8), filled by the next acknowledgement, and
-/// what it then holds is not sent again.
+/// Section 5.1: the scoreboard is emptied by the timeout (RFC 2018, section 8), filled by the next
+/// acknowledgement, and the data that it then holds are not sent again.
 #[test]
 fn after_a_timeout_only_what_is_missing_is_sent_again() {
     check(
@@ -201,8 +201,8 @@ fn reordering_by_two_sends_nothing_again() {
     );
 }
 
-/// Three segments behind the missing one are a loss (IsLost), for nothing. The recovery lasts until all that was sent
-/// before it is acknowledged; the second copy of 0 carries no news.
+/// Three segments behind the missing one are a loss (IsLost), needlessly. The recovery lasts until
+/// all data sent before it are acknowledged; the second copy of 0 carries no news.
 #[test]
 fn reordering_by_three_costs_half_the_window() {
     let late = &[("0", 10), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];

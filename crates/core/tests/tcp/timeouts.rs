@@ -1,5 +1,5 @@
-//! RFC 6298 and RFC 5681, sections 3.1 and 4.1: the last segments are lost, the timeout backs off, and what idle
-//! time does.
+//! RFC 6298 and RFC 5681, sections 3.1 and 4.1: the last segments are lost, the timeout backs off,
+//! and the effect of idle time.
 
 use crate::wire::{CUBIC, NEW_RENO, RENO_1990, SACK, Script, Wire, check, expect, params};
 use tidegate_core::endpoint::tcp::TcpParams;
@@ -28,8 +28,9 @@ fn the_last_segments_wait_for_the_timer() {
     }
 }
 
-/// Rules 5.4 to 5.6: 1, 2, 4 and 8 s. ssthresh is held while the same segment is sent again (RFC 5681, section 3.1).
-/// Karn: the acknowledgement of what was sent again is no measurement, and RTO stays at 16 s until one is.
+/// Rules 5.4 to 5.6: 1, 2, 4 and 8 s. ssthresh is held while the same segment is sent again (RFC
+/// 5681, section 3.1). Karn: the acknowledgement of retransmitted data is no measurement, and RTO
+/// stays at 16 s until one is.
 #[test]
 fn the_timeout_backs_off_until_a_round_trip_is_measured() {
     let params = TcpParams { initial_window: 1, ..params(NEW_RENO) };

@@ -1,4 +1,5 @@
-//! A sender and a receiver with a script of losses, delays and marks between them, and the table of what leaves.
+//! A sender and a receiver with a script of losses, delays and marks between them, and the table of
+//! segments that leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
@@ -46,12 +47,13 @@ pub fn seat() -> Seat {
     }
 }
 
-/// What the network does with packets. A segment is named by its number and an `r` for each time that it is sent
-/// again: `4`, `4r`, `4rr`. Acknowledgements are counted from 1 as the receiver sends them.
+/// Treatment of packets by the network. A segment is named by its number and an `r` for each time
+/// that it is sent again: `4`, `4r`, `4rr`. Acknowledgements are counted from 1 as the receiver
+/// sends them.
 #[derive(Default)]
 pub struct Script {
     pub lost: &'static [&'static str],
-    /// Segments that are so many milliseconds late.
+    /// Late segments, with their delays in milliseconds.
     pub late: &'static [(&'static str, u64)],
     /// Segments on which congestion is marked, if they are ECN-capable.
     pub marked: &'static [&'static str],
@@ -63,11 +65,11 @@ pub struct Wire {
     pub sender: Sender,
     receiver: Box<dyn Endpoint>,
     script: Script,
-    /// When the two ends want to be woken.
+    /// Wake-up times of the two ends.
     next: [Time; 2],
     flying: BTreeMap<(Time, u64), (usize, Segment, Mark)>,
     order: u64,
-    /// How often each segment was sent.
+    /// Number of transmissions of each segment.
     sent: BTreeMap<u64, usize>,
     acks: u64,
     used: BTreeSet<String>,
@@ -77,7 +79,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// A transfer of so many segments under a script.
+    /// A transfer of `segments` segments under a script.
     pub fn new(params: &TcpParams, segments: u64, script: Script) -> Wire {
         let mut sender = Sender::new(params, Time::NEVER, SIZE);
         sender.offer(segments * DATA);
@@ -124,7 +126,7 @@ impl Wire {
         }
     }
 
-    /// The application hands over more at this time, and the sender is called.
+    /// Hands over more data of the application at this time, and calls the sender.
     pub fn offer(&mut self, milliseconds: u64, segments: u64) {
         self.now = Time::ORIGIN + Span::from_millis(milliseconds);
         self.sender.offer(segments * DATA);
@@ -161,13 +163,14 @@ impl Wire {
         }
     }
 
-    /// A segment leaves the sender. Returns its name, with `*` for one that says that the window was reduced.
+    /// Records a segment that leaves the sender. Returns its name, with `*` for one that carries
+    /// CWR.
     fn data(&mut self, segment: Segment, mark: Mark) -> String {
         assert_eq!((segment.sequence % DATA, u64::from(segment.length)), (0, DATA));
         let number = segment.sequence / DATA;
         let times = self.sent.entry(number).or_insert(0);
         let name = format!("{number}{}", "r".repeat(*times));
-        // RFC 3168, section 6.1.5: what is sent again is not ECN-capable.
+        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable.
         assert!(*times == 0 || !mark.is_ecn_capable(), "{name}");
         *times += 1;
         let is = |list: &[&str]| list.contains(&name.as_str());
@@ -228,8 +231,8 @@ fn acknowledgement(segment: &Segment) -> String {
     format!("ack {}{sack}{echo}", segment.acknowledgement / DATA)
 }
 
-/// Runs a transfer to its end, and compares what leaves at each acknowledgement: a row has what came, the segments
-/// that leave, and cwnd and ssthresh in segments after that.
+/// Runs a transfer to its end, and compares the segments that leave at each acknowledgement: a row
+/// has the packet that came, the segments that leave, and cwnd and ssthresh in segments after that.
 #[track_caller]
 pub fn check(params: &TcpParams, segments: u64, script: Script, table: &str) -> Wire {
     let scripted =
@@ -243,7 +246,7 @@ pub fn check(params: &TcpParams, segments: u64, script: Script, table: &str) -> 
     wire
 }
 
-/// Compares the table of what has left.
+/// Compares the table of segments that have left.
 #[track_caller]
 pub fn expect(wire: &Wire, table: &str) {
     let tidy = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,5 @@
-//! Droppers that do their own work: at the head, by two averages, a flow at a time; and what they hear.
+//! Droppers that do their own work: at the head, by two averages, a flow at a time; and the events
+//! reported to them.
 
 use crate::common::lines::Lines;
 use crate::common::plans::drop_tail;
@@ -61,7 +62,7 @@ fn an_in_out_marking_dropper() {
     }
     assert_eq!(marked, [13, 15, 17, 19]);
     world.wait(Span::from_secs(2));
-    // What has waited too long is dropped when its turn comes.
+    // A packet that has waited too long is dropped when its turn comes.
     world.arrive(&[leg], 1000);
     world.wait(Span::from_secs(2));
     world.arrive_packet(&[leg], Packet::new(BodyId(99), 1000));
@@ -72,7 +73,7 @@ fn an_in_out_marking_dropper() {
     assert_eq!((marks.of(Reason::EarlyDrop), marks.total(), world.switch.counters(leg).marked), (4, 4, 4));
 }
 
-/// A CoDel in miniature: what has waited more than 20 ms is dropped when its turn comes.
+/// A CoDel in miniature: a packet that has waited more than 20 ms is dropped when its turn comes.
 struct Sojourn;
 impl Dropper for Sojourn {
     fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Occupancy) -> Verdict {
@@ -84,9 +85,9 @@ impl Dropper for Sojourn {
     }
 }
 
-/// Under a port ceiling, and inside a class with one and below a class that always has packets: what the
-/// dropper takes at the head leaves no trace. What is left leaves when it leaves where nothing else ever came,
-/// and the link is never idle while the other class has packets.
+/// Under a port ceiling, and inside a class with one and below a class that always has packets:
+/// packets dropped at the head leave no trace. The others leave at the same times as if nothing
+/// else ever came, and the link is never idle while the other class has packets.
 #[test]
 fn what_is_dropped_at_the_head_was_never_charged() {
     for (in_class, root) in [(false, "fifo"), (true, "strict-priority"), (true, "virtual-clock")] {
@@ -135,8 +136,9 @@ fn what_is_dropped_at_the_head_was_never_charged() {
     }
 }
 
-/// RIO in miniature (Clark and Fang 1998): one average of what is in profile, one of all; what is in
-/// profile is judged by the first, what is out by the second. It counts what it has let in itself.
+/// RIO in miniature (Clark and Fang 1998): one average of packets in profile, one of all; packets
+/// in profile are judged by the first, packets out of profile by the second. It counts the packets
+/// that it has admitted itself.
 #[derive(Default)]
 struct TwinAverage {
     queued: [u64; 2],
@@ -239,7 +241,7 @@ fn a_dropper_for_each_flow() {
     assert_eq!(world.switch.counters(alone).dropped.packets, 0);
 }
 
-/// Takes packets at random, marks others, and counts what is in its queue by what it is told.
+/// Drops packets at random, marks others, and counts its queue from the events reported to it.
 #[derive(Default)]
 struct Bookkeeper {
     bytes: u64,
@@ -267,8 +269,8 @@ impl Dropper for Bookkeeper {
     }
 }
 
-/// In every scope at once, with push-out: each dropper hears of each way out, what is marked is ECN-capable,
-/// and the identities of the counters hold.
+/// In every scope at once, with push-out: each way out is reported to each dropper, marked packets
+/// are ECN-capable, and the identities of the counters hold.
 #[test]
 fn droppers_hear_of_every_way_out() {
     for seed in 0..rounds(20) {

@@ -19,7 +19,7 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-/// Round robin over flows, so many packets a turn, as a user would write it outside the crate.
+/// Round robin over flows, a quantum of packets a turn, as a user would write it outside the crate.
 struct RoundRobin {
     quantum: u32,
     /// Packets that the first flow has sent in its turn.
@@ -82,7 +82,7 @@ fn round_robin(quantum: u32) -> SchedulerKind {
     SchedulerKind::custom(move || Box::new(RoundRobin { quantum, used: 0, turn: VecDeque::new() }))
 }
 
-/// Refuses what would make the queue longer than a number of packets.
+/// Refuses packets that would make the queue longer than a number of packets.
 struct AtMost(u64);
 impl Dropper for AtMost {
     fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, at: &Occupancy) -> Verdict {
@@ -109,8 +109,8 @@ fn factories_have_parameters() {
     }
 }
 
-/// Credit pauses a flow (Absent): it sends exactly its credit, the others what they like, and
-/// on new credit it takes its place at the end of the round.
+/// Credit pauses a flow (Absent): it sends exactly its credit, the others any amount, and on new
+/// credit it takes its place at the end of the round.
 #[test]
 fn a_credit_paused_round_robin() {
     let mut world = World::with(round_robin(1));
@@ -134,7 +134,7 @@ fn a_credit_paused_round_robin() {
     assert_eq!(order, [0, 1, 2, 0, 1, 2, 1, 2, 1, 2, 1, 0, 2, 1, 0, 2, 0, 0]);
 }
 
-/// A virtual source: each VC is shaped to its own rate, and what its shaper lets go joins one
+/// A virtual source: each VC is shaped to its own rate, and packets released by its shaper join one
 /// class queue, FIFO in the order of release.
 #[test]
 fn per_vc_shaped_queues_feed_a_class_queue() {
@@ -210,7 +210,7 @@ fn multicast_to_two_ports_stores_one_body() {
     assert_eq!((released, world.switch.pool().packets, world.switch.pool().bytes), (3, 0, 0));
 }
 
-/// The same scheduler as a built-in and behind `dyn` serves in the same order.
+/// A scheduler serves in the same order as a built-in and behind `dyn`.
 #[test]
 fn a_scheduler_behind_dyn_serves_alike() {
     fn boxed() -> Box<dyn Scheduler + Send> {

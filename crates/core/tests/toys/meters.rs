@@ -13,8 +13,8 @@ use tidegate_core::units::Span;
 /// Ticks a byte at 8 Mbit/s, of which the rates below are parts.
 const TICKS: i128 = 100_000;
 
-/// Colours red what does not conform to the profile's bucket, of an average interval's depth; does not see
-/// what came red.
+/// Colours red the packets that do not conform to the profile's bucket, of an average interval's
+/// depth; ignores packets that came red.
 #[derive(Default)]
 struct Bucket(Vec<Option<TokenBucket>>);
 impl Meter for Bucket {
@@ -100,8 +100,8 @@ fn one_bucket_for_three_flows() {
     assert!(seen.as_flattened().iter().all(|count| *count > 50), "{seen:?}");
 }
 
-/// A packet passes its flow's own bucket in its class, its site's and the port's: each takes what the one before
-/// has let through, and nothing else.
+/// A packet passes its flow's own bucket in its class, its site's and the port's: each takes the
+/// packets passed by the one before, and nothing else.
 #[test]
 fn a_cascade_of_three_meters() {
     let mut stopped = [0; 4];

@@ -11,8 +11,8 @@ use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind,
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 
-/// WF²Q+ (Bennett and Zhang 1997): of the packets that would have started in the fluid system, the
-/// one that would end first. Reservations are weights.
+/// WF²Q+ (Bennett and Zhang 1997): among the packets that would have started in the fluid system,
+/// the one that would end first. Reservations are weights.
 #[derive(Default)]
 struct Wf2qPlus {
     rate: Option<Rate>,
@@ -91,7 +91,8 @@ fn worst_case_fair_above_classes(scheduler: &SchedulerKind) {
     let link = rate(12_000_000);
     for seed in 0..rounds(6) {
         let mut rng = Rng::named(seed, "wf2q+");
-        // One class with half of the link, and ten that share the rest; each begins when it likes.
+        // One class with half of the link, and ten that share the rest; each begins at a random
+        // time.
         let weights: Vec<u64> = (0..11).map(|ix| if ix == 0 { 10_000 } else { 1_000 }).collect();
         let later: &[u64] = if seed % 2 == 0 { &[0] } else { &[0, 0, 3, 20] };
         let begins: Vec<u64> = weights.iter().map(|_| pick(&mut rng, later)).collect();
