@@ -181,7 +181,7 @@ fn forgetting_flows_changes_no_departure() {
         for seed in 0..rounds(12) {
             let mut rng = Rng::named(seed, "forgetting");
             let (in_tree, told) = (rng.chance(0.3), name == "wfq" || rng.chance(0.7));
-            // A full pool evicts from the queues, whoever is open.
+            // A full pool evicts from the queues, whichever flows are open.
             let buffer = rng.chance(0.3).then_some(Limit::Packets(10));
             let plan = switch(&scheduler, in_tree && name != "wfq", told, buffer);
             let plans = flows(&mut rng, in_tree && name != "wfq");

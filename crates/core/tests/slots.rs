@@ -24,7 +24,7 @@ fn next_index(world: &mut World, plan: &FlowPlan) -> u32 {
     world.open(0, plan).flow.0
 }
 
-/// The flow sends `packets` of 1000 bytes on an idle link and closes: whoever opens next
+/// The flow sends `packets` of 1000 bytes on an idle link and closes: the next flow
 /// gets its index from `free_at` on, and another index before.
 fn assert_free_at(name: &str, plan: &FlowPlan, packets: u32, free_at: Time) {
     for (at, same) in [(Time::from_ticks(free_at.ticks() - 1), false), (free_at, true)] {

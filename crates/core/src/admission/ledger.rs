@@ -13,7 +13,7 @@ pub struct FlowId(pub u64);
 /// The reservations that a link may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Bits per second that may be reserved: the link's rate less what is kept aside for
+    /// Bits per second that may be reserved: the link's rate less the rate kept aside for
     /// datagrams (section 2.3).
     pub reservable: u64,
     /// The longest average interval that a flow may ask for; `None` for any.
@@ -98,7 +98,7 @@ impl Stamps {
 }
 
 /// One link's reservations. A request is booked when it passes and promised when it is confirmed;
-/// until then it is booked beside what was promised before, so that neither outcome can fail.
+/// until then it is booked beside the previous promise, so that neither outcome can fail.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     policy: Policy,

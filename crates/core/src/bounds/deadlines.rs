@@ -73,7 +73,7 @@ fn events(demands: &[Demand]) -> Vec<Event> {
             events.push(Event { within, index, burst: all * burst, rate: all * rate });
         };
         match contract.peak.map(|peak| bytes_per_second(peak).max(reserve)) {
-            // The peak rate bounds what is sent until W is used up.
+            // The peak rate bounds the traffic until W is used up.
             Some(peak) if peak > reserve && workahead > f64::from(*largest) => {
                 add(within, f64::from(*largest), peak);
                 let used_up = (workahead - f64::from(*largest)) / (peak - reserve);

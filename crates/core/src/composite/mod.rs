@@ -17,7 +17,7 @@ use crate::scheduler::wf2q_plus::Wf2qPlusParams;
 pub struct Parts {
     /// Orders the flows.
     pub scheduler: BuiltInScheduler,
-    /// Decides what is dropped and what is marked.
+    /// Drops and marks packets.
     pub dropper: BuiltInDropper,
     /// The queues that the dropper guards.
     pub scope: Scope,

@@ -159,7 +159,7 @@ impl Estimators {
     /// leaves the window as it is.
     pub(super) fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
         if let Some(times) = self.round_trips.filter(|_| round_trip > Span::ZERO) {
-            // Beyond what a span holds, the product is still a window.
+            // Beyond the range of a span, the product is still a window.
             self.profiles.open(profile).memory = round_trip.ticks() as f64 * f64::from(times);
         }
     }

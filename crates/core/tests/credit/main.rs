@@ -45,7 +45,7 @@ fn nothing_overruns_and_losses_are_made_good() {
         world.run(1500);
         (lost, late, repeated) = (lost + world.lost, late + world.late, repeated + world.repeated);
         packed |= vcs.len() > 6;
-        // When the link has recovered, every VC goes on.
+        // Once the link has recovered, every VC continues.
         world.lose_nothing();
         world.setting.offered = 100;
         let recovered = 2 * (setting.checks.unwrap() + world.rtt() + 50) + 12 * vcs.len() as u64;
@@ -55,7 +55,7 @@ fn nothing_overruns_and_losses_are_made_good() {
         for (number, (vc, before)) in world.vcs.iter().zip(before).enumerate() {
             assert!(vc.forwarded > before, "VC {number} of {vcs:?} stands still, seed {seed}: {setting:?}");
         }
-        // When nothing more is sent, both ends agree and nothing is left.
+        // Once nothing more is sent, both ends agree and no cell is left.
         world.setting.offered = 0;
         world.setting.served = 100;
         world.vcs.iter_mut().for_each(|vc| vc.waiting = 0);

@@ -90,7 +90,7 @@ fn nor_while_credits_and_data_are_lost_and_credits_come_twice_and_late() {
         assert_eq!(world.dropped, 0, "seed {seed}: {setting:?}");
         assert!(world.most <= pool_of(&setting));
         (lost, full) = (lost + world.lost, full + u32::from(world.most * 2 > pool_of(&setting)));
-        // When nothing more is lost, every VC goes on.
+        // Once nothing more is lost, every VC continues.
         world.lose_nothing();
         (world.setting.turns, world.setting.blocks) = (0, 0);
         world.vcs.iter_mut().for_each(|vc| (vc.on, vc.blocked) = (true, false));

@@ -15,7 +15,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-/// Colours what is beyond a number of packets, and refuses it where the queue is long.
+/// Colours every other packet red; [`InOut`] drops red packets where the queue is long.
 struct EveryOther(u32);
 impl Meter for EveryOther {
     fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
