@@ -1,4 +1,5 @@
-//! Values by size, in the bins of a histogram of three digits: sparse while few bins are occupied, else dense.
+//! Counts of values in the bins of a three-digit histogram: sparse while few bins are occupied,
+//! else dense.
 
 use hdrhistogram::Histogram;
 use tidegate_core::stats::tally;
@@ -10,13 +11,13 @@ const COUNT_BITS: u32 = 48;
 /// Slots of the first table.
 const FIRST_SLOTS: usize = 8;
 
-/// How often values came that a histogram of three digits does not tell apart: each value below 2048, and 1024 bins from
-/// one power of two to the next above.
+/// Counts of values by bins of three digits: one bin for each value below 2048, and 1024 bins for
+/// each power of two above.
 #[derive(Clone, Debug)]
 pub(crate) enum Bins {
     /// A table with open addressing.
     Sparse(Sparse),
-    /// Each bin from the first power of two with a value to the last one.
+    /// All bins from the first power of two with a value to the last one.
     Dense {
         /// The first bin.
         first: u32,
@@ -24,7 +25,7 @@ pub(crate) enum Bins {
     },
 }
 
-/// Occupied bins in a table: the bin, from 1 on, above its count; 0 is a free slot.
+/// Table of occupied bins: a slot holds the bin + 1 above its count; 0 is a free slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sparse {
     slots: Vec<u64>,
@@ -37,16 +38,16 @@ impl Default for Bins {
     }
 }
 
-/// The bin of a value.
+/// Returns the bin of a value.
 #[inline(always)]
 fn bin_of(value: u64) -> u32 {
-    // `STEPS` to 2 · `STEPS` − 1, once shifted; below that nothing is.
+    // The shifted value is `STEPS` to 2 · `STEPS` − 1; smaller values are not shifted.
     let shift = (value | u64::from(STEPS)).ilog2() - STEPS.ilog2();
     shift * STEPS + (value >> shift) as u32
 }
 
 impl Sparse {
-    /// The slot of a bin, or the free one where it belongs. There must be a free slot.
+    /// Returns the slot of a bin, or the free slot where it belongs. There must be a free slot.
     #[inline(always)]
     fn slot_of(&self, bin: u32) -> usize {
         let mask = self.slots.len().wrapping_sub(1);
@@ -57,7 +58,7 @@ impl Sparse {
         at
     }
 
-    /// Counts a value of a bin that is occupied. Whether it is.
+    /// Counts a value if its bin is occupied; returns true if it is.
     #[inline(always)]
     fn count(&mut self, bin: u32) -> bool {
         if self.slots.is_empty() {
@@ -70,7 +71,7 @@ impl Sparse {
         is_occupied
     }
 
-    /// Takes in a bin that is not occupied.
+    /// Inserts a bin that is not occupied yet.
     fn insert(&mut self, bin: u32, count: u64) {
         if self.occupied * 4 >= self.slots.len() * 3 {
             let places = (2 * self.slots.len()).max(FIRST_SLOTS);
@@ -85,7 +86,7 @@ impl Sparse {
         self.occupied += 1;
     }
 
-    /// Occupied bins with their counts, in no order.
+    /// Iterates over occupied bins with their counts, in no order.
     fn bins(&self) -> impl Iterator<Item = (u32, u64)> {
         let occupied = self.slots.iter().filter(|slot| **slot != 0);
         occupied.map(|slot| ((slot >> COUNT_BITS) as u32 - 1, slot & ((1 << COUNT_BITS) - 1)))
@@ -112,7 +113,7 @@ impl Bins {
         }
     }
 
-    /// Counts a value whose bin has no place.
+    /// Counts a value whose bin has no slot yet.
     #[cold]
     #[inline(never)]
     fn extend(&mut self, bin: u32) {
@@ -135,7 +136,8 @@ impl Bins {
         }
     }
 
-    /// A table of so many slots may take more than every bin between the first and the last one.
+    /// Switches to dense storage once the table has as many slots as there are bins from first to
+    /// last.
     fn become_dense_if_smaller(&mut self) {
         let Bins::Sparse(sparse) = self else { return };
         let from = octave(sparse.bins().map(|(bin, _)| bin).min().unwrap_or(0));
@@ -148,7 +150,7 @@ impl Bins {
         *self = Bins::Dense { first: from, counts };
     }
 
-    /// Occupied bins with their counts, in no order.
+    /// Returns occupied bins with their counts, in no order.
     fn occupied(&self) -> Vec<(u32, u64)> {
         match self {
             Bins::Sparse(sparse) => sparse.bins().collect(),
@@ -158,7 +160,7 @@ impl Bins {
         }
     }
 
-    /// The histogram of the values.
+    /// Returns the histogram of the values.
     pub(crate) fn histogram(&self) -> Histogram<u64> {
         // Three significant digits are within the library's range of 0 to 5: this cannot fail.
         let mut histogram = Histogram::new(3).unwrap_or_else(|_| unreachable!("three digits are allowed"));
@@ -172,7 +174,7 @@ impl Bins {
     }
 }
 
-/// The first bin of the power of two that a bin is in.
+/// Returns the first bin of the power of two that contains a bin.
 fn octave(bin: u32) -> u32 {
     bin / STEPS * STEPS
 }
@@ -211,7 +213,7 @@ mod tests {
 
     #[test]
     fn dense_bins_make_it_too_and_take_no_more_than_a_table() {
-        // Every bin of two powers of two, then values below and above them.
+        // All bins of two powers of two, then values below and above them.
         let bins = compare((1 << 20..1 << 22).step_by(1 << 9).chain([3, 1 << 15, 1 << 40, u64::MAX / 2]));
         let Bins::Dense { counts, .. } = bins else { panic!("it is sparse") };
         assert_eq!(counts.len() % STEPS as usize, 0);

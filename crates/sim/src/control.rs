@@ -1,20 +1,21 @@
-//! Cells of a link's own: credit cells and credit_check cells, which go ahead of what its port has queued.
+//! A link's own cells: credit cells and credit_check cells, which go ahead of its port's queue.
 //!
-//! They belong to no flow and take no place in a queue. They take the link's time, its delay and its losses as packets do.
+//! They belong to no flow and take no place in a queue. Transmission time, delay and losses apply
+//! to them as to packets.
 
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
 
-/// The body of a packet on a link that is a cell of the link's own.
+/// The body of a packet that represents one of the link's own cells.
 const OWN: BodyId = BodyId(u32::MAX);
 
-/// The cells of its own on one direction of a link.
+/// The own cells of one direction of a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Control {
     /// The cell being sent, and the time at which its first bit left.
     in_service: Option<(Packet, Time)>,
-    /// Whether cells wait for the link.
+    /// True while cells wait for the link.
     pub(crate) due: bool,
     /// Cells whose last bit has left, since the warm-up.
     sent: Count,
@@ -22,7 +23,7 @@ pub(crate) struct Control {
     busy: Span,
 }
 
-/// A cell of a link's own, by the number that its sender knows it by.
+/// A link's own cell, by the number that its sender gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ControlCell {
     pub(crate) id: u64,
@@ -30,14 +31,14 @@ pub(crate) struct ControlCell {
 }
 
 impl ControlCell {
-    /// The packet that represents it on the link.
+    /// Returns the packet that represents the cell on the link.
     pub(crate) fn packet(self) -> Packet {
         let mut packet = Packet::new(OWN, self.len);
         packet.tag = self.id;
         packet
     }
 
-    /// The number of a cell of the link's own; `None` for a packet of a flow.
+    /// Returns the number of a link's own cell; `None` for a packet of a flow.
     #[inline(always)]
     pub(crate) fn of(packet: &Packet) -> Option<u64> {
         (packet.body == OWN).then_some(packet.tag)
@@ -45,7 +46,7 @@ impl ControlCell {
 }
 
 impl Control {
-    /// Whether no cell is being sent and none waits.
+    /// Returns true if no cell is being sent and none waits.
     #[inline(always)]
     pub(crate) fn is_idle(&self) -> bool {
         !self.due && !self.is_sending()
@@ -76,12 +77,12 @@ impl Control {
         }
     }
 
-    /// Cells whose last bit has left, since the warm-up.
+    /// Number and bytes of cells whose last bit has left, since the warm-up.
     pub(crate) fn sent(&self) -> Count {
         self.sent
     }
 
-    /// Time for which cells occupied the link up to `now`, since the warm-up.
+    /// Returns the time for which cells occupied the link up to `now`, since the warm-up.
     pub(crate) fn busy(&self, now: Time) -> Span {
         let under_way = self.in_service.map_or(Span::ZERO, |(_, started)| now.since(started));
         self.busy + under_way

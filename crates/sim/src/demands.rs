@@ -1,6 +1,8 @@
-//! What does each flow ask for, and of which capacities? The input of a max-min allocation of a scenario's network.
+//! Demands of flows and capacities of links: the input of a max-min allocation for a scenario's
+//! network.
 //!
-//! A capacity is a link's, or the ceiling of a class at a port, which the flows of the class share.
+//! A capacity is that of a link, or the ceiling of a class at a port, which the flows of the class
+//! share.
 
 use crate::network::{FlowSetup, Network};
 use tidegate_core::params::BuiltIn;
@@ -8,54 +10,56 @@ use tidegate_core::shaper::Excess;
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{NodeKind, Scenario, Source};
 
-/// A rate that flows share.
+/// A capacity that flows share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     /// Its name: that of the link, or `class on link`.
     pub name: String,
     /// Index of the link.
     pub link: usize,
-    /// In bit/s; of a link with a trace, the mean.
+    /// Rate in bit/s; for a link with a trace, its mean.
     pub rate: f64,
-    /// Whether a switch sends on the link, not a host.
+    /// True if a switch sends on the link, not a host.
     pub switched: bool,
-    /// The share of it that the port's switch algorithm aims to have used; 1 without one.
+    /// Utilization that the port's switch algorithm aims at; 1 without one.
     pub target: f64,
 }
 
-/// What a flow asks for of the network.
+/// The rate that a flow asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Asks {
     /// As much as it gets: a greedy source, or a connection with endless data.
     Everything,
     /// The mean rate of its source, in bit/s.
     Rate(f64),
-    /// It is not stated: a recording, finite or intermittent data of a connection.
+    /// Not stated: a recording, finite or intermittent data of a connection.
     Unknown,
-    /// It answers the data of a connection.
+    /// Nothing: it answers the data of a connection.
     Nothing,
 }
 
-/// What one flow asks for.
+/// The demand of one flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// Indexes of the capacities that it shares, each once.
     pub capacities: Vec<usize>,
-    /// What it asks for.
+    /// The rate that it asks for.
     pub asks: Asks,
-    /// The least of its ceilings in bit/s: at switches, of its envelope, the peak cell rate of its ABR VC.
+    /// The lowest of its ceilings in bit/s: at switches, of its envelope, the peak cell rate of its
+    /// ABR VC.
     pub ceiling: Option<f64>,
-    /// When it starts.
+    /// Start time.
     pub start: Span,
-    /// When it stops; `None` at the end of the run.
+    /// Stop time; `None` at the end of the run.
     pub stop: Option<Span>,
-    /// Whether its start or its stop is drawn from the seed.
+    /// True if its start or its stop is drawn from the seed.
     pub drawn: bool,
-    /// Whether when it sends, or its rate, is only known in a run: granted by admission, or changed.
+    /// True if its sending time or rate is only known in a run: granted by admission, or changed.
     pub varies: bool,
 }
 
-/// The capacities of a scenario's network, links first and in their order, and what each of its flows asks for.
+/// Returns the capacities of a scenario's network, links first and in their order, and the demand
+/// of each of its flows.
 pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<Demand>) {
     let mut capacities: Vec<Capacity> = network
         .links
@@ -73,7 +77,7 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
     let mut of_class = vec![vec![None; network.classes.len()]; network.links.len()];
     for (link, plan) in network.links.iter().enumerate() {
         for (class, ceiling) in plan.port.classes.iter().map(|class| class.ceiling).enumerate() {
-            // The classes of a gate are its file's own.
+            // The classes of a gate are defined in its own file.
             let Some(ceiling) = ceiling.filter(|_| scenario.links[link].gate.is_none()) else { continue };
             of_class[link][class] = Some(capacities.len());
             let name = format!("{} on {}", network.classes[class], plan.name);

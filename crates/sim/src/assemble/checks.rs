@@ -1,9 +1,9 @@
-//! What can only be checked when it is known how many flows there are.
+//! Checks that need the number of flows.
 
 use crate::network::{FlowSetup, Network};
 use tidegate_formats::{FormatError, Load, Place, Scenario, Source};
 
-/// A scenario without a flow would measure nothing.
+/// Refuses a scenario without a flow: it would measure nothing.
 pub(super) fn flows(scenario: &Scenario) -> Result<(), Box<FormatError>> {
     if !scenario.groups.is_empty() {
         return Ok(());
@@ -16,8 +16,9 @@ pub(super) fn flows(scenario: &Scenario) -> Result<(), Box<FormatError>> {
     )))
 }
 
-/// A `[[flow]]` that stands for all flows of a recording reserves its rate for each of them, and their packets
-/// are as large as they were: both are known only now. Returns what flows bring to links.
+/// Checks the reservations and packet sizes of recorded flows, which are known only now: a
+/// `[[flow]]` that stands for all flows of a recording reserves its rate for each of them. Returns
+/// the load of all flows.
 pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<Vec<Load>, Box<FormatError>> {
     let loads = loads(scenario, network);
     match loads.iter().any(|load| load.name.is_some()) {
@@ -26,7 +27,8 @@ pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<Vec<Loa
     }
 }
 
-/// What flows bring to links: groups as their file states them, and each flow of a recording by itself.
+/// Returns the load of all flows: groups as their file states them, and each flow of a recording by
+/// itself.
 pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
     let mut first: Vec<Option<&FlowSetup>> = vec![None; scenario.groups.len()];
     for flow in &network.flows {

@@ -1,4 +1,4 @@
-//! From a scenario to a network that can run.
+//! Assembly of a network that can run from a scenario.
 
 mod checks;
 mod shares;
@@ -52,7 +52,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     let stated = ContractSpec::stated(scenario.contracts());
     let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
     for link in &scenario.links {
-        // Classes order what switches forward; a host only sends its own.
+        // Classes order the packets that switches forward; a host sends only its own.
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         let port = match link.gate.and_then(|direction| gate_ports.get(direction as usize)) {
             Some(port) => port.clone(),
@@ -94,13 +94,13 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     Ok(network)
 }
 
-/// The ports that control the rates of ABR connections. A gate is no such port.
-/// The classes at a port.
+/// Returns the classes at a port.
 fn classes_at(scenario: &Scenario, port: &PortSpec) -> Vec<ClassPlan> {
     let plan = |class: &Class| class.plan(&class.droppers_above(|ix| &scenario.classes[ix], port));
     scenario.classes.iter().map(plan).collect()
 }
 
+/// Returns the ports that control the rates of ABR connections. A gate is not one of them.
 fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
     let links = scenario.links.iter().enumerate().filter(|(_, link)| link.gate.is_none());
     let plan = |(ix, link): (usize, &Link)| {
@@ -111,8 +111,8 @@ fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
     links.filter_map(plan).collect()
 }
 
-/// Makes every flow of answers and its flow of data the two directions of a connection: the group of answers
-/// follows that of its data, member by member.
+/// Joins each flow of answers with its flow of data as the two directions of a connection: the
+/// group of answers follows that of its data, member by member.
 fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
     for ix in 0..flows.len() {
         let group = &scenario.groups[flows[ix].group];
@@ -123,7 +123,7 @@ fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
     }
 }
 
-/// The gate of a scenario that has one: its links are in it.
+/// Returns the plan of the scenario's gate, which replaces two of its links.
 fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
     let link = |direction| scenario.links.iter().position(|link| link.gate == Some(direction));
     GatePlan {
@@ -134,7 +134,7 @@ fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
     }
 }
 
-/// Boxed: a mistake carries its source line, and is rare.
+/// Returns a boxed error: it carries its source line, and is rare.
 fn fail(
     scenario: &Scenario,
     place: Place,
@@ -144,7 +144,7 @@ fn fail(
     Box::new(scenario.error_at(place, message, help))
 }
 
-/// What every link may promise, if flows are set up by signalling.
+/// Returns the admission policy of each link, if flows are set up by signalling.
 fn policies(scenario: &Scenario) -> Vec<Policy> {
     let Some(admission) = scenario.admission else { return Vec::new() };
     let policy = |link: &Link| Policy {
@@ -159,7 +159,7 @@ fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Optio
 }
 
 fn rate(bits: f64, scenario: &Scenario, place: Place) -> Result<Rate, Box<FormatError>> {
-    // A cast from f64 saturates; what is out of range is refused.
+    // A cast from f64 saturates; a value out of range is refused.
     Rate::from_bits_per_second(bits.round() as u64)
         .ok_or_else(|| fail(scenario, place, format!("{bits} bit/s is not a rate that can be sent"), None))
 }
@@ -190,12 +190,13 @@ fn set_up(
     let envelope = group.envelope.as_ref().map(|shaper| shaper.policy.build(&contract)).transpose();
     let envelope = envelope.map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
     let mean = traffic.mean_bits_per_second();
-    // Without an interval of its own, a change keeps the one that the change before it has brought.
+    // A change without an interval of its own keeps the interval of the previous change.
     let mut interval = contract.interval;
     let change = |spec: &ChangeSpec| -> Result<Change, Box<FormatError>> {
         let reserve = rate(spec.reserve as f64, scenario, group.place)?;
         interval = spec.interval.or(interval);
-        // An envelope follows what is reserved: AR, AR × AI, and a peak rate as many times AR as before.
+        // An envelope follows the reservation: rate AR, burst AR × AI, and the same ratio of peak
+        // rate to AR.
         let peak = |envelope: &ShaperPlan| {
             let times = envelope.peak?.bits_per_second() / envelope.rate.bits_per_second();
             Rate::from_bits_per_second((times * reserve.bits_per_second()).round() as u64)

@@ -1,4 +1,5 @@
-//! Profiles that are divided by weights: each flow's share is a profile of its own, at every port on the flow's way.
+//! Profiles divided by weights: each flow's share is a profile of its own, at every port on its
+//! way.
 
 use super::fail;
 use crate::network::{FlowSetup, Network};
@@ -24,7 +25,7 @@ pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), B
         let share = scenario.profiles[profile].contract.contract().share(weight, sums[&profile]);
         for (link, plan) in flow.route.iter().zip(&mut flow.plans) {
             if scenario.links[*link].gate.is_some() || scenario.links[*link].profile.is_some() {
-                // What a flow gets there is in the gate's file, or the link has a profile for all.
+                // The gate's file defines the flow's profile there, or the link has one for all.
                 continue;
             }
             let profiles = &mut network.links[*link].port.profiles;

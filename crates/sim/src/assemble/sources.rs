@@ -1,4 +1,4 @@
-//! What flows send, with the files that they play.
+//! Traffic of flows, with the files that they play.
 
 use super::{fail, rate};
 use crate::host::TransportEnd;
@@ -23,11 +23,11 @@ use tidegate_formats::{
 pub(super) struct Sending {
     pub(super) name: String,
     pub(super) traffic: Traffic,
-    /// What they look like to a gate on the way.
+    /// Headers of its packets, as seen by a gate on the way.
     pub(super) headers: Option<Headers>,
 }
 
-/// What a flow sends; a capture without a flow stands for every flow in it.
+/// Returns the packets of a flow; a capture without a flow stands for every flow in it.
 pub(super) fn traffic(
     flow: &Flow<'_>,
     scenario: &Scenario,
@@ -164,14 +164,14 @@ pub(super) fn traffic(
     }
 }
 
-/// What a file holds, for a message.
+/// Lists the flows of a file, for a message.
 fn holds(trace: &[Played]) -> String {
     let flows: Vec<&str> = trace.iter().take(5).map(|(flow, _)| flow.name.as_str()).collect();
     format!("it holds {} flows: {}, …", trace.len(), flows.join(", "))
 }
 
-/// Whether a captured flow goes in a direction: from the inside to what is not, or back. Within one host, the lower port
-/// is outside.
+/// Returns true if a captured flow goes in a direction: from inside to outside, or back. Within one
+/// host, the lower port is outside.
 fn goes(flow: &FiveTuple, inside: &[Prefix], direction: Direction) -> bool {
     let is_inside = |address| inside.iter().any(|prefix| prefix.contains(address));
     let FiveTuple::Ip { source, destination, ports, .. } = *flow else { return false };
@@ -185,7 +185,7 @@ fn goes(flow: &FiveTuple, inside: &[Prefix], direction: Direction) -> bool {
     }
 }
 
-/// Whether a flow is multicast or broadcast, which does not leave its network.
+/// Returns true if a flow is multicast or broadcast: it does not leave its network.
 fn goes_to_many(flow: &FiveTuple) -> bool {
     let FiveTuple::Ip { destination, .. } = *flow else { return false };
     destination.is_multicast() || destination == IpAddr::V4(Ipv4Addr::BROADCAST)
@@ -209,16 +209,16 @@ fn period(lasts: Lasts) -> Period {
     }
 }
 
-/// A flow of a file, with the 5-tuple that it has or is named by.
+/// A flow of a file, with its 5-tuple or the one that it is named by.
 type Played = (Arc<TraceFlow>, Option<FiveTuple>);
 
-/// Files that were read, each once in each way.
+/// Files already read, each once for each way of reading it.
 #[derive(Default)]
 pub(super) struct Recordings {
     files: BTreeMap<(PathBuf, bool), Vec<Played>>,
     videos: BTreeMap<PathBuf, Arc<Video>>,
     sizes: BTreeMap<PathBuf, Arc<Distribution>>,
-    /// Notes for readers of their results: a file is truncated.
+    /// Notes on the recordings for readers of the results, such as a truncated file.
     pub(super) notes: Vec<String>,
 }
 
@@ -267,7 +267,7 @@ impl Recordings {
         Ok(video)
     }
 
-    /// What an application hands over; `None` for data without end.
+    /// Returns the data that an application hands over; `None` for data without end.
     fn data(
         &mut self,
         application: &Application,

@@ -1,4 +1,4 @@
-//! The fast event queue: a line of few, lanes and a tournament of many.
+//! The fast event queue: a sorted line for few events; lanes and a tournament for many.
 
 use super::EventQueue;
 use super::lanes::Lanes;
@@ -8,10 +8,10 @@ use tidegate_core::units::Time;
 
 /// The fast event queue.
 ///
-/// Few pending events stand in a sorted line, however many components there are. When the line has no place left, or new
-/// times belong far from its end, the queue becomes one of many, and stays it: what is known equally long before is in one
-/// lane, where a new time costs the same however many components there are, and all else in a knock-out tournament, where
-/// it costs log₂ of their number.
+/// Few pending events are kept in a sorted line, whatever the number of components. When the line
+/// is full, or new times often belong far from its end, the queue switches to many for good. Events
+/// that become known equally long before their time share a lane, where insertion takes constant
+/// time. All others are in a knock-out tournament, where it takes log₂ of the number of components.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     first: (Time, u32),
@@ -26,7 +26,7 @@ enum Kind {
     Many(Many),
 }
 
-/// The events of many components.
+/// Storage for many pending events.
 #[derive(Clone, Debug)]
 struct Many {
     lanes: Box<Lanes>,
@@ -52,7 +52,7 @@ impl Many {
         self.first_of_others = self.others.set(component, at);
     }
 
-    /// The component has no event pending.
+    /// Inserts an event of a component that has none pending.
     #[inline(always)]
     fn insert_after(&mut self, component: u32, now: Time, at: Time) {
         if !self.lanes.insert(component, now, at) {

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tidegate_core::units::Time;
 
-/// The plain event queue: the baseline for speed and the sibling for order.
+/// The plain event queue: the baseline for speed, and the reference for order.
 #[derive(Clone, Debug)]
 pub struct BinaryHeapQueue {
-    /// Times that were set, those that hold no longer among them.
+    /// Times that were set, including those that are no longer valid.
     heap: BinaryHeap<Reverse<(Time, u32)>>,
-    /// The time that holds for each component.
+    /// The valid time of each component.
     times: Vec<Time>,
 }
 

@@ -1,20 +1,21 @@
-//! Pending events by how long before them they were known.
+//! Pending events, grouped by how long before their time they become known.
 //!
-//! Links of one rate send packets of one size in the same time. They finish in the order in which they start, so that a new
-//! event belongs at the end of those that were as far ahead: its *lane*. However many components there are, only the first
-//! event of each lane is compared with others.
+//! Links of one rate send packets of one size in the same time. They finish in the order in which
+//! they start, so that a new event belongs behind all events with the same lead time, at the end of
+//! their *lane*. Only the first event of each lane is compared with others, whatever the number of
+//! components.
 
 use tidegate_core::ranking::ring::Ring;
 use tidegate_core::units::{Span, Time};
 
 /// Number of lanes: a power of two.
 const LANES: usize = 16;
-/// Lanes that may be the one of a time ahead: a power of two.
+/// Candidate lanes for one lead time: a power of two.
 const WAYS: usize = 4;
 
 #[derive(Clone, Debug, Default)]
 struct Lane {
-    /// How long before them its events were known.
+    /// Lead time of its events: from when they become known to when they are due.
     ahead: Span,
     events: Ring<(Time, u32)>,
 }
@@ -30,10 +31,10 @@ struct Head {
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
     lanes: [Lane; LANES],
-    /// Those of all lanes that have events, the first one first.
+    /// First events of all occupied lanes, the earliest first.
     heads: [Head; LANES],
     len: usize,
-    /// One bit for each component: whether its event is in a lane.
+    /// One bit for each component, set while its event is in a lane.
     members: Box<[u64]>,
 }
 
@@ -47,19 +48,20 @@ impl Lanes {
         }
     }
 
-    /// The first event; [`Time::NEVER`] when there is none.
+    /// Returns the first event; [`Time::NEVER`] when there is none.
     #[inline(always)]
     pub(super) fn first(&self) -> (Time, u32) {
         self.heads[0].event
     }
 
-    /// Whether the event of a component is in a lane.
+    /// Returns true if the event of a component is in a lane.
     #[inline(always)]
     pub(super) fn has(&self, component: u32) -> bool {
         self.members[component as usize / 64] >> (component % 64) & 1 == 1
     }
 
-    /// Takes in the event of a component that has none. False when there is no lane at whose end it belongs.
+    /// Inserts the event of a component that has none. Returns false if it belongs at the end of no
+    /// lane.
     #[inline(always)]
     pub(super) fn insert(&mut self, component: u32, now: Time, at: Time) -> bool {
         let ahead = at.since(now);
@@ -79,10 +81,10 @@ impl Lanes {
         true
     }
 
-    /// The lane for events that are known for so long, or an empty one that becomes it.
+    /// Returns the lane for this lead time, or an empty one to use for it.
     #[inline(always)]
     fn lane_of(&self, ahead: Span) -> Option<usize> {
-        // The high bits of a product with the golden ratio's depend on all of the number.
+        // The high bits of a product with the golden ratio depend on all bits of the number.
         let hash = ahead.ticks().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 60;
         let ways = (0..WAYS).map(|way| (hash as usize ^ way) % LANES);
         let has = |number: &usize| self.lanes[*number].ahead == ahead;
@@ -103,7 +105,7 @@ impl Lanes {
         self.heads[place % LANES] = head;
     }
 
-    /// Takes out the first event, which there is.
+    /// Removes the first event, which must exist.
     #[inline(always)]
     pub(super) fn pop(&mut self) {
         let Head { event: (_, component), lane } = self.heads[0];
@@ -123,7 +125,7 @@ impl Lanes {
         self.len = self.len.wrapping_sub(usize::from(next.is_none()));
     }
 
-    /// Takes out the event of a component, which is in a lane.
+    /// Removes the event of a component, which must be in a lane.
     #[cold]
     #[inline(never)]
     pub(super) fn remove(&mut self, component: u32) {

@@ -2,25 +2,26 @@
 
 use tidegate_core::units::Time;
 
-/// Places: a power of two, so that masked indexes need no check.
+/// Capacity: a power of two, so that masked indexes need no check.
 const PLACES: usize = 64;
-/// A walk of at most so many steps is short.
+/// Most steps of a short walk.
 const SHORT: usize = 8;
-/// How many steps long walks may take before the first event.
+/// Steps that long walks may take before the first event.
 const SLACK: usize = 1 << 10;
 
 /// The event queue for few pending events: a sorted ring.
 ///
-/// A new time is walked in from the end, where it nearly always belongs: links of about the same rate finish their packets
-/// in the order in which they start them. Where it often belongs elsewhere, another queue is faster, and the line says so.
+/// A new time is moved into place from the end, where it nearly always belongs: links of about the
+/// same rate finish their packets in the order in which they start them. Where it often belongs
+/// elsewhere, another queue is faster, and the line reports that.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     times: [Time; PLACES],
     components: [u32; PLACES],
-    /// Where the first is and where the next at the end would be, modulo `PLACES`.
+    /// Positions of the first event and behind the last one, modulo `PLACES`.
     first: usize,
     end: usize,
-    /// Steps of all long walks.
+    /// Total steps of long walks.
     steps: usize,
 }
 
@@ -29,7 +30,8 @@ impl Line {
         Line { times: [Time::NEVER; PLACES], components: [0; PLACES], first: 0, end: 0, steps: 0 }
     }
 
-    /// Whether the line is to be kept: it has a place for another component, and walks are short on the average.
+    /// Sets a component's time. Returns true if the line should be kept: it has room for another
+    /// component, and walks are short on average.
     #[inline(always)]
     #[must_use]
     pub(super) fn set(&mut self, component: u32, at: Time) -> bool {
@@ -43,14 +45,15 @@ impl Line {
         (at == Time::NEVER || self.insert(component, at)) && keeps
     }
 
-    /// Takes out the first component, which there is.
+    /// Removes the first event, which must exist.
     #[inline(always)]
     pub(super) fn pop(&mut self) {
         self.times[self.first % PLACES] = Time::NEVER;
         self.first = self.first.wrapping_add(1);
     }
 
-    /// Takes in a component that is not in the line, at a time that is not [`Time::NEVER`]. Whether the line is to be kept.
+    /// Inserts a component that is not in the line, at a time other than [`Time::NEVER`]. Returns
+    /// true if the line should be kept.
     #[inline(always)]
     #[must_use]
     pub(super) fn insert(&mut self, component: u32, at: Time) -> bool {
@@ -72,7 +75,7 @@ impl Line {
         (walked <= SHORT || self.walked_far(walked)) && self.end.wrapping_sub(self.first) < PLACES
     }
 
-    /// Counts the steps of a long walk. Whether there are few, on the average.
+    /// Counts the steps of a long walk. Returns true if walks are short on average.
     #[cold]
     #[inline(never)]
     fn walked_far(&mut self, steps: usize) -> bool {
@@ -86,7 +89,8 @@ impl Line {
         self.components[place % PLACES] = component;
     }
 
-    /// Takes out a component that is not the first, if it is there at all. Whether walks are short on the average.
+    /// Removes a component that is not the first, if present. Returns true if walks are short on
+    /// average.
     #[inline(never)]
     fn remove(&mut self, component: u32) -> bool {
         let keeps = self.walked_far(self.end.wrapping_sub(self.first));
@@ -107,7 +111,7 @@ impl Line {
         keeps
     }
 
-    /// All pending events, the first one first.
+    /// Iterates over all pending events, the first one first.
     pub(super) fn pending(&self) -> impl Iterator<Item = (Time, u32)> {
         let places = self.end.wrapping_sub(self.first);
         (0..places)
@@ -115,7 +119,7 @@ impl Line {
             .map(|at| (self.times[at], self.components[at]))
     }
 
-    /// Every place without an event is at [`Time::NEVER`].
+    /// Returns the first event. Every free place is at [`Time::NEVER`].
     #[inline(always)]
     pub(super) fn first(&self) -> (Time, u32) {
         let first = self.first % PLACES;

@@ -1,4 +1,4 @@
-//! When something is next to happen to each of the simulator's components, and to which first.
+//! Event queues: the next event of each component of the simulator, and the earliest of all.
 //!
 //! A component has at most one event pending: a link sends one packet at a time and keeps what
 //! is in flight in its own queue, a source knows its next packet. So an event is a component's
@@ -20,28 +20,29 @@ use tidegate_core::units::Time;
 
 /// Pending events, the earliest first.
 pub trait EventQueue {
-    /// A queue for the components 0 to `components` − 1, with nothing pending.
+    /// Creates a queue for the components 0 to `components` − 1, with nothing pending.
     fn new(components: u32) -> Self;
 
-    /// The component's event is at `at` now, and no longer when it was before;
-    /// [`Time::NEVER`] for no event. Any time is legal, also one before the first event.
+    /// Sets the component's event to `at`, in place of its previous time; [`Time::NEVER`] for no
+    /// event. Any time is legal, also one before the first event.
     fn set(&mut self, component: u32, at: Time);
 
-    /// The same for a component that has no event pending.
+    /// Like [`set`](Self::set), for a component that has no event pending.
     #[inline(always)]
     fn insert(&mut self, component: u32, at: Time) {
         self.set(component, at);
     }
 
-    /// The same for an event that becomes known `now`. It is cheap where many are known equally long before, in the order in
-    /// which they become known.
+    /// Like [`insert`](Self::insert), for an event that becomes known `now`. It is cheap where many
+    /// events have the same lead time and are inserted in the order in which they become known.
     #[inline(always)]
     fn insert_after(&mut self, component: u32, now: Time, at: Time) {
         let _ = now;
         self.insert(component, at);
     }
 
-    /// The first event is carried out `now`, and its component has another one; [`Time::NEVER`] for no event.
+    /// Replaces the first event, which is carried out `now`, by its component's next;
+    /// [`Time::NEVER`] for no event.
     #[inline(always)]
     fn renew_first(&mut self, now: Time, at: Time) {
         let _ = now;
@@ -49,9 +50,9 @@ pub trait EventQueue {
         self.set(component, at);
     }
 
-    /// The first event's time and component; [`Time::NEVER`] when nothing is pending. It stays
-    /// pending until its component gets another time. `&mut self`, because finding it may put
-    /// others in order.
+    /// Returns the first event's time and component; [`Time::NEVER`] when nothing is pending. It
+    /// stays pending until its component gets another time. `&mut self`, because finding it may
+    /// reorder others.
     fn first(&mut self) -> (Time, u32);
 }
 

@@ -37,7 +37,7 @@ impl Trio {
         self.check();
     }
 
-    /// The component's event is at `at`, and was when this returns.
+    /// Sets the component's event in the oracle; returns its previous time.
     fn note(&mut self, component: u32, at: Time) -> Time {
         let before = std::mem::replace(&mut self.times[component as usize], at);
         self.oracle.remove(&(before, component));
@@ -47,7 +47,7 @@ impl Trio {
         before
     }
 
-    /// The event becomes known so long before; the component may have one.
+    /// Inserts an event with the lead time `ahead`; the component may have an event already.
     fn insert_after(&mut self, component: u32, ahead: Span, at: Time) {
         if at == Time::NEVER || at < Time::from_ticks(ahead.ticks()) {
             return self.set(component, at);
@@ -60,7 +60,7 @@ impl Trio {
         self.check();
     }
 
-    /// The first event is carried out, and its component's next one becomes known so long before.
+    /// Carries out the first event; its component's next one has the lead time `ahead`.
     fn renew_first(&mut self, ahead: Span, at: Time) {
         let Some(&(_, component)) = self.oracle.first() else { return };
         if at < Time::from_ticks(ahead.ticks()) {
@@ -102,7 +102,7 @@ fn time() -> impl Strategy<Value = Time> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Few components and many, and some of them at one instant.
+    /// Few or many components, several of them due at one instant.
     #[test]
     fn any_workload_comes_out_in_order(
         components in 1u32..300,
@@ -154,7 +154,8 @@ fn links_of_few_rates_at_every_size() {
             match trio.oracle.first().copied() {
                 Some((at, _)) if trio.oracle.len() >= links as usize / 2 || rng.below(3) == 0 => {
                     now = at;
-                    // It goes on, is idle for a time, or somebody else changes when it ends.
+                    // The packet continues, pauses for a time, or another component changes when it
+                    // ends.
                     match rng.below(20) {
                         0 => trio.set(rng.below(u64::from(links)) as u32, now + ahead),
                         1..8 => trio.renew_first(ahead, Time::NEVER),

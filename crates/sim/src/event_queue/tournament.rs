@@ -9,12 +9,12 @@
 use core::hint::select_unpredictable;
 use tidegate_core::units::Time;
 
-/// Places in a block: as many as a `u8` can name, so that no index needs a check.
+/// Places in a block: as many as a `u8` can index, so that no index needs a check.
 const PLACES: usize = 1 << 8;
-/// At most 2 to this begin in a block.
+/// Most rounds of a block: 2 to this power start in it.
 const MAX_ROUNDS: u32 = 7;
 
-/// Place 1 is the final's winner's, and the winner between places 2i and 2i + 1 takes place i.
+/// One block: the winner of places 2i and 2i + 1 takes place i; the overall winner is at place 1.
 #[derive(Clone, Debug)]
 struct Block {
     times: [Time; PLACES],
@@ -22,7 +22,7 @@ struct Block {
 }
 
 impl Block {
-    /// Puts a component at a place and plays on from there; returns the winner.
+    /// Puts a component at a place and plays its rounds from there; returns the winner.
     #[inline(always)]
     fn play(&mut self, place: u8, mut time: Time, mut component: u32) -> (Time, u32) {
         let mut place = usize::from(place);
@@ -48,7 +48,7 @@ impl Block {
     }
 }
 
-/// The winner among equals.
+/// Returns the winner among equal times: the lower component.
 #[cold]
 fn smaller(component: u32, rival: u32) -> u32 {
     component.min(rival)
@@ -60,9 +60,9 @@ fn smaller(component: u32, rival: u32) -> u32 {
 /// 24 to 48 bytes where there are many.
 #[derive(Clone, Debug)]
 pub(super) struct Tournament {
-    /// Layer after layer, the one of all components first and the one of a single block last.
+    /// Blocks, layer by layer: the layer of all components first, that of a single block last.
     blocks: Vec<Block>,
-    /// Of every block.
+    /// Rounds of each block.
     rounds: u32,
     /// The first place of the first round: 2 to the number of rounds.
     size: u8,
@@ -85,7 +85,7 @@ impl Tournament {
         Tournament { blocks: vec![nobody; count], rounds, size: 1 << rounds, width }
     }
 
-    /// Returns the first event.
+    /// Sets a component's time and returns the first event.
     #[inline(always)]
     pub(super) fn set(&mut self, component: u32, at: Time) -> (Time, u32) {
         match &mut self.blocks[..] {
