@@ -19,21 +19,21 @@ pub(crate) struct Fabric {
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
     pub(crate) hops: Vec<Hop>,
-    /// The hops onto which a multicast packet forks, by the first of them.
+    /// Hops onto which a multicast packet forks, keyed by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
-    /// Where flows were closed at ports while packets of them waited, by hop: the leg and the flow.
+    /// Flows closed at ports while packets of them waited, by hop: the leg and the flow.
     pub(crate) closing: BTreeMap<u32, (Leg, u32)>,
-    /// How many destinations are behind each hop of a multicast flow.
+    /// Number of destinations behind each hop of a multicast flow.
     pub(crate) destinations: BTreeMap<u32, u32>,
     /// Packets in flight on links with only a propagation delay, by delay.
     pub(crate) flights: Vec<Flights>,
     /// Sets of relays, indexed by hops; the first set is empty.
     pub(crate) relay_sets: Vec<Box<[u32]>>,
-    /// Reports of switches that the world has still to handle.
+    /// Reports of switches that the world has not handled yet.
     pub(crate) out: Vec<Effect>,
 }
 
-/// A switch with what stands around it.
+/// A switch, with the links and relays around it.
 pub(crate) struct Node {
     pub(crate) switch: Switch,
     pub(crate) rng: Rng,
@@ -43,26 +43,28 @@ pub(crate) struct Node {
     pub(crate) relays: Vec<u32>,
 }
 
-/// One direction of a link, with the port in front of it. What every packet-hop touches is on its first cache line.
+/// One direction of a link, with the port in front of it. Fields used by every packet-hop are on
+/// its first cache line.
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) node: u32,
     pub(crate) port: PortIx,
-    /// Whether something is done between the end of a packet and the start of the next: a relay or a
-    /// source hears of it, a copy of a multicast packet is made, a trace is asked.
+    /// True if work is done between the end of a packet and the start of the next: a relay or a
+    /// source is notified, a multicast packet is copied, a trace is consulted.
     pub(crate) stepwise: bool,
-    /// Whether a packet that starts is noted, or starts when a trace lets it.
+    /// True if the start of a packet is recorded, or decided by a trace.
     pub(crate) starts_are_seen: bool,
-    /// Whether an idle port starts no packet before all of an instant have arrived.
+    /// True if an idle port starts no packet before all packets of an instant have arrived.
     pub(crate) waits_for_ties: bool,
-    /// Whether it is to start one then.
+    /// True while it is due to start one then.
     pub(crate) start_is_due: bool,
-    /// The index of the flights on links of its propagation delay; `None` where the line keeps what is in flight itself.
+    /// Index of the shared flights for its propagation delay; `None` where the line itself keeps
+    /// packets in flight.
     pub(crate) flights: Option<u32>,
     pub(crate) line: Line<Packet>,
-    /// How long the packet in service had to wait.
+    /// Waiting time of the packet in service.
     pub(crate) waiting: Span,
-    /// Credit cells and credit_check cells on it; `None` where there are none.
+    /// Its own cells, credit cells and credit_check cells; `None` where there are none.
     pub(crate) control: Option<Box<Control>>,
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
@@ -73,13 +75,13 @@ pub(crate) struct Link {
     pub(crate) to: u32,
     /// The link in the other direction.
     pub(crate) reverse: Option<u32>,
-    /// When the port asked to be woken; [`Time::NEVER`] once it was.
+    /// The wake-up time requested by the port; [`Time::NEVER`] once it was woken.
     pub(crate) wake_at: Time,
-    /// What had been done when the warm-up ended.
+    /// Counts at the end of the warm-up.
     pub(crate) before: Before,
 }
 
-/// What a link had done at some time.
+/// Counts of a link at some time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
     pub(crate) sent: Count,
@@ -99,16 +101,19 @@ pub(crate) struct Hop {
     pub(crate) leg: Leg,
     /// The relays that packets pass here: an index into the sets.
     pub(crate) relays: u16,
-    /// Whether its packets are counted for the credit of a link: of its own, or of the one over which they come.
+    /// True if its packets count for the credit of a link: this one, or the one over which they
+    /// come.
     pub(crate) credit: bool,
-    /// Whether something sees packets before they enter the port: a relay, credit, or what follows them.
+    /// True if packets are processed before they enter the port: by a relay, for credit, or because
+    /// they are followed.
     pub(crate) attended: bool,
-    /// Whether something other than relays does: a watch, a log, the exact W of flows, a fork of a multicast route.
+    /// True if packets are followed: by a watch, a log, the exact W of flows, a fork of a multicast
+    /// route.
     pub(crate) followed: bool,
     pub(crate) after: After,
 }
 
-/// What becomes of a packet that has left a link.
+/// Fate of a packet that has left a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum After {
     /// It enters the next hop's port at once.
@@ -117,14 +122,14 @@ pub(crate) enum After {
     Sink,
     /// It continues after a flight, or forks, or its reception is reported.
     Travel {
-        /// Whether the link is the last one on the way to a destination.
+        /// True if the link is the last one on the way to a destination.
         last: bool,
     },
 }
 
 impl Link {
-    /// Whether a packet that finds the port idle may start at once: nothing sees that, and no cell of the link's own is
-    /// being sent or due.
+    /// Returns true if a packet that finds the port idle may start at once: nothing records its
+    /// start, and no own cell of the link is being sent or due.
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
         !self.starts_are_seen
@@ -132,7 +137,7 @@ impl Link {
             && self.control.as_ref().is_none_or(|control| control.is_idle())
     }
 
-    /// A packet starts; returns when it departs.
+    /// Starts a packet; returns when it departs.
     #[inline(always)]
     pub(crate) fn begin(&mut self, now: Time, packet: &Packet) -> Time {
         self.waiting = now.since(packet.arrived);
@@ -140,14 +145,14 @@ impl Link {
         self.line.begin(now, packet.len)
     }
 
-    /// A packet of `len` bytes that has not waited starts; returns when it departs.
+    /// Starts a packet of `len` bytes that has not waited; returns when it departs.
     #[inline(always)]
     pub(crate) fn begin_at_once(&mut self, now: Time, len: u32) -> Time {
         self.waiting = Span::ZERO;
         self.line.begin(now, len)
     }
 
-    /// What it has sent, and how many packets have started.
+    /// Returns the packets and bytes sent, and the number of packets started.
     pub(crate) fn done(&self, switch: &Switch) -> (Count, u64) {
         let sent = switch.sent(self.port);
         (sent, sent.packets + u64::from(!switch.is_idle(self.port)))
@@ -155,36 +160,38 @@ impl Link {
 }
 
 impl Fabric {
-    /// The port in front of a link.
+    /// Returns the port in front of a link.
     pub(crate) fn port_of(&self, link: u32) -> (&Switch, PortIx) {
         let link = &self.links[link as usize];
         (&self.nodes[link.node as usize].switch, link.port)
     }
 
-    /// Whether packets of a flow wait at a hop.
+    /// Returns true if packets of a flow wait at a hop.
     pub(crate) fn waits_at(&self, hop: u32) -> bool {
         let hop = &self.hops[hop as usize];
         let counters = self.nodes[hop.node as usize].switch.counters(hop.leg);
         counters.arrived.packets > counters.sent.packets + counters.dropped.packets
     }
 
-    /// What waits of a flow in its shaper at a hop.
+    /// Returns the packets of a flow that wait in its shaper at a hop.
     pub(crate) fn shaped_at(&self, hop: u32) -> Count {
         let hop = &self.hops[hop as usize];
         self.nodes[hop.node as usize].switch.shaped(hop.leg)
     }
 
-    /// The hops onto which a packet forks that enters at `hop`; nothing for a hop without siblings.
+    /// Returns the hops onto which a packet that enters at `hop` forks; nothing for a hop without
+    /// siblings.
     pub(crate) fn fork(&self, hop: u32) -> &[u32] {
         self.forks.get(&hop).map_or(&[], |hops| hops)
     }
 
-    /// How many destinations are behind a hop: 1 for a flow with one destination.
+    /// Returns the number of destinations behind a hop: 1 for a flow with one destination.
     pub(crate) fn destinations_behind(&self, hop: u32) -> u32 {
         self.destinations.get(&hop).copied().unwrap_or(1)
     }
 
-    /// How many destinations wait for a packet that has come over the hop `from`, or from its source to the hop `to`.
+    /// Returns the number of destinations that wait for a packet that has come over the hop `from`,
+    /// or from its source to the hop `to`.
     pub(crate) fn destinations_of(&self, from: Option<u32>, to: Option<u32>) -> u32 {
         match (from, to) {
             (Some(from), _) => self.destinations_behind(from),
@@ -196,7 +203,7 @@ impl Fabric {
         }
     }
 
-    /// The hop over which a packet that is at the fork of `hop` leaves by `link`.
+    /// Returns the hop over which a packet that is at the fork of `hop` leaves by `link`.
     pub(crate) fn hop_over(&self, hop: u32, link: u32) -> u32 {
         let over = self.fork(hop).iter().find(|other| self.hops[**other as usize].link == link);
         over.copied().unwrap_or(hop)

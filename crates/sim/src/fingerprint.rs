@@ -1,18 +1,19 @@
-//! A run's outcome in one number: which packet left which link, or was dropped or lost there, when.
+//! A run's outcome in one number: it covers which packets left which link, or were dropped or lost
+//! there, and when.
 //!
 //! It hashes outcomes, not engine events and not policy names, and is a sum over outcomes, so
 //! that neither a faster engine nor another order of work at one instant changes it.
 
 use tidegate_core::units::Time;
 
-/// What happened to a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Its last bit left the link.
     Sent = 1,
     /// It was dropped at the link's port.
     Dropped = 2,
-    /// It was lost on the link, having left it.
+    /// It was lost on the link after it had left.
     Lost = 3,
 }
 
@@ -24,14 +25,14 @@ impl Fingerprint {
     /// Adds an outcome of packet `sequence` of flow `flow` at link `link`.
     #[inline]
     pub fn add(&mut self, at: Time, link: u32, flow: u32, sequence: u64, outcome: Outcome) {
-        // Two rounds of multiply and fold (as in wyhash) over time, place, and what happened.
+        // Two rounds of multiply and fold (as in wyhash) over time, place and outcome.
         let place = u64::from(link) << 32 | u64::from(flow);
         let first = fold(at.ticks() ^ 0x9e37_79b9_7f4a_7c15, place ^ 0xd6e8_feb8_6659_fd93);
         let hash = fold(first ^ sequence, 0xa076_1d64_78bd_642f ^ (outcome as u64));
         self.0 = self.0.wrapping_add(hash);
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn value(self) -> u64 {
         self.0
     }

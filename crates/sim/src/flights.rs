@@ -1,7 +1,8 @@
 //! Packets in flight on links with the same propagation delay.
 //!
-//! Last bits leave links one after the other, and those that fly equally long arrive in the same order. So all links of a
-//! delay have one queue of what is in flight, and only its first arrival is an event.
+//! Last bits leave links one after the other, and those with equal delay arrive in the same order.
+//! So all links with one delay share a queue of packets in flight, and only its first arrival is an
+//! event.
 
 use tidegate_core::packet::Packet;
 use tidegate_core::ranking::ring::Ring;
@@ -26,7 +27,8 @@ impl Flights {
         Flights { delay, in_flight: Ring::default() }
     }
 
-    /// The last bit of a packet has left a link: when it arrives. Links with the same time come in the order of their indexes.
+    /// Sends off a packet whose last bit has left a link; returns its arrival time. Links with the
+    /// same time come in the order of their indexes.
     #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, link: u32, packet: &Packet) -> Time {
         let arrives = now + self.delay;
@@ -35,19 +37,19 @@ impl Flights {
         arrives
     }
 
-    /// Whether nothing is in flight.
+    /// Returns true if no packet is in flight.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.in_flight.is_empty()
     }
 
-    /// Takes the packet that arrives first.
+    /// Removes the packet that arrives first.
     #[inline(always)]
     pub(crate) fn land(&mut self) -> Option<Packet> {
         self.in_flight.pop().map(|flight| flight.packet)
     }
 
-    /// Link and time of the next arrival.
+    /// Returns link and time of the next arrival.
     #[inline(always)]
     pub(crate) fn next(&self) -> Option<(u32, Time)> {
         self.in_flight.first().map(|flight| (flight.link, flight.arrives))

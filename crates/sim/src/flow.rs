@@ -14,24 +14,24 @@ pub(crate) struct Flow {
     /// The size of the packet whose event is pending.
     pub(crate) pending: u32,
     pub(crate) stop: Time,
-    /// The time that its endpoint asked for; meaningless for a source with its own pattern.
+    /// The wake-up time requested by its endpoint; meaningless for a source with its own pattern.
     pub(crate) wakes_at: Time,
     pub(crate) next_sequence: u64,
     pub(crate) group: u32,
-    /// With what its packets leave their source.
+    /// The mark of its packets as they leave their source.
     pub(crate) mark: Mark,
-    /// Whether its packets are sent as ATM cells.
+    /// True if its packets are sent as ATM cells.
     pub(crate) aal5: bool,
-    /// How long its host takes for each packet before its cells; zero for no time.
+    /// Preparation time of its host for each packet, before the packet's cells; zero for none.
     pub(crate) preparation: Span,
-    /// Whether meters at the first port of its route follow its endpoint's round-trip time.
+    /// True if meters at the first port of its route use its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
     pub(crate) peer: Option<u32>,
 }
 
 impl Flow {
-    /// Its hops.
+    /// Returns the indexes of its hops.
     pub(crate) fn range(&self) -> Range<usize> {
         self.first_hop as usize..(self.first_hop + self.hops) as usize
     }

@@ -1,8 +1,9 @@
-//! A greedy source: it always has something to send, and keeps a fixed number of packets in the first
+//! A greedy source: it always has data to send, and keeps a fixed number of packets in the first
 //! queue on its way.
 //!
-//! What is dropped there at once is not tried again before the queue has sent something, or, with nothing
-//! of the flow in the queue, a packet's time later. Once it is slowed by a warning it sends by the clock.
+//! A packet that is dropped there at once is tried again when the queue has sent something or, with
+//! no packet of the flow queued, after a packet's time. Once slowed by a warning, the source sends
+//! by the clock.
 
 use super::Restraint;
 use crate::source::draw_size;
@@ -19,21 +20,22 @@ pub struct Greedy {
     sizes: Arc<[u32]>,
     rng: Rng,
     restraint: Restraint,
-    /// Of every packet.
+    /// The mark of every packet.
     mark: Mark,
     /// Rate of the first link.
     rate: Rate,
     stop: Time,
     in_first_queue: u32,
-    /// The packet that it has just tried to put there: how many there were before, and its size.
+    /// The packet just tried: the number of packets queued before it, and its size.
     tried: Option<(u32, u32)>,
-    /// Whether it waits for its flow to be set up.
+    /// True while it waits for its flow to be set up.
     waits: bool,
     next: Time,
 }
 
 impl Greedy {
-    /// Keeps `window` packets of these sizes, drawn with equal chance, in the first queue, with this mark.
+    /// Creates a source that keeps `window` packets of these sizes, drawn with equal chance, in the
+    /// first queue, with this mark.
     pub fn new(
         window: u32,
         sizes: Arc<[u32]>,
@@ -47,7 +49,7 @@ impl Greedy {
         Greedy { window, sizes, rng, restraint, mark, rate, stop, in_first_queue, tried, waits: set_up, next }
     }
 
-    /// Sends one packet more, if there is room for it.
+    /// Sends one more packet, if there is room for it.
     fn fill(&mut self, cx: &mut HostCx<'_>) -> Time {
         if let Some((before, len)) = self.tried.take()
             && self.in_first_queue <= before
@@ -67,12 +69,12 @@ impl Greedy {
         Time::NEVER
     }
 
-    /// A packet's time later, at least a tick.
+    /// Returns the time one packet later, at least a tick.
     fn packet_later(&self, cx: &HostCx<'_>, len: u32) -> Time {
         cx.now() + self.rate.time_for(len).max(Span::TICK)
     }
 
-    /// Sends by the clock, as it was told to.
+    /// Sends by the clock, as the warning asked.
     fn send_slowed(&mut self, cx: &mut HostCx<'_>, until: Time) -> Time {
         let before_stop = |at: Time| if at < self.stop { at } else { Time::NEVER };
         let now = cx.now();
@@ -129,7 +131,7 @@ impl Endpoint for Greedy {
             Notice::Dropped(len) => {
                 self.in_first_queue -= 1;
                 if self.in_first_queue == 0 && !is_slowed {
-                    // Nothing of it is left whose departure would make room.
+                    // No packet of it is left whose departure would make room.
                     self.next = self.packet_later(cx, len);
                 }
             }

@@ -1,8 +1,8 @@
 //! Hosts: the senders of a flow's packets, and the ends that answer them.
 //!
-//! The ends of connections and the sources that hear of the network are [`Endpoint`]s. A source that sends by
-//! its own pattern whatever the network does is not driven through that trait: the world draws its packets
-//! from its [`Emission`].
+//! The ends of connections, and sources that are notified by the network, are [`Endpoint`]s. A
+//! source that sends by its own pattern whatever the network does is not driven through that trait:
+//! the world draws its packets from its [`Emission`].
 
 mod greedy;
 mod outbox;

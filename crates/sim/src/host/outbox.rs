@@ -8,22 +8,22 @@ use tidegate_core::units::Time;
 /// Work handed out by endpoints and relays that the world has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
-    /// Actions of the endpoint that was called last.
+    /// Actions of the endpoint called last.
     pub(crate) actions: Vec<Action>,
     sends: VecDeque<Sending>,
     /// Flows whose source has nothing more to send.
     ended: Vec<u32>,
-    /// Notices for sources, which they hear at once.
+    /// Notices for sources, delivered at once.
     notices: VecDeque<(u32, Notice)>,
     /// Flows whose endpoint asked to be woken once more at once.
     again: VecDeque<u32>,
     /// Links whose ports may have become ready.
     ready: Vec<u32>,
-    /// Links that are idle and have cells of their own to send.
+    /// Idle links that have cells of their own to send.
     cells: Vec<u32>,
-    /// Whether something may be in one of these lists.
+    /// True while one of these lists may have entries.
     is_filled: bool,
-    /// Whether the world is emptying the outbox.
+    /// True while the world is emptying the outbox.
     pub(crate) being_emptied: bool,
 }
 
@@ -32,32 +32,32 @@ pub(crate) struct Outbox {
 pub(crate) enum Task {
     /// A packet enters the network.
     Send(Sending),
-    /// The source of a flow hears something.
+    /// The source of a flow is notified.
     Notify(u32, Notice),
     /// The endpoint that sends a flow is woken.
     Wake(u32),
     /// A link starts.
     Start(u32),
-    /// A port is asked whether it is ready.
+    /// A port is asked if it is ready.
     Ask(u32),
-    /// Relays hear that a flow's source has ended.
+    /// Relays are notified that a flow's source has ended.
     Ended(u32),
 }
 
 impl Outbox {
-    /// Whether something waits that nobody is taking yet.
+    /// True if tasks are pending and no drain is running.
     #[inline(always)]
     pub(crate) fn is_left(&self) -> bool {
         self.is_filled && !self.being_emptied
     }
 
-    /// Whether no packet waits to enter the network.
+    /// Returns true if no packet waits to enter the network.
     #[inline(always)]
     pub(crate) fn has_no_sends(&self) -> bool {
         !self.is_filled || self.sends.is_empty()
     }
 
-    /// What is next: packets, then notices, endpoints, links, and what has ended.
+    /// Takes the next task: packets, then notices, endpoints, links, and ended sources.
     pub(crate) fn next(&mut self) -> Option<Task> {
         if let Some(sending) = self.next_send() {
             return Some(Task::Send(sending));
@@ -77,7 +77,7 @@ impl Outbox {
         Some(next)
     }
 
-    /// The packet that enters the network next.
+    /// Takes the packet that enters the network next.
     pub(crate) fn next_send(&mut self) -> Option<Sending> {
         self.sends.pop_front()
     }
@@ -87,60 +87,60 @@ impl Outbox {
         core::mem::take(&mut self.sends)
     }
 
-    /// Puts back the packets that were taken, when no others wait.
+    /// Puts back packets that were taken, when no others wait.
     pub(crate) fn put_back(&mut self, sends: VecDeque<Sending>) {
         self.is_filled |= !sends.is_empty();
         self.sends = sends;
     }
 
-    /// A packet waits to enter the network.
+    /// Queues a packet that enters the network.
     pub(crate) fn send(&mut self, sending: Sending) {
         self.sends.push_back(sending);
         self.is_filled = true;
     }
 
-    /// The source of a flow is to hear something.
+    /// Queues a notice for the source of a flow.
     #[inline]
     pub(crate) fn notify(&mut self, flow: u32, notice: Notice) {
         self.notices.push_back((flow, notice));
         self.is_filled = true;
     }
 
-    /// The endpoint that sends a flow asked to be woken once more.
+    /// Queues another wake-up of the endpoint that sends a flow.
     #[inline]
     pub(crate) fn wake(&mut self, flow: u32) {
         self.again.push_back(flow);
         self.is_filled = true;
     }
 
-    /// The source of a flow has nothing more to send.
+    /// Queues the end of a flow's source: it has nothing more to send.
     pub(crate) fn ended(&mut self, flow: u32) {
         self.ended.push(flow);
         self.is_filled = true;
     }
 
-    /// The port in front of a link may have become ready.
+    /// Queues the port in front of a link, which may have become ready.
     pub(crate) fn ask(&mut self, link: u32) {
         self.ready.push(link);
         self.is_filled = true;
     }
 
-    /// A link is idle and has cells of its own to send.
+    /// Queues the start of an idle link that has cells of its own to send.
     pub(crate) fn start(&mut self, link: u32) {
         self.cells.push(link);
         self.is_filled = true;
     }
 }
 
-/// A packet that is handed to the network.
+/// A packet handed to the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sending {
     pub(crate) flow: u32,
-    /// Where it enters the flow's route; `None` for its beginning.
+    /// The hop at which it enters the flow's route; `None` for the beginning.
     pub(crate) hop: Option<u32>,
     pub(crate) len: u32,
     pub(crate) mark: Mark,
     pub(crate) payload: Payload,
-    /// When the same data were sent first, if they are sent again.
+    /// The time at which its data were first sent, if they are sent again.
     pub(crate) first_sent: Option<Time>,
 }

@@ -1,6 +1,6 @@
-//! A source with a pattern of its own that heeds the network: it waits until its flow is set up, slows or
-//! shrinks when it is warned, and changes its rate when a change of its reservation is granted. Its packets may be
-//! ECN-capable; marks it does not heed.
+//! A source with a pattern of its own that reacts to the network: it waits until its flow is set
+//! up, slows or shrinks when it is warned, and changes its rate when a change of its reservation is
+//! granted. Its packets may be ECN-capable; it ignores marks.
 
 use super::Restraint;
 use crate::source::Emission;
@@ -13,20 +13,22 @@ use tidegate_core::units::{Span, Time};
 pub struct Restrained {
     emission: Emission,
     restraint: Restraint,
-    /// Of every packet.
+    /// The mark of every packet.
     mark: Mark,
     /// The size of the next packet.
     pending: u32,
-    /// From the start of the flow to its first packet; `None` without packets, and once it has begun.
+    /// Gap from the start of the flow to its first packet; `None` without packets, and once it has
+    /// begun.
     first_gap: Option<Span>,
-    /// Whether it waits for its flow to be set up.
+    /// True while it waits for its flow to be set up.
     waits: bool,
     stop: Time,
     next: Time,
 }
 
 impl Restrained {
-    /// The pattern `emission` in packets with this mark, until `stop`; with `set_up`, from when the flow is granted.
+    /// Creates a source with the pattern `emission` and this mark, until `stop`; with `set_up`, it
+    /// starts once the flow is granted.
     pub fn new(
         mut emission: Emission,
         restraint: Restraint,
@@ -47,7 +49,7 @@ impl Restrained {
         }
     }
 
-    /// The flow starts.
+    /// Starts the flow.
     fn begin(&mut self, now: Time) -> Time {
         self.waits = false;
         let first = self.first_gap.take().map_or(Time::NEVER, |gap| now + gap);
@@ -59,7 +61,7 @@ impl Restrained {
     fn send(&mut self, cx: &mut HostCx<'_>) -> Time {
         let now = cx.now();
         let len = self.restraint.shrunk(now, self.pending);
-        // Asked before the next packet is drawn: what it keeps to is the one that leaves now.
+        // Asked before the next packet is drawn: the packet that leaves now is the one that counts.
         let clear = self.restraint.keep_to_reservation(now, len);
         self.next = Time::NEVER;
         if let Some((gap, len)) = self.emission.next_packet() {

@@ -1,4 +1,4 @@
-//! What a connection is planned as: a transport's end for each of its two flows.
+//! The plan of a connection: a transport's end for each of its two flows.
 
 use crate::source::EndpointFactory;
 use crate::source::Traffic;
@@ -15,13 +15,13 @@ pub struct TransportEnd {
     transport: Arc<dyn Transport + Send + Sync>,
     /// The largest packet in bytes, at the end that sends data; `None` at the end that receives it.
     size: Option<u32>,
-    /// What the application hands over; `None` for data without end.
+    /// Data that the application hands over; `None` for data without end.
     data: Option<Data>,
 }
 
 impl TransportEnd {
-    /// What a connection sends whose data are in packets of at most `size` bytes: the flow of its data, and
-    /// the flow of the answers to them. Without an application's, they are without end.
+    /// Returns the traffic of a connection with data packets of at most `size` bytes: the flow of
+    /// its data, and the flow of the answers. Without an application's data, they are without end.
     ///
     /// # Errors
     /// When the transport lacks a parameter.

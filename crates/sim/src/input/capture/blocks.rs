@@ -6,18 +6,18 @@ use crate::input::collect::{SECOND, Ticks};
 use pcap_parser::{Block, InterfaceDescriptionBlock, OptionCode, parse_block_be, parse_block_le};
 use std::io::Read;
 
-/// The obsolete block of a packet, which has a time.
+/// The obsolete packet block, which has a time.
 const PACKET: u32 = 2;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
-/// Blocks after which reading goes on where the file is damaged.
+/// Types of blocks at which reading resumes where the file is damaged.
 const KNOWN: std::ops::RangeInclusive<u32> = 1..=10;
 
-/// What a block says of a packet.
+/// A packet as its block describes it.
 struct Packet {
     interface: u32,
     stamp: u64,
-    /// Where its bytes start in the block, and how many there are.
+    /// Start of its bytes in the block, and their number.
     at: usize,
     captured: usize,
     original: u32,
@@ -94,12 +94,12 @@ impl<R: Read> Reader<'_, R> {
         let bytes = &self.window.bytes()[..length];
         let parsed = if big { parse_block_be(bytes) } else { parse_block_le(bytes) };
         match parsed {
-            // A clock that cannot be read matters once a packet has its time.
+            // An unreadable clock matters only once a packet uses it.
             Ok((_, Block::InterfaceDescription(description))) => {
                 let number = u32::try_from(interfaces.len()).unwrap_or(u32::MAX);
                 interfaces.push(interface(number, &description, big));
             }
-            Ok(_) => {} // names, statistics, secrets, comments, and what is not known: no packets
+            Ok(_) => {} // names, statistics, secrets, comments and unknown blocks: no packets
             Err(_) => {
                 let found = format!("a block of type {kind:#x} whose parts do not fit");
                 let damage = self.bad("a well-formed pcapng block", found);
@@ -152,8 +152,8 @@ impl<R: Read> Reader<'_, R> {
         self.packet(time, interface, packet.at, packet.captured, packet.original)
     }
 
-    /// Passes over bytes up to the next whole block of a known type; false when there is none
-    /// within 16 MiB.
+    /// Skips to the next whole block of a known type; returns false when there is none within 16
+    /// MiB.
     fn find_block(&mut self, big: bool) -> Result<bool, InputError> {
         let mut at = 4;
         while at < LONGEST && self.has(at + 12)? {
@@ -175,10 +175,10 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
-/// What an interface's description says, or its `if_tsresol` when that is out of range.
+/// Returns an interface from its description, or its `if_tsresol` when that is out of range.
 ///
-/// The options are read here because the parser refuses every resolution that is a power of two,
-/// and reads the offset as little-endian in any file.
+/// Options are read here because the parser refuses every resolution that is a power of two, and
+/// reads the offset as little-endian in any file.
 fn interface(number: u32, description: &InterfaceDescriptionBlock<'_>, big: bool) -> Result<Interface, u8> {
     let option = |code: u16| {
         let found = description.options.iter().find(|option| option.code == OptionCode(code));
@@ -192,7 +192,7 @@ fn interface(number: u32, description: &InterfaceDescriptionBlock<'_>, big: bool
         Some(bytes) => i64::from_le_bytes(*bytes),
         None => 0,
     };
-    // if_fcslen is in bits; some writers have taken it for bytes.
+    // if_fcslen is in bits; some writers give it in bytes.
     let fcs = match option(13).first().copied().unwrap_or(0) {
         bits @ 16.. => u32::from(bits) / 8,
         bytes => bytes.into(),

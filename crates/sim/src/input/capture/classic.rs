@@ -6,11 +6,12 @@ use crate::input::collect::{SECOND, Ticks};
 use pcap_parser::parse_pcap_header;
 use std::io::Read;
 
-/// Bytes of the longest packet that capture programs write, whatever length the file says is kept.
+/// Bytes of the longest packet that capture programs write, whatever snapshot length the file
+/// states.
 const LONGEST_PACKET: usize = 1 << 18;
 const DAY: i64 = 86_400;
 
-/// How the records of a file are written.
+/// Record format of a file.
 #[derive(Clone, Copy)]
 struct Style {
     big: bool,
@@ -18,7 +19,7 @@ struct Style {
     header: usize,
     /// Units of time in a second.
     units: u32,
-    /// The most bytes of a packet that are kept.
+    /// The most bytes kept of a packet.
     kept: usize,
 }
 
@@ -47,13 +48,13 @@ impl Style {
         })
     }
 
-    /// Whether a header can be one.
+    /// Returns true if a header is plausible.
     fn may_be(self, record: Record) -> bool {
         record.fraction < self.units && record.captured <= self.kept
     }
 
-    /// Whether a header is very likely one: in time close to `seconds`, and with lengths that
-    /// agree.
+    /// Returns true if a header is very likely one: close in time to `seconds`, and with lengths
+    /// that agree.
     fn is_likely(self, record: Record, seconds: u32) -> bool {
         self.may_be(record)
             && record.is_near(seconds)
@@ -120,9 +121,9 @@ impl<R: Read> Reader<'_, R> {
         Ok(())
     }
 
-    /// Whether there is a record here. Where its time is far from `seconds`, that of the one
-    /// before, or it has more bytes than the packet had, the record behind it has to be a likely
-    /// one: then the clock was set, or this time is wrong. Else the file is damaged.
+    /// Returns true if there is a record here. If its time is far from `seconds`, that of the
+    /// previous record, or it has more bytes than the packet had, the record behind it must be a
+    /// likely one: then the clock was set, or this time is wrong. Otherwise the file is damaged.
     fn is_record(&mut self, style: Style, record: Record, seconds: Option<u32>) -> Result<bool, InputError> {
         if !style.may_be(record) {
             return Ok(false);
@@ -138,9 +139,8 @@ impl<R: Read> Reader<'_, R> {
         Ok(record.captured > 0 && next.is_some_and(near))
     }
 
-    /// Passes over bytes up to the next place where two records follow each other, the first close
-    /// in time to the last one that was read; false, and nothing passed over but the end of the
-    /// file, when there is none within 16 MiB.
+    /// Skips to the next place where two records follow each other, the first close in time to the
+    /// last one read. Returns false, and skips nothing, when there is none within 16 MiB.
     fn find_record(&mut self, style: Style, seconds: Option<u32>) -> Result<bool, InputError> {
         let seconds = |record: Record| seconds.unwrap_or(record.seconds);
         let mut at = 1;

@@ -1,9 +1,9 @@
 //! Packet captures: pcap and pcapng.
 //!
 //! Sources: draft-ietf-opsawg-pcap and draft-ietf-opsawg-pcapng. Headers of files and descriptions
-//! of interfaces are parsed by `pcap-parser`; this module sees to it that a record is there as a
-//! whole before it is read. A record that contradicts itself, or has no use here, is left out and
-//! counted, and reading goes on behind it.
+//! of interfaces are parsed by `pcap-parser`; this module makes sure that a record is complete
+//! before it is read. A record that contradicts itself, or has no use here, is left out and
+//! counted, and reading resumes behind it.
 
 mod blocks;
 mod classic;
@@ -20,13 +20,13 @@ use std::path::Path;
 use tidegate_core::classifier::{Classifier, FiveTuple};
 use tidegate_core::headers::{Headers, LinkType};
 
-/// The longest record that is read, in bytes: it bounds the memory. A packet is at most
-/// 256 KiB in what capture programs write; blocks with names and secrets are longer.
+/// The longest record that is read, in bytes: it bounds the memory. Packets from capture programs
+/// have at most 256 KiB; blocks with names and secrets are longer.
 const LONGEST: usize = 16 << 20;
 
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
-/// Whether a file that starts with `head` is a capture.
+/// Returns true if a file that starts with `head` is a capture.
 pub(super) fn is_capture(head: &[u8]) -> bool {
     let Some(magic) = head.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)) else { return false };
     let classic = matches!(magic, 0xa1b2_c3d4 | 0xa1b2_3c4d | 0xa1b2_cd34 | 0xd4c3_b2a1 | 0x4d3c_b2a1);
@@ -48,7 +48,7 @@ pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, I
         if reader.window.bytes().starts_with(&SECTION) { reader.blocks() } else { reader.classic() }
     });
     let Reader { collector, classifier, frames, damage, .. } = reader;
-    // What is wrong with a file of which nothing can be read.
+    // If no packet was read, the damage is the error.
     let end = match damage {
         Some(damage) if collector.packets() == 0 && read.is_ok() => Err(damage),
         _ => read,
@@ -62,7 +62,7 @@ pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, I
     collector.finish(end, describe, reverse)
 }
 
-/// The flow that goes the other way.
+/// Returns the flow in the other direction.
 fn reversed(flow: &FiveTuple) -> FiveTuple {
     match *flow {
         FiveTuple::Other => FiveTuple::Other,
@@ -82,9 +82,9 @@ struct Interface {
     link: u32,
     /// Units of its clock in a second.
     units: u64,
-    /// What its clock's zero is.
+    /// Zero of its clock.
     zero: Ticks,
-    /// Bytes of frame check sequence in its packets, which do not count.
+    /// Bytes of frame check sequence in its packets, which are not counted.
     fcs: u32,
 }
 
@@ -92,19 +92,19 @@ struct Reader<'a, R> {
     file: &'a Path,
     window: Window<R>,
     collector: Collector<'a>,
-    /// 5-tuples.
+    /// Numbers of the 5-tuples.
     classifier: Classifier,
-    /// Later fragments follow their datagram's.
+    /// Flows of later fragments: those of their datagrams.
     fragments: Fragments,
-    /// What a gate tells apart, which sees no ports in later fragments.
+    /// Flows as a gate distinguishes them; it sees no ports in later fragments.
     frames: Option<Frames>,
-    /// What was wrong with the first record that was left out.
+    /// The fault of the first record that was left out.
     damage: Option<InputError>,
 }
 
 impl<R: Read> Reader<'_, R> {
     fn io(&self, source: io::Error) -> InputError {
-        // Compressed data that end early, or are damaged behind what was read.
+        // Compressed data that end early, or are damaged behind the part read.
         let damaged = matches!(source.kind(), io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput);
         if source.kind() == io::ErrorKind::UnexpectedEof || damaged && self.collector.packets() > 0 {
             return self.truncated();
@@ -116,7 +116,7 @@ impl<R: Read> Reader<'_, R> {
         InputError::Truncated { file: self.file.to_owned(), place: self.place() }
     }
 
-    /// The packet that is read next.
+    /// Returns the place of the next packet.
     fn place(&self) -> Place {
         Place::Packet { number: self.collector.packets() + 1, offset: self.window.offset() }
     }
@@ -126,7 +126,7 @@ impl<R: Read> Reader<'_, R> {
         InputError::BadRecord { file: self.file.to_owned(), offset, packets, expected, found: found.into() }
     }
 
-    /// Counts a record that is left out, and keeps why if it is the first.
+    /// Counts a record that is left out, and keeps the reason if it is the first.
     fn left_out(&mut self, kind: impl Fn(&mut LeftOut) -> &mut u64, why: InputError) {
         *kind(&mut self.collector.mended.left_out) += 1;
         self.damage.get_or_insert(why);
@@ -137,17 +137,17 @@ impl<R: Read> Reader<'_, R> {
         if self.has(count)? { Ok(()) } else { Err(self.truncated()) }
     }
 
-    /// Whether `count` bytes are there.
+    /// Returns true if `count` bytes are there.
     fn has(&mut self, count: usize) -> Result<bool, InputError> {
         self.window.have(count).map_err(|error| self.io(error))
     }
 
-    /// Whether another record starts here.
+    /// Returns true if another record starts here.
     fn more(&mut self) -> Result<bool, InputError> {
         self.has(1)
     }
 
-    /// Bytes `at..at + 4` of the record, which are there.
+    /// Returns bytes `at..at + 4` of the record, which must be there.
     fn word(&self, at: usize, big: bool) -> u32 {
         let bytes =
             self.window.bytes().get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default();
@@ -160,8 +160,7 @@ impl<R: Read> Reader<'_, R> {
             .ok_or_else(|| InputError::LinkType { file: self.file.to_owned(), number })
     }
 
-    /// Takes a packet of which `captured` bytes stand at `at` in the record, and which had
-    /// `original` bytes.
+    /// Takes a packet of `original` bytes, of which `captured` are at `at` in the record.
     fn packet(
         &mut self,
         time: Ticks,
@@ -201,10 +200,10 @@ impl<R: Read> Reader<'_, R> {
     }
 }
 
-/// `count` units, of which there are `units` in a second, to the nearest tick.
+/// Converts `count` units of 1/`units` s to the nearest tick.
 fn ticks(count: u64, units: u64) -> Ticks {
-    // Times of less than a tick are rounded; the two clocks of classic files and
-    // nanoseconds never are.
+    // Only times finer than a tick are rounded; the two clocks of classic files, and nanoseconds,
+    // never are.
     let units = Ticks::from(units);
     (Ticks::from(count) * SECOND + units / 2) / units
 }
