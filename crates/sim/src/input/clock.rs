@@ -1,64 +1,63 @@
-//! When did the packets of a capture come, if its clock was set meanwhile?
+//! Arrival times of a capture's packets when its clock was set meanwhile.
 //!
 //! The packets of an interface are split into epochs wherever time goes back by more than a second
-//! or forward by more than [`LONG`]. Once all packets are known, each epoch gets its place:
+//! or forward by more than [`LONG`]. Once all packets are known, each epoch is placed:
 //!
-//! - Time goes back by some 2³² s: the seconds of the file have 32 bits and started again, and are
-//!   counted on.
+//! - Time goes back by some 2³² s: the file's 32-bit seconds wrapped, and are counted on.
 //! - Time goes back by at most [`LATE`], three times or more: packets were written late. They are
 //!   sorted.
-//! - Time goes back otherwise: the clock was set. The epoch starts one mean gap behind the packet
-//!   before.
+//! - Time goes back otherwise: the clock was set. The epoch starts one mean gap behind the previous
+//!   packet.
 //! - Time goes forward, and at least half of the packets in the two seconds before and after are of
-//!   flows that are on both sides: nothing paused, the clock was set. The same, and so for more
-//!   than a year.
-//! - Time goes forward otherwise: it is a pause, and stays.
+//!   flows on both sides: there was no pause, the clock was set. The epoch starts one mean gap
+//!   behind the previous packet. A gap of more than a year is treated likewise, whatever the flows.
+//! - Time goes forward otherwise: it is a pause, and is kept.
 //!
-//! What one interface shows of the clock is true of the others.
+//! Steps found at one interface apply to the others.
 
 use super::Place;
 use super::collect::{SECOND, Ticks};
 use super::mended::{MAX_STEPS, Mended, Step};
 
-/// A gap that may be a step of the clock.
+/// The shortest gap that may be a step of the clock.
 const LONG: Ticks = 30 * SECOND;
-/// How late packets are written to a file by a capture program that collects them first.
+/// Longest lateness of packets from a capture program that collects them before it writes.
 const LATE: Ticks = 60 * SECOND;
-/// How often packets are late where they are.
+/// Number of late places from which packets count as written late.
 const OFTEN: usize = 3;
-/// What the flows do before and after a gap.
+/// Time before and after a gap in which flows are compared.
 pub(super) const BESIDE: Ticks = 2 * SECOND;
-/// Packets beside a gap that say something.
+/// Fewest packets beside a gap for a comparison.
 const ENOUGH: u64 = 5;
 const WRAP: Ticks = (1 << 32) * SECOND;
 const DAY: Ticks = 86_400 * SECOND;
-/// A pause is shorter.
+/// Upper bound of a pause.
 const YEAR: Ticks = 365 * DAY;
-/// All times of a file are within this of the first, so that a [`Span`](tidegate_core::units::Span)
-/// holds them.
+/// The latest time after a file's first packet, so that a [`Span`](tidegate_core::units::Span)
+/// holds it.
 const MOST: Ticks = 4 * YEAR;
 
-/// Epochs that a packet's place can be of.
+/// The most epochs: limited by the bits of a packet's mark.
 pub(super) const MAX_EPOCHS: usize = 1 << 14;
 
-/// Packets of one interface between which the clock goes steadily.
+/// Packets of one interface between which the clock is steady.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
-    /// The epoch before of this interface.
+    /// The previous epoch of this interface.
     before: Option<usize>,
-    /// Times by the clock of the file.
+    /// Earliest and latest time by the clock of the file.
     pub(super) first: Ticks,
     pub(super) latest: Ticks,
     place: Place,
 }
 
-/// What of the packets beside a gap belongs to flows that are on both sides.
+/// Packets beside a gap, and those of flows on both sides of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beside {
-    /// Packets in the last two seconds of an epoch, and in the first two of one.
+    /// Packets in the last two seconds of the epoch before, and in the first two of this one.
     pub(super) at_end: u64,
     pub(super) at_start: u64,
-    /// Those at the start of an epoch, and at the end of the one before, of flows that are in both.
+    /// Of these, the packets of flows that are in both.
     pub(super) shared_start: u64,
     pub(super) shared_end: u64,
 }
@@ -67,14 +66,14 @@ pub(super) struct Beside {
 #[derive(Default)]
 pub(super) struct Clock {
     epochs: Vec<Epoch>,
-    /// The epoch of each interface.
+    /// The current epoch of each interface.
     current: Vec<Option<usize>>,
     latest: Option<Ticks>,
     pub(super) reordered: u64,
 }
 
 impl Clock {
-    /// The number of the epoch of a packet, and its time since one second before the epoch's first
+    /// Returns the epoch number of a packet, and its time since one second before the epoch's first
     /// packet.
     pub(super) fn see(&mut self, interface: u32, time: Ticks, place: Place) -> (usize, u64) {
         let at = interface as usize;
@@ -91,7 +90,7 @@ impl Clock {
                 self.reordered += u64::from(self.latest.is_some_and(|latest| time < latest));
                 epoch
             }
-            // A file with more jumps than that has no clock worth the name.
+            // A file with more jumps than that has no usable clock.
             None if self.epochs.len() == MAX_EPOCHS => before.unwrap_or(MAX_EPOCHS - 1),
             None => {
                 self.epochs.push(Epoch { before, first: time, latest: time, place });
@@ -112,13 +111,13 @@ impl Clock {
         &self.epochs
     }
 
-    /// The epoch before, of the same interface.
+    /// Returns the previous epoch of the same interface.
     pub(super) fn before(&self, epoch: usize) -> Option<usize> {
         self.epochs[epoch].before
     }
 
-    /// By how much the times of each epoch are moved. `packets` are those of the file, and `beside`
-    /// says what is beside the beginning of each epoch. Steps go to `mended`.
+    /// Returns the shift of each epoch's times. `packets` is their number in the file, and `beside`
+    /// has the packets beside the beginning of each epoch. Steps are recorded in `mended`.
     pub(super) fn shifts(&self, packets: u64, beside: &[Beside], mended: &mut Mended) -> Vec<Ticks> {
         let within: Ticks = self.epochs.iter().map(|epoch| epoch.latest - epoch.first).sum();
         let gaps = packets.saturating_sub(self.epochs.len() as u64).max(1);
@@ -158,8 +157,8 @@ impl Clock {
         shifts
     }
 
-    /// The shift of an interface's first epoch: none, unless that is more than a year from
-    /// everything else.
+    /// Returns the shift of an interface's first epoch: none, unless that is more than a year from
+    /// all other epochs.
     fn of_another_interface(&self, epoch: &Epoch, shifts: &[Ticks]) -> Ticks {
         match (self.epochs.first(), shifts.last()) {
             (Some(first), Some(latest)) if (epoch.first - first.first).abs() > YEAR => {
@@ -172,7 +171,7 @@ impl Clock {
     }
 }
 
-/// Whether flows go on over a gap as if there was none.
+/// Returns true if flows continue across a gap as if there were none.
 fn goes_on(beside: &Beside) -> bool {
     let mostly = |shared: u64, all: u64| shared >= ENOUGH && shared * 2 >= all;
     mostly(beside.shared_start, beside.at_start) && mostly(beside.shared_end, beside.at_end)

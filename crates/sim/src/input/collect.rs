@@ -1,4 +1,4 @@
-//! Gathers packets into a [`Trace`]: what captures and lists have in common.
+//! Gathers packets into a [`Trace`]: the part that captures and lists share.
 
 use super::clock::{BESIDE, Beside, Clock};
 use super::copies::{self, Copies, Removed, Twin};
@@ -20,7 +20,7 @@ pub(super) const SECOND: Ticks = TICKS_PER_SECOND as Ticks;
 /// The most packets of a file: 320 MB of memory, twice that while they are read.
 pub const MAX_PACKETS: u64 = 20_000_000;
 
-/// How far time may go back.
+/// Extent to which time may go back in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Not at all.
@@ -32,7 +32,7 @@ pub(super) enum Order {
 pub(super) struct Collector<'a> {
     file: &'a Path,
     order: Order,
-    /// The first packet's time and the latest so far, of a list.
+    /// Times of the first and the latest packet of a list.
     times: Option<(Ticks, Ticks)>,
     flows: Vec<Gathered>,
     clock: Clock,
@@ -40,7 +40,7 @@ pub(super) struct Collector<'a> {
     /// Maximum segment sizes that TCP connections announce, by the number of the 5-tuple.
     announced: BTreeMap<u32, u16>,
     packets: u64,
-    /// The most of them.
+    /// The most packets that are taken.
     most: u64,
     pub(super) mended: Mended,
 }
@@ -53,7 +53,7 @@ struct Gathered {
     packets: Vec<Stored>,
 }
 
-/// A packet: as long as its time and its bytes alone would be.
+/// A packet, in the memory of its time and its bytes alone.
 #[derive(Clone, Copy)]
 struct Stored {
     /// Time since one second before its epoch, in ticks.
@@ -70,7 +70,7 @@ struct Marks(u32);
 impl Marks {
     fn new(epoch: usize, arrival: &Arrival, twin: Twin) -> Marks {
         let look = arrival.look.and_then(|look| Some((look.head?, look.link)));
-        // Headers that are longer than any are not repeated: such a packet is left whole.
+        // Headers too long for the bit fields are not stored: such a packet is left whole.
         let (head, link) = look.filter(|(head, link)| *head < 1 << 9 && *link < 1 << 7).unwrap_or((0, 0));
         let twin = match twin {
             Twin::None => 0,
@@ -94,7 +94,7 @@ impl Marks {
 }
 
 impl Stored {
-    /// The packet as one that may be cut; `None` for one that may not.
+    /// Returns the packet for cutting; `None` if it may not be cut.
     fn whole(self) -> Option<Whole> {
         let (head, link) = (self.marks.0 >> 9 & 0x1ff, self.marks.0 >> 2 & 0x7f);
         (head > 0 && head < self.bytes).then_some(Whole { bytes: self.bytes, link, head })
@@ -117,7 +117,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// How many packets were taken.
+    /// Returns the number of packets taken.
     pub(super) fn packets(&self) -> u64 {
         self.packets
     }
@@ -152,7 +152,7 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    /// The time since one second before the first packet of a list.
+    /// Returns the time since one second before the first packet of a list.
     fn since(&mut self, time: Ticks, place: Place) -> Result<u64, InputError> {
         let (first, latest) = self.times.unwrap_or((time, time));
         if time < latest {
@@ -164,9 +164,9 @@ impl<'a> Collector<'a> {
             .map_err(|_| InputError::TooLong { file: self.file.to_owned(), place })
     }
 
-    /// The trace, with the name and the headers of every flow by its number, and the number of the
-    /// 5-tuple that goes the other way. `end` says how reading ended: with the file, or where it is
-    /// cut off, which is an error if there is no packet before.
+    /// Returns the trace. `describe` gives the name and the headers of a flow by its number,
+    /// `reverse` the number of the 5-tuple in the other direction. `end` is the end of reading:
+    /// that of the file, or where it is cut off, which is an error if there is no packet before.
     pub(super) fn finish(
         mut self,
         end: Result<(), InputError>,
@@ -219,8 +219,8 @@ impl<'a> Collector<'a> {
         Ok(Trace { flows, packets, bytes, span, reordered: self.clock.reordered, cut, mended })
     }
 
-    /// The packets of each flow in the order of time, with times since one second before the first
-    /// of the file.
+    /// Returns the packets of each flow in the order of time, with times since one second before
+    /// the first of the file.
     fn placed(&mut self) -> Vec<Vec<Stored>> {
         let mut flows: Vec<Vec<Stored>> =
             self.flows.iter_mut().map(|flow| std::mem::take(&mut flow.packets)).collect();
@@ -237,13 +237,14 @@ impl<'a> Collector<'a> {
             }
         }
         for packets in &mut flows {
-            // Stable: packets of one time stay in the order of the file. In order, it is one pass.
+            // A stable sort: packets of one time stay in the order of the file. If all are in
+            // order, it is one pass.
             packets.sort_by_key(|packet| packet.since);
         }
         flows
     }
 
-    /// What is beside the beginning of each epoch.
+    /// Counts the packets beside the beginning of each epoch.
     fn beside(&self, flows: &[Vec<Stored>]) -> Vec<Beside> {
         let epochs = self.clock.epochs();
         let mut beside = vec![Beside::default(); epochs.len()];
@@ -310,7 +311,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// The packets of a flow, those cut that no link carries.
+/// Returns the packets of a flow, with those cut that no link carries.
 fn in_segments(
     packets: Vec<Stored>,
     announced: Option<u16>,
@@ -348,7 +349,7 @@ fn in_segments(
 mod tests {
     use super::*;
 
-    /// The packets of a file are in memory, so that there is an end to them.
+    /// The packets of a file are kept in memory, so their number is limited.
     #[test]
     fn packets_beyond_the_most_are_refused() {
         let mut collector = Collector { most: 2, ..Collector::new(Path::new("a.pcap"), Order::Strict) };

@@ -1,8 +1,8 @@
-//! Which contracts (W, r, r̂) fit packets that were seen?
+//! Contracts (W, r, r̂) that fit recorded packets.
 //!
-//! Every rate r from the mean rate on has its W, the longest backlog at an ideal server of that rate: the more is
-//! reserved, the less the packets are ahead of it. Sending them through such a server smooths them to r, at
-//! the cost of the delay there.
+//! Every rate r from the mean rate up has its W, the longest backlog at an ideal server of that
+//! rate: the higher the reservation, the less the packets are ahead of it. Sending them through
+//! such a server smooths them to r, at the cost of the delay there.
 //!
 //! Source: Pincheira 1994, section 2.1.
 
@@ -12,13 +12,14 @@ use std::sync::Arc;
 use tidegate_core::stats::{Workahead, nearest_rank};
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
-/// Packets in the order of time, or the frames of a video, each as one packet that comes whole.
+/// Packets in the order of time, or the frames of a video, each as one packet that arrives as a
+/// whole.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     packets: Packets,
-    /// The time for which they stand, over which their mean rate is taken.
+    /// The time that they span, over which their mean rate is taken.
     duration: Span,
-    /// The peak rate in bit/s, where the gaps between them do not say it.
+    /// The peak rate in bit/s, where the gaps between them do not determine it.
     peak: Option<u64>,
 }
 
@@ -29,7 +30,7 @@ enum Packets {
     Own(Vec<(Span, u32)>),
 }
 
-/// What a server of one rate does to packets.
+/// Workahead and delays of packets at a server of one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtRate {
     /// W in bytes, exact and then rounded up.
@@ -40,21 +41,21 @@ pub struct AtRate {
     pub delay_p99: Span,
 }
 
-/// A contract that packets keep.
+/// A contract that the packets conform to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fitting {
     /// r in bit/s: of at most three significant digits.
     pub reserve: u64,
-    /// W in bytes: at least the exact one, and such that a token bucket of this depth, which rounds times to ticks, lets
-    /// all of them pass.
+    /// W in bytes: at least the exact one, and such that a token bucket of this depth, which rounds
+    /// times to ticks, passes all of them.
     pub workahead: u64,
     /// r̂ in bit/s: of at most three significant digits, at least r.
     pub peak: u64,
 }
 
 impl Arrivals {
-    /// The packets of these flows of a trace, by their places, as one flow. They stand for the time from the first to the
-    /// last and one mean gap.
+    /// Joins the packets of these flows of a trace, by their places, into one flow. Their duration
+    /// is the time from the first to the last, and one mean gap.
     ///
     /// # Panics
     /// When there is no such flow, or none is given.
@@ -64,7 +65,8 @@ impl Arrivals {
             _ => {
                 let all = flows.iter().flat_map(|flow| trace.flows[*flow].packets.iter().copied());
                 let mut all: Vec<_> = all.collect();
-                // Stable: of one time, those of the flow that is given first come first.
+                // A stable sort: among packets of one time, those of the flow given first come
+                // first.
                 all.sort_by_key(|(time, _)| *time);
                 Packets::Own(all)
             }
@@ -77,19 +79,20 @@ impl Arrivals {
         arrivals
     }
 
-    /// The frames of a video of so many frames a second, above zero: each comes whole at the beginning of its interval.
-    /// Their peak rate sends the largest in one interval. `None` when they take longer than time can be.
+    /// Returns the frames of a video of `fps` frames a second, above zero: each arrives as a whole
+    /// at the beginning of its interval. Their peak rate sends the largest in one interval. `None`
+    /// when they take longer than time can be.
     pub fn of_video(video: &Video, fps: f64) -> Option<Arrivals> {
         let begins = |nth: usize| {
             let ticks = nth as f64 * TICKS_PER_SECOND as f64 / fps;
-            // What is added to half of all time stays within.
+            // Sums with half of all time do not overflow.
             (ticks < (u64::MAX / 4) as f64).then(|| Span::from_ticks(ticks as u64))
         };
         let duration = begins(video.frames.len())?;
         let frames = video.frames.iter().enumerate().filter(|(_, bytes)| **bytes > 0);
         let frames = frames.map(|(nth, bytes)| (begins(nth).unwrap_or(duration), *bytes)).collect();
         let largest = video.frames.iter().copied().max().unwrap_or(0);
-        // A cast saturates: no rate is as much.
+        // A cast saturates: the value is above every rate.
         let peak = (f64::from(largest) * 8.0 * fps).ceil() as u64;
         Some(Arrivals { packets: Packets::Own(frames), duration, peak: Some(peak) })
     }
@@ -101,34 +104,35 @@ impl Arrivals {
         }
     }
 
-    /// How many they are.
+    /// Returns the number of packets.
     pub fn count(&self) -> usize {
         self.packets().len()
     }
 
-    /// Bytes of all.
+    /// Returns the bytes of all packets.
     pub fn bytes(&self) -> u64 {
         self.packets().iter().map(|(_, bytes)| u64::from(*bytes)).sum()
     }
 
-    /// The time for which they stand.
+    /// Returns the time that they span.
     pub fn duration(&self) -> Span {
         self.duration
     }
 
-    /// Whether some of them have one time, faster than any peak rate that is taken from the gaps between times.
+    /// Returns true if some of them have equal times, faster than any peak rate taken from gaps
+    /// between times.
     pub fn come_together(&self) -> bool {
         self.packets().windows(2).any(|pair| pair[0].0 == pair[1].0)
     }
 
-    /// What they were seen to do.
+    /// Returns the observed rates, workahead and sizes.
     pub fn observe(&self) -> Observation {
         let seen = suggest::observe_over(self.packets(), self.duration);
         Observation { peak_rate: self.peak.or(seen.peak_rate), ..seen }
     }
 
-    /// Rates in bit/s from the mean rate to the peak rate, both included, each the same factor above the one before: at
-    /// most `points` of them, at least 2. None when all packets have one time.
+    /// Returns rates in bit/s from the mean rate to the peak rate, both included, in steps of one
+    /// factor: at most `points` of them, at least 2. None when all packets have one time.
     pub fn rates(&self, points: usize) -> Vec<u64> {
         let seen = self.observe();
         let (Some(mean), Some(peak)) = (seen.mean_rate, seen.peak_rate) else { return Vec::new() };
@@ -143,7 +147,7 @@ impl Arrivals {
         rates
     }
 
-    /// What a server of `bits` bit/s does to them; `None` for what is not a rate.
+    /// Returns workahead and delays at a server of `bits` bit/s; `None` if that is not a rate.
     pub fn at(&self, bits: u64) -> Option<AtRate> {
         let mut ideal = Workahead::new(Rate::from_bits_per_second(bits)?);
         let packets = self.packets().iter();
@@ -154,8 +158,8 @@ impl Arrivals {
         Some(AtRate { workahead: ideal.max_backlog(), delay_max, delay_p99 })
     }
 
-    /// The contract with the lowest reservation from `bits` bit/s on that can be written in three digits, which they keep.
-    /// `None` for what is not a rate.
+    /// Returns the contract that they conform to with the lowest reservation of at least `bits`
+    /// bit/s that has three digits. `None` if that is not a rate.
     pub fn contract(&self, bits: u64) -> Option<Fitting> {
         let reserve = rate_from(bits.clamp(1, Rate::MAX_BITS_PER_SECOND));
         let peak = self.observe().peak_rate.unwrap_or(0).min(Rate::MAX_BITS_PER_SECOND);

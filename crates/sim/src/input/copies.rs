@@ -1,8 +1,8 @@
-//! Which packets of a capture are copies of others?
+//! Packets of a capture that are copies of others.
 //!
-//! A capture of all interfaces (`any`), and one of a mirror port that copies both directions of
-//! several ports, holds each packet once for every place that it passes. A copy has the content of
-//! the packet before, hop limit and link header apart, and comes within [`WINDOW`].
+//! A capture of all interfaces (`any`), or of a mirror port that copies both directions of several
+//! ports, holds each packet once for every place that it passes. A copy has the content of the
+//! earlier packet, except for hop limit and link header, and arrives within [`WINDOW`].
 //!
 //! Equal contents alone do not make a copy: senders repeat themselves (acknowledgements, constant
 //! payloads). So the packets of a 5-tuple are judged together:
@@ -10,9 +10,8 @@
 //! - nearly every packet was seen at another place as well: those of the second place are copies;
 //! - contents differ from one packet to the next, and nearly every one comes twice: the second is a
 //!   copy;
-//! - contents do not differ: packets are copies if their times stand in pairs, and the same is so
-//!   for nearly the whole file, or nearly all packets elsewhere in the file are known to be
-//!   doubled.
+//! - contents do not differ: packets are copies if their times stand in pairs and so do those of
+//!   nearly the whole file, or if nearly all other packets of the file are known to be doubled.
 
 use super::collect::{SECOND, Ticks};
 use super::packet::Look;
@@ -21,31 +20,31 @@ use tidegate_core::units::Span;
 
 /// The longest time between a packet and its copy.
 const WINDOW: Ticks = SECOND / 10;
-/// How long contents are remembered, to see whether they come again and again.
+/// Time for which contents are remembered, to detect repeated ones.
 const MEMORY: Ticks = SECOND;
 /// The most contents that are remembered: it bounds the memory.
 const MAX_REMEMBERED: usize = 200_000;
-/// A 5-tuple with fewer packets is judged together with all others that have few.
+/// Fewest packets of a 5-tuple that is judged by itself; all smaller ones are judged together.
 const FEW: u64 = 10;
 
-/// What a packet may be a copy of.
+/// Earlier packet that a packet may be a copy of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Twin {
     #[default]
     None,
-    /// Of one that was seen at the same place.
+    /// One that was seen at the same place.
     Here,
-    /// Of one that was seen at another place.
+    /// One that was seen at another place.
     Elsewhere,
 }
 
-/// Which packets of a 5-tuple are removed.
+/// Packets of a 5-tuple that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
     Nothing,
-    /// Those with a twin at another place.
+    /// Packets with a twin at another place.
     SeenElsewhere,
-    /// Those with a twin.
+    /// Packets with any twin.
     Twins,
     /// The second of each pair; if their times do not stand in pairs, every second packet when the
     /// rest of the file is doubled.
@@ -54,7 +53,7 @@ pub(super) enum Removed {
     },
 }
 
-/// Watches packets for copies.
+/// Detects copies among packets.
 #[derive(Default)]
 pub(super) struct Copies {
     contents: BTreeMap<u64, Content>,
@@ -73,19 +72,19 @@ struct Content {
 #[derive(Clone, Copy)]
 struct Original {
     time: Ticks,
-    /// Where it and its copies were seen.
+    /// Places at which it and its copies were seen.
     places: [u64; PLACES],
     seen: usize,
 }
 
-/// Places at which a packet is seen at most: more copies are taken for originals.
+/// The most places at which a packet is seen: further copies are taken for originals.
 const PLACES: usize = 4;
 
 /// The packets of a 5-tuple.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     packets: u64,
-    /// Those whose content was new.
+    /// Packets with new content.
     fresh: u64,
     here: u64,
     elsewhere: u64,
@@ -96,7 +95,8 @@ impl Original {
         Original { time, places: [place; PLACES], seen: 1 }
     }
 
-    /// Whether a packet at `time` and `place` is this one, seen at another place; it is then noted.
+    /// Returns true if a packet at `time` and `place` is this one, seen at another place, and notes
+    /// the place.
     fn is_seen(&mut self, time: Ticks, place: u64) -> bool {
         let known = &self.places[..self.seen];
         let is = (time - self.time).abs() <= WINDOW && self.seen < PLACES && !known.contains(&place);
@@ -109,7 +109,7 @@ impl Original {
 }
 
 impl Copies {
-    /// What the packet, which belongs to 5-tuple number `kin`, may be a copy of.
+    /// Returns the kind of copy that the packet, of 5-tuple number `kin`, may be.
     pub(super) fn see(&mut self, kin: u32, time: Ticks, look: &Look) -> Twin {
         self.forget(time);
         let at = kin as usize;
@@ -118,7 +118,7 @@ impl Copies {
         }
         let counts = &mut self.seen[at];
         counts.packets += 1;
-        // A content of one 5-tuple is none of another's: addresses and ports are part of it.
+        // 5-tuples never share a content: addresses and ports are part of it.
         let Some(content) = self.contents.get_mut(&look.content) else {
             counts.fresh += 1;
             let first = Original::at(time, look.place);
@@ -151,7 +151,7 @@ impl Copies {
             }
             self.order.pop_front();
             let Some(known) = self.contents.get(&content) else { continue };
-            // It has come again since, and is kept for as long once more.
+            // It was repeated since, and is kept for as long again.
             if known.latest > time && self.order.len() < MAX_REMEMBERED && now - known.latest <= MEMORY {
                 self.order.push_back((known.latest, content));
                 return;
@@ -160,7 +160,8 @@ impl Copies {
         }
     }
 
-    /// What is removed of each 5-tuple. `pairs` says of one whether its times stand in pairs.
+    /// Returns the packets to remove of each 5-tuple. `pairs` returns true if the times of a
+    /// 5-tuple stand in pairs.
     pub(super) fn judge(&self, pairs: impl Fn(usize) -> bool) -> Vec<Removed> {
         let small = |counts: &&Counts| counts.packets < FEW;
         let few = self.seen.iter().filter(small).fold(Counts::default(), |sum, one| Counts {
@@ -177,7 +178,7 @@ impl Copies {
         let known = packets(&Option::is_some);
         let doubled = packets(&|one| one.is_some_and(|one| one != Removed::Nothing));
         let unknown = packets(&Option::is_none);
-        // The rest of the file says what is so where contents do not.
+        // Where contents do not decide, the rest of the file does.
         let rest_doubled = doubled > 0 && doubled * 10 >= known * 9;
         let in_pairs: Vec<bool> =
             judged.iter().enumerate().map(|(kin, one)| one.is_none() && pairs(kin)).collect();
@@ -198,7 +199,7 @@ impl Copies {
 }
 
 impl Counts {
-    /// `None` when contents say nothing.
+    /// Returns `None` when contents do not decide.
     fn judge(&self) -> Option<Removed> {
         let originals = self.packets - self.elsewhere;
         if self.elsewhere > 0 && self.elsewhere * 10 >= originals * 8 {
@@ -213,8 +214,8 @@ impl Counts {
     }
 }
 
-/// Which of a flow's packets, in the order of time, are the second ones of pairs: as long, and much
-/// closer to the first than the next packet is to them.
+/// Marks the packets of a flow, in the order of time, that are the second of a pair: as long as the
+/// first, and much closer to it than the neighbours are to the pair.
 pub(super) fn pairs(packets: &[(Span, u32)]) -> Vec<bool> {
     let mut second = vec![false; packets.len()];
     let mut at = 0;
@@ -233,7 +234,7 @@ pub(super) fn pairs(packets: &[(Span, u32)]) -> Vec<bool> {
     second
 }
 
-/// Whether nearly all packets of a flow stand in pairs.
+/// Returns true if nearly all packets of a flow stand in pairs.
 pub(super) fn is_in_pairs(packets: &[(Span, u32)]) -> bool {
     let seconds = pairs(packets).into_iter().filter(|second| *second).count();
     packets.len() as u64 >= FEW && seconds * 2 * 10 >= packets.len() * 9

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, said once and in one place.
+//! All errors of traces, in one place.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tidegate_core::units::Span;
 use tidegate_formats::in_words;
 
-/// Where in a file something is.
+/// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// A line of a list, from 1.
@@ -15,7 +15,7 @@ pub enum Place {
     Packet {
         /// Its number, from 1.
         number: u64,
-        /// Where its record starts, in bytes from the start of the (uncompressed) file.
+        /// Start of its record, in bytes from the start of the (uncompressed) file.
         offset: u64,
     },
 }
@@ -29,7 +29,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// A file is not a trace that can be used.
+/// A file cannot be used as a trace.
 ///
 /// Byte offsets in a compressed file are those of its uncompressed bytes.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum InputError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system or the decompressor said.
+        /// The error of the system or the decompressor.
         source: io::Error,
     },
     /// The file is neither a capture nor text, or is text but named as a capture.
@@ -60,7 +60,7 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
     },
-    /// The file is no text, where frame sizes are expected.
+    /// The file is not text, where frame sizes are expected.
     #[error("{}: is not a list of frame sizes: expected text, found the bytes {found:02x?}", file.display())]
     NotText {
         /// The file.
@@ -79,7 +79,7 @@ pub enum InputError {
     TooManyFrames {
         /// The file.
         file: PathBuf,
-        /// How many would have been read.
+        /// The most that are read.
         most: usize,
     },
     /// The file ends before its first packet or line is whole.
@@ -87,13 +87,13 @@ pub enum InputError {
     Truncated {
         /// The file.
         file: PathBuf,
-        /// What is not whole.
+        /// The incomplete packet or line.
         place: Place,
     },
     /// The path leads to a pipe, a socket or a device.
     #[error("{}: is a pipe or a device: expected a regular file, which can be read again", file.display())]
     NotAFile {
-        /// What it is instead of a file.
+        /// The path.
         file: PathBuf,
     },
     /// The file holds more than [`MAX_PACKETS`](super::MAX_PACKETS) packets.
@@ -105,7 +105,7 @@ pub enum InputError {
     TooMany {
         /// The file.
         file: PathBuf,
-        /// How many would have been read.
+        /// The most that are read.
         most: u64,
     },
     /// A record of a capture contradicts itself or is of a kind that has no use here.
@@ -116,16 +116,16 @@ pub enum InputError {
     BadRecord {
         /// The file.
         file: PathBuf,
-        /// Where the record starts.
+        /// Start of the record.
         offset: u64,
-        /// How many whole packets came before.
+        /// Number of whole packets before it.
         packets: u64,
-        /// What should have been there.
+        /// The expected content.
         expected: &'static str,
-        /// What was there.
+        /// The content found.
         found: String,
     },
-    /// The capture's link type is not one that is read.
+    /// The capture's link type is not supported.
     #[error(
         "{}: link type {number} is not supported: expected Ethernet (1), raw IP (101), Linux cooked (113, 276) \
          or BSD loopback (0, 108)",
@@ -137,16 +137,16 @@ pub enum InputError {
         /// The LINKTYPE_ number.
         number: u32,
     },
-    /// A line of a list is not what it should be.
+    /// A line of a list is malformed.
     #[error("{}: line {line}: expected {expected}, found {found:?}", file.display())]
     BadLine {
         /// The file.
         file: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What should have been there.
+        /// The expected content.
         expected: &'static str,
-        /// What was there.
+        /// The content found.
         found: String,
     },
     /// Time goes back in a list.
@@ -160,7 +160,7 @@ pub enum InputError {
         file: PathBuf,
         /// The packet that is too early.
         place: Place,
-        /// How much earlier it is than the latest packet before it.
+        /// Time by which it is earlier than the latest packet before it.
         by: Span,
     },
     /// A packet has no bytes.
@@ -171,7 +171,7 @@ pub enum InputError {
         /// The packet.
         place: Place,
     },
-    /// The packets are further apart than a [`Span`] can say.
+    /// The packets are further apart than a [`Span`] can hold.
     #[error("{}: {place}: expected a time within 5.8 years of the first packet's", file.display())]
     TooLong {
         /// The file.

@@ -1,16 +1,16 @@
-//! Which flow does a fragment belong to? Only a datagram's first one has the ports.
+//! Flows of fragments: only a datagram's first fragment has the ports.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
 use tidegate_core::headers::{Fragment, Headers};
 
-/// Most datagrams that are remembered, the latest ones: it bounds the memory.
+/// The most datagrams that are remembered, the latest ones: it bounds the memory.
 const REMEMBERED: usize = 4096;
 
-/// What the fragments of a datagram have in common (RFC 791, section 3.2; RFC 8200, section 4.5).
+/// Identity of a datagram, common to its fragments (RFC 791, section 3.2; RFC 8200, section 4.5).
 type Datagram = (IpAddr, IpAddr, u32);
 
-/// Datagrams of which a first fragment was seen, with the number of its flow.
+/// Datagrams with a known first fragment, and the numbers of their flows.
 #[derive(Default)]
 pub(super) struct Fragments {
     flows: BTreeMap<Datagram, u32>,
@@ -18,8 +18,8 @@ pub(super) struct Fragments {
 }
 
 impl Fragments {
-    /// The flow of a packet with these headers: of a later fragment that of the first one, if it came before
-    /// and not too many others since; of any other packet what `classify` says.
+    /// Returns the flow of a packet with these headers. A later fragment has the flow of its first
+    /// one, if that came before and is still remembered; for any other packet `classify` decides.
     pub(super) fn flow(&mut self, headers: &Headers, classify: impl FnOnce(&Headers) -> u32) -> u32 {
         let Some(ip) = headers.ip else { return classify(headers) };
         match ip.fragment {

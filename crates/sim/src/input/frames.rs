@@ -1,4 +1,5 @@
-//! A capture's packets as a gate would see them: Ethernet frames, told apart by all that it looks at.
+//! A capture's packets as a gate would see them: Ethernet frames, distinguished by all fields that
+//! it reads.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,9 +14,9 @@ type Look = (FiveTuple, Option<u8>, [Option<u16>; 2], Option<u16>);
 #[derive(Default)]
 pub(super) struct Frames {
     numbers: BTreeMap<(Look, Option<Macs>), u32>,
-    /// Number of flows that are alike but for their MAC addresses.
+    /// Number of flows that differ only in their MAC addresses.
     alike: BTreeMap<Look, u32>,
-    /// The headers of each flow's first packet, and how many flows before it look alike.
+    /// Headers of each flow's first packet, and the number of earlier flows that look alike.
     first: Vec<(Headers, u32)>,
 }
 
@@ -31,13 +32,14 @@ impl Frames {
         number
     }
 
-    /// The headers of the flow's first packet: the others look the same to a gate.
+    /// Returns the headers of the flow's first packet: the others look the same to a gate.
     pub(super) fn headers(&self, number: usize) -> Headers {
         self.first[number].0
     }
 
-    /// The 5-tuple and, where there are any, the DSCP and the tags: `10.0.0.1:1>10.0.0.2:2/udp,dscp=46,vlan=7`; of a frame
-    /// that is not plain IP, its EtherType, `802.3` for one with a length; of all but the first that look alike, the MAC
+    /// Returns the 5-tuple and, if present, the DSCP and the tags:
+    /// `10.0.0.1:1>10.0.0.2:2/udp,dscp=46,vlan=7`. A frame that is not plain IP adds its EtherType,
+    /// or `802.3` if it has a length. Of flows that look alike, all but the first add the MAC
     /// addresses.
     pub(super) fn name(&self, number: usize) -> String {
         let (headers, alike) = &self.first[number];
@@ -67,17 +69,17 @@ fn look(headers: &Headers) -> Look {
     (FiveTuple::of(headers), headers.ip.map(|ip| ip.dscp), vlans, ethertype(headers))
 }
 
-/// In the place of the length of an 802.3 frame: a gate does not look at it.
+/// Stands for the length of an 802.3 frame: a gate does not read it.
 const LENGTH: u16 = 0;
 
-/// The EtherType of a frame that is not plain IP.
+/// Returns the EtherType of a frame that is not plain IP.
 fn ethertype(headers: &Headers) -> Option<u16> {
     let plain = |ip: Ip| if ip.source.is_ipv4() { 0x0800 } else { 0x86dd };
     let other = headers.ethertype.filter(|kind| headers.ip.map(plain) != Some(*kind));
     other.map(|kind| if kind < MIN_ETHERTYPE { LENGTH } else { kind })
 }
 
-/// Bytes of the link header of a capture.
+/// Returns the bytes of the link header of a capture.
 pub(super) fn link_header(link: LinkType) -> u32 {
     match link {
         LinkType::Ethernet => ETHERNET,
@@ -88,7 +90,8 @@ pub(super) fn link_header(link: LinkType) -> u32 {
     }
 }
 
-/// The length of an Ethernet frame that carries what a packet of `size` bytes on such a link does.
+/// Returns the length of an Ethernet frame with the payload of a packet of `size` bytes on such a
+/// link.
 pub(super) fn length(link: LinkType, size: u32) -> u32 {
     (size.saturating_add(ETHERNET)).saturating_sub(link_header(link))
 }

@@ -1,9 +1,11 @@
-//! Compressed files as gunzip takes them: members one behind the other, and zeros behind the last one.
+//! Compressed files as gunzip reads them: members one after the other, and zeros after the last
+//! one.
 
 use flate2::bufread::GzDecoder;
 use std::io::{self, BufRead, BufReader, Read};
 
-/// What the members of a gzip file (RFC 1952) hold together. Tapes and disk images pad such files with zeros.
+/// Joined content of the members of a gzip file (RFC 1952). Tapes and disk images pad such files
+/// with zeros.
 pub(super) struct Gunzip<R> {
     /// `None` at the end.
     member: Option<GzDecoder<BufReader<R>>>,
@@ -14,7 +16,7 @@ impl<R: Read> Gunzip<R> {
         Gunzip { member: Some(GzDecoder::new(BufReader::new(from))) }
     }
 
-    /// Goes on to the next member, behind the one that has ended.
+    /// Starts the next member, behind the one that has ended.
     fn next_member(&mut self) -> io::Result<()> {
         let Some(mut rest) = self.member.take().map(GzDecoder::into_inner) else { return Ok(()) };
         loop {

@@ -1,14 +1,14 @@
-//! What was mended in a capture, and what is left out of it.
+//! Corrections to a capture, and records left out of it.
 
 use super::Place;
 use std::fmt;
 
-/// How a trace differs from its file.
+/// Differences between a trace and its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mended {
     /// Packets longer than a link carries, as segmentation offload hands them to a capture.
     pub super_packets: u64,
-    /// What they were cut into.
+    /// Segments that they were cut into.
     pub segments: u64,
     /// Bytes of the longest of them.
     pub longest: u32,
@@ -18,7 +18,7 @@ pub struct Mended {
     pub copies: u64,
     /// Steps of the clock, in the order of the file.
     pub steps: Vec<Step>,
-    /// Steps beyond those that are listed.
+    /// Steps beyond the listed ones.
     pub more_steps: u64,
     /// Records that are not read.
     pub left_out: LeftOut,
@@ -27,11 +27,11 @@ pub struct Mended {
 /// The clock of a capture was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The first packet afterwards.
+    /// The first packet after the step.
     pub place: Place,
-    /// By how many seconds, rounded to milliseconds: forward above zero.
+    /// Size of the step in milliseconds: above zero for forward.
     pub milliseconds: i64,
-    /// Whether its seconds have started again from zero, after 2³².
+    /// True if its seconds wrapped to zero after 2³².
     pub wrapped: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) const MAX_STEPS: usize = 100;
 const NAMED: usize = 3;
 
 impl Mended {
-    /// What a reader must know of the file's packets: a sentence for each kind of thing.
+    /// Returns notes for readers on the file's packets: one sentence for each kind of correction.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = Vec::new();
         if self.left_out.total() > 0 {
@@ -119,7 +119,7 @@ impl fmt::Display for Step {
 }
 
 impl LeftOut {
-    /// How many.
+    /// Returns the number of all of them.
     pub fn total(&self) -> u64 {
         self.empty + self.interface + self.link_type + self.timeless + self.damaged
     }

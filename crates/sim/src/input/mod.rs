@@ -1,23 +1,22 @@
-//! Traffic that was really seen: packet captures and packet lists, as arrival
-//! times and sizes per flow.
+//! Recorded traffic: packet captures and packet lists, as arrival times and sizes per flow.
 //!
-//! [`load`] reads, by what the file holds and not by its name,
+//! [`load`] reads these formats, recognized by content and not by name:
 //!
 //! - captures: pcap (either byte order, microseconds or nanoseconds) and pcapng;
 //! - lists: one packet a line, `time size`, seconds and bytes, `#` for comments;
-//! - CSV with a header that names the columns `time`, `size` and, if wanted, `flow`;
+//! - CSV with a header that names the columns `time`, `size` and, optionally, `flow`;
 //! - any of them compressed with gzip.
 //!
-//! [`load_video`] reads the frame sizes of a video, and [`sniff`] says which of the two a file is for. [`load_sizes`] reads a
-//! distribution function of transfer sizes.
+//! [`load_video`] reads the frame sizes of a video, and [`sniff`] tells which of the two a file
+//! contains. [`load_sizes`] reads a distribution function of transfer sizes.
 //!
-//! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a
-//! flow grows), of at most [`MAX_PACKETS`] packets. What a file holds before it is cut off
-//! is read, and [`Trace::cut`] says where it ends.
+//! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a flow grows), of
+//! at most [`MAX_PACKETS`] packets. If a file is cut off, the part before is read, and
+//! [`Trace::cut`] has the place.
 //!
-//! A capture becomes what a link would carry: records that cannot be read are left out ([`LeftOut`]), copies of packets
-//! are removed (`copies`), steps of the clock are taken back (`clock`), and super-packets are cut (`segments`).
-//! [`Trace::mended`] says so.
+//! A capture becomes the traffic that a link would carry: unreadable records are left out
+//! ([`LeftOut`]), copies of packets are removed (`copies`), steps of the clock are taken back
+//! (`clock`), and super-packets are cut (`segments`). [`Trace::mended`] lists these changes.
 
 mod capture;
 mod clock;
@@ -66,12 +65,12 @@ pub struct Trace {
     pub bytes: u64,
     /// From the first packet to the last one.
     pub span: Span,
-    /// Packets of a capture that stand behind a packet with a later time; they were put in order. Always 0 for lists,
-    /// where this is an error.
+    /// Packets of a capture that come after a packet with a later time; they were sorted. Always 0
+    /// for lists, where this is an error.
     pub reordered: u64,
-    /// Where the file ends in the middle of something: the packet or the line that is not whole, and is left out.
+    /// The packet or line at which the file is cut off, which is left out.
     pub cut: Option<Place>,
-    /// How it differs from its file otherwise.
+    /// Other differences from its file.
     pub mended: Mended,
 }
 
@@ -81,27 +80,27 @@ pub struct TraceFlow {
     /// The 5-tuple as [`tidegate_core::classifier::FiveTuple`] writes it (captures;
     /// `other` for everything that is not IP), the flow column's text (CSV), or `all`.
     pub name: String,
-    /// When each packet comes, as the span since the first packet of the file, and its
-    /// size in bytes, in order of time. Never empty.
+    /// Time and size of each packet, in order of time: the span since the first packet of the file,
+    /// and bytes. Never empty.
     ///
-    /// In a capture the size is the packet's original length as the capture states it, whatever part of it
-    /// was kept, as an Ethernet frame without preamble and frame check sequence: the pseudo-headers of other
-    /// link types do not count, and Ethernet's 14 bytes do.
+    /// In a capture the size is the packet's original length as the capture states it, whatever
+    /// part of it was kept, as an Ethernet frame without preamble and frame check sequence: the
+    /// pseudo-headers of other link types do not count, and Ethernet's 14 bytes do.
     pub packets: Vec<(Span, u32)>,
-    /// The distance from one repetition of the file to the next: its span and one mean
-    /// gap between its packets (of all flows). Zero when all its packets have one time.
+    /// The distance from one repetition of the file to the next: its span and one mean gap between
+    /// its packets (of all flows). Zero when all its packets have one time.
     pub period: Span,
-    /// What a gate reads from its packets, for captures that were read with [`load_frames`].
+    /// Header fields that a gate reads, for captures read with [`load_frames`].
     pub headers: Option<Headers>,
 }
 
 impl TraceFlow {
-    /// Bytes of all packets.
+    /// Returns the bytes of all packets.
     pub fn bytes(&self) -> u64 {
         self.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum()
     }
 
-    /// From the flow's first packet to its last one.
+    /// Returns the span from the flow's first packet to its last one.
     pub fn life(&self) -> Span {
         match (self.packets.first(), self.packets.last()) {
             (Some(first), Some(last)) => last.0 - first.0,
@@ -120,7 +119,7 @@ pub fn load(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Packets)
 }
 
-/// The same; the bytes of the file that were read are added to `done` meanwhile.
+/// Like [`load`], and adds the bytes of the file to `done` as they are read.
 ///
 /// # Errors
 ///
@@ -129,7 +128,7 @@ pub fn load_counted(path: &Path, done: &AtomicU64) -> Result<Trace, InputError> 
     read_what(Counted { from: open_file(path)?, done }, path, What::Packets)
 }
 
-/// A stream whose bytes are counted.
+/// A stream that counts the bytes read.
 struct Counted<'a> {
     from: File,
     done: &'a AtomicU64,
@@ -143,9 +142,9 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Reads the capture at `path` as the Ethernet frames that its packets are or would be: flows also
-/// differ in DSCP and VLAN tags, which then stand behind the 5-tuple in their names, and a packet without an
-/// Ethernet header is as much longer as one takes. Lists are read as by [`load`].
+/// Reads the capture at `path` as Ethernet frames: flows also differ in DSCP and VLAN tags, which
+/// their names have behind the 5-tuple, and a packet without an Ethernet header is lengthened by
+/// one. Lists are read as by [`load`].
 ///
 /// # Errors
 ///
@@ -154,24 +153,25 @@ pub fn load_frames(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Frames)
 }
 
-/// What a capture is read for.
+/// Purpose of reading a capture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Packets,
     Frames,
 }
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Packets: what [`load`] reads.
+    /// Packets, read by [`load`].
     Packets,
-    /// Frame sizes: what [`load_video`] reads.
+    /// Frame sizes, read by [`load_video`].
     Frames,
 }
 
-/// What the file at `path` holds, by its first bytes and its first line: captures, CSV and lines of two columns are
-/// packets, lines of one number and those with the type of a frame are frame sizes.
+/// Returns the content of the file at `path`, by its first bytes and its first line. Captures, CSV
+/// and lines of two columns are packets; lines of one number, and lines with a frame type, are
+/// frame sizes.
 ///
 /// # Errors
 ///
@@ -197,7 +197,7 @@ fn open(path: &Path, what: What) -> Result<Trace, InputError> {
 fn open_file(path: &Path) -> Result<File, InputError> {
     let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    // Reading a directory fails with a message that says so only on some systems.
+    // Only some systems say in the error that the path is a directory.
     if metadata.is_dir() {
         return Err(unreadable(io::ErrorKind::IsADirectory.into()));
     }
@@ -207,8 +207,8 @@ fn open_file(path: &Path) -> Result<File, InputError> {
     File::open(path).map_err(unreadable)
 }
 
-/// Reads a trace from `input`; `name` is its name in errors, and its extension
-/// (`.pcap`, `.pcapng`, `.cap`, also before `.gz`) says that it has to be a capture.
+/// Reads a trace from `input`; `name` is its name in errors, and its extension (`.pcap`, `.pcapng`,
+/// `.cap`, also before `.gz`) requires a capture.
 ///
 /// # Errors
 ///
@@ -221,7 +221,8 @@ fn read_what(input: impl Read, name: &Path, what: What) -> Result<Trace, InputEr
     with_plain_bytes(input, name, |head, input| plain(head, input, name, what))
 }
 
-/// Reads from the bytes of `input`, decompressed where they are compressed; `head` is the first of them, at most four.
+/// Reads from the bytes of `input`, decompressed if necessary; `head` is the first of them, at most
+/// four.
 fn with_plain_bytes<T>(
     input: impl Read,
     name: &Path,
@@ -241,8 +242,8 @@ fn with_plain_bytes<T>(
     whole(head, &mut input, name, read)
 }
 
-/// Reads from bytes that are not compressed. The byte-order mark that some programs write before UTF-8 text
-/// (RFC 3629, section 6) is passed over.
+/// Reads from uncompressed bytes. Skips the byte-order mark that some programs write before UTF-8
+/// text (RFC 3629, section 6).
 fn whole<T>(
     head: Vec<u8>,
     mut input: &mut dyn Read,
@@ -287,7 +288,7 @@ fn is_named_capture(name: &Path) -> bool {
     [".pcap", ".pcapng", ".cap"].iter().any(|extension| name.ends_with(extension))
 }
 
-/// The first four bytes (fewer when there are no more), and the input as it was.
+/// Returns the first four bytes (fewer when there are no more), and the whole input.
 fn peek<R: Read>(mut input: R) -> io::Result<(Vec<u8>, impl Read)> {
     let mut head = Vec::new();
     input.by_ref().take(4).read_to_end(&mut head)?;

@@ -1,10 +1,10 @@
-//! What is known of a captured packet beyond its flow: its content, where it was seen, and the
-//! headers that each segment of it would repeat.
+//! Details of a captured packet beyond its flow: its content, the place where it was seen, and the
+//! headers that each of its segments would repeat.
 
 use super::collect::Ticks;
 use tidegate_core::headers::{Fragment, Headers, Ip};
 
-/// A packet as a file has it.
+/// A packet of a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     /// Its time by the clock of its interface.
@@ -15,33 +15,33 @@ pub(super) struct Arrival {
     pub(super) flow: u32,
     /// Number of its 5-tuple, likewise: flows may differ in more than that.
     pub(super) kin: u32,
-    /// Bytes that it has on a link.
+    /// Its bytes on a link.
     pub(super) bytes: u32,
     /// `None` for a line of a list.
     pub(super) look: Option<Look>,
 }
 
-/// What a packet looks like, as far as it was captured.
+/// Features of a packet, as far as it was captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// Digest of what no router and no switch changes: equal for every copy of a packet.
+    /// Digest of the parts that no router and no switch changes: equal for every copy of a packet.
     pub(super) content: u64,
-    /// Digest of what differs from one place of observation to another: interface, link header, hop
+    /// Digest of the parts that differ between places of observation: interface, link header, hop
     /// limit.
     pub(super) place: u64,
     /// Bytes of the link header, as the packet is charged.
     pub(super) link: u32,
-    /// Bytes of all headers that each segment repeats: link, IP, and TCP or UDP. `None` for what is
-    /// never cut.
+    /// Bytes of all headers that each segment repeats: link, IP, and TCP or UDP. `None` for packets
+    /// that are never cut.
     pub(super) head: Option<u32>,
-    /// Whether its addresses are those of IPv6.
+    /// True if its addresses are IPv6.
     pub(super) six: bool,
     /// The maximum segment size that a TCP SYN announces.
     pub(super) announced: Option<u16>,
 }
 
-/// Bytes of a packet that its digest covers: all headers, and the sequence numbers of what they
-/// carry.
+/// Bytes of a packet that its digest covers: all headers, and the sequence numbers of their
+/// payload.
 const DIGESTED: usize = 128;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -52,7 +52,7 @@ const NO_OPERATION: u8 = 1;
 const MAXIMUM_SEGMENT_SIZE: u8 = 2;
 
 impl Look {
-    /// Reads the look of `frame`, of which `packet` is the part from its IP header on. It is
+    /// Reads the look of `frame`, of which `packet` is the part from the IP header on. It is
     /// charged `more` bytes more than the link header of the capture has (negative: less).
     pub(super) fn of(frame: &[u8], packet: &[u8], headers: &Headers, more: i64, interface: u32) -> Look {
         let captured_link = frame.len() - packet.len();
@@ -92,7 +92,7 @@ impl Look {
     }
 }
 
-/// The length of a packet that its IP header states.
+/// Returns the length of a packet that its IP header states.
 fn stated(packet: &[u8], six: bool) -> usize {
     match six {
         true => 40 + usize::from(u16::from_be_bytes([packet[4], packet[5]])),
@@ -100,11 +100,11 @@ fn stated(packet: &[u8], six: bool) -> usize {
     }
 }
 
-/// The bytes of a frame that a record says had `length`: its packet knows better where it ends,
-/// padding apart. Super-packets state their length, or zero where they are longer than can be
-/// stated.
+/// Returns the bytes of a frame of `length` bytes by its record: its IP header states more
+/// precisely where it ends, except for padding. Super-packets state their length, or zero where it
+/// does not fit the field.
 pub(super) fn length(frame: &[u8], packet: &[u8], length: u32) -> u32 {
-    /// Bytes of padding, trailer and check sequence behind a packet, at most.
+    /// The most bytes of padding, trailer and check sequence behind a packet.
     const BEHIND: u32 = 64;
     let Some(version) = packet.first().map(|byte| byte >> 4) else { return length };
     let stated = stated(packet, version == 6);
@@ -114,7 +114,7 @@ pub(super) fn length(frame: &[u8], packet: &[u8], length: u32) -> u32 {
 
 fn content(packet: &[u8], six: bool) -> u64 {
     let total = stated(packet, six);
-    // Offload leaves the length zero; padding behind the packet is the link's.
+    // Offload leaves the length zero; padding behind the packet belongs to the link.
     let end = if total <= 40 { packet.len() } else { total.min(packet.len()) }.min(DIGESTED);
     let mut bytes = [0; DIGESTED];
     bytes[..end].copy_from_slice(&packet[..end]);
@@ -140,7 +140,7 @@ fn place(link: &[u8], packet: &[u8], six: bool, interface: u32) -> u64 {
     digest(link, u64::from(interface) << 8 | u64::from(hops))
 }
 
-/// The option of a SYN that announces the maximum segment size.
+/// Returns the maximum segment size that a SYN announces in its options.
 fn announced(ip: &Ip, transport: &[u8]) -> Option<u16> {
     if ip.protocol != TCP || transport.get(13)? & SYN == 0 {
         return None;
@@ -157,8 +157,8 @@ fn announced(ip: &Ip, transport: &[u8]) -> Option<u16> {
     }
 }
 
-/// A digest of bytes: multiplied and folded 8 bytes at a time. Nobody is kept from finding two
-/// contents with the same one; by chance there are none.
+/// Returns a digest of bytes: multiplied and folded 8 bytes at a time. It does not resist
+/// deliberate collisions; accidental ones do not occur in practice.
 fn digest(bytes: &[u8], start: u64) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut state = (start ^ bytes.len() as u64).wrapping_mul(ODD);

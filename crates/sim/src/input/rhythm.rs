@@ -1,8 +1,8 @@
-//! Does a flow send frames in a steady rhythm, as calls, videos and games do?
+//! Steady rhythm of the frames of a flow, as in calls, videos and games.
 //!
-//! Packets that follow each other closely are one frame. Several distances are tried for what is
-//! close, because a sender may spread the packets of a frame; the one counts under which the gaps
-//! between frames differ least.
+//! Packets that follow each other closely are one frame. Several distances are tried as the limit,
+//! because a sender may spread the packets of a frame; the distance with the most regular gaps
+//! between frames is used.
 
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
@@ -11,25 +11,25 @@ const CLOSE: [Span; 4] =
     [Span::from_micros(500), Span::from_millis(2), Span::from_millis(4), Span::from_millis(8)];
 /// Gaps between frames that a rhythm of a call, a video or a game has: 4 to 200 frames a second.
 const GAPS: std::ops::RangeInclusive<Span> = Span::from_millis(5)..=Span::from_millis(250);
-/// Percent by which a gap may differ from the middle one and still be of the rhythm.
+/// Percent by which a gap may differ from the median and still be regular.
 const TOLERANCE: u64 = 30;
 
 /// The rhythm of a flow's frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rhythm {
-    /// The middle gap between the starts of two frames.
+    /// The median gap between the starts of two frames.
     pub gap: Span,
     /// Share of the gaps that are within 30 % of it, 0 to 1.
     pub regular: f64,
-    /// Packets of a frame, on average.
+    /// Mean number of packets in a frame.
     pub packets: f64,
 }
 
-/// The rhythm of packets in the order of time; `None` when there are fewer than three frames, or no
-/// gap of 5 to 250 ms between most of them.
+/// Returns the rhythm of packets in the order of time; `None` when there are fewer than three
+/// frames, or the median gap between them is not within 5 to 250 ms.
 pub fn rhythm(packets: &[(Span, u32)]) -> Option<Rhythm> {
     CLOSE.into_iter().filter_map(|close| with(packets, close)).max_by(|a, b| {
-        // Of equals, the first: the least that is close.
+        // The first among equals: the smallest distance.
         a.regular.total_cmp(&b.regular).then(b.packets.total_cmp(&a.packets))
     })
 }
@@ -62,7 +62,8 @@ fn with(packets: &[(Span, u32)], close: Span) -> Option<Rhythm> {
     })
 }
 
-/// Quarters of a second in which a flow sends, of those from its first packet to its last.
+/// Returns the share of the quarter seconds from its first packet to its last in which a flow
+/// sends.
 pub fn present(packets: &[(Span, u32)]) -> f64 {
     const QUARTER: u64 = TICKS_PER_SECOND / 4;
     let (Some(first), Some(last)) = (packets.first(), packets.last()) else { return 0.0 };

@@ -1,4 +1,4 @@
-//! A flow's packets played back: faster or slower, once or again and again.
+//! Playback of a flow's packets: faster or slower, once or repeatedly.
 
 use super::TraceFlow;
 use tidegate_core::units::Span;
@@ -15,13 +15,13 @@ pub enum ScheduleError {
 }
 
 impl TraceFlow {
-    /// The flow's packets, `repeat` times, `speed` times as fast (above zero; 1 plays at
+    /// Returns the flow's packets, `repeat` times, `speed` times as fast (above zero; 1 plays at
     /// the recorded speed, exactly; another speed rounds each time to the nearest tick).
     ///
-    /// A repetition starts one [`period`](TraceFlow::period) after the one before: the
-    /// whole file's span and one mean gap, so that the flows of a file stay together
-    /// and its mean rate is kept. Repetition k's times are computed from k and do not
-    /// drift. `u64::MAX` repeats until the times no longer fit a [`Span`] (5.8 years).
+    /// A repetition starts one [`period`](TraceFlow::period) after the previous one: the whole
+    /// file's span and one mean gap, so that the flows of a file stay together and its mean rate is
+    /// kept. Repetition k's times are computed from k and do not drift. `u64::MAX` repeats until
+    /// the times no longer fit a [`Span`] (5.8 years).
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl TraceFlow {
         Ok(Schedule { flow: self, speed, repeat, next: 0 })
     }
 
-    /// Packet `index` of that schedule (from 0, repetitions counted through).
+    /// Returns packet `index` of that schedule (from 0, counted over all repetitions).
     pub(crate) fn packet_at(&self, index: u64, speed: f64, repeat: u64) -> Option<(Span, u32)> {
         let count = self.packets.len() as u64;
         let done = index.checked_div(count)?;
@@ -53,8 +53,8 @@ impl TraceFlow {
     }
 }
 
-/// What [`TraceFlow::schedule`] returns: when each packet comes, since the start of the
-/// first repetition, and its size in bytes.
+/// Iterator of [`TraceFlow::schedule`]: the time of each packet since the start of the first
+/// repetition, and its size in bytes.
 #[derive(Clone, Debug)]
 pub struct Schedule<'a> {
     flow: &'a TraceFlow,

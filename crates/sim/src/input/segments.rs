@@ -1,15 +1,15 @@
-//! Packets that are longer than a link carries, cut as the link would have them.
+//! Packets longer than a link carries, cut into segments as on a link.
 //!
-//! A host's segmentation offload (TSO, UDP GSO) cuts packets of up to 64 kB behind the place where
-//! a capture sees them, and its receive offload (GRO) joins them before. Each segment has the
-//! headers of the whole, and they follow each other without a gap. The length of a segment's
-//! payload is, in this order,
+//! A host's segmentation offload (TSO, UDP GSO) cuts packets of up to 64 kB only after a capture
+//! has seen them, and its receive offload (GRO) joins them before. Each segment has the headers of
+//! the whole, and they follow each other without a gap. The payload length of a segment is the
+//! first of these that applies:
 //!
-//! 1. what the SYN packets of a TCP connection announce (the smaller of the two, less the options
-//!    of its packets);
-//! 2. a payload of at most 1,500 B with headers that most of the flow's super-packets are whole
-//!    multiples of;
-//! 3. what makes an IP packet of 1,500 B.
+//! 1. the size announced in the SYN packets of a TCP connection (the smaller of the two, less the
+//!    options of its packets);
+//! 2. a payload of at most 1,500 B with headers, of which most of the flow's super-packets are
+//!    whole multiples;
+//! 3. the payload of an IP packet of 1,500 B.
 //!
 //! A flow has jumbo frames instead, which are not cut, when its SYN packets announce that, or when
 //! its commonest packet above 1,500 B is also its longest and has 8,900 to 9,216 B.
@@ -20,24 +20,24 @@ use std::collections::BTreeMap;
 const MTU: u32 = 1500;
 /// Bytes of IP packets of a link with jumbo frames.
 const JUMBO: std::ops::RangeInclusive<u32> = 8900..=9216;
-/// Payloads of segments that are looked for.
+/// Smallest payload of a segment that is tried.
 const MIN_PAYLOAD: u32 = 500;
-/// Different payloads of super-packets that are looked at.
+/// The most different payloads of super-packets that are examined.
 const MAX_PAYLOADS: usize = 64;
-/// Different payloads that have a segment's length in common not by chance.
+/// Fewest different payloads that share a segment length not by chance.
 const MIN_PAYLOADS: u32 = 3;
 
 /// A packet that may be cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Whole {
-    /// Bytes of it, of its link header, and of all headers that each segment repeats.
+    /// Bytes of the packet, of its link header, and of all headers that each segment repeats.
     pub(super) bytes: u32,
     pub(super) link: u32,
     pub(super) head: u32,
 }
 
 impl Whole {
-    /// Bytes of the IP packet.
+    /// Returns the bytes of the IP packet.
     fn network(self) -> u32 {
         self.bytes.saturating_sub(self.link)
     }
@@ -46,24 +46,24 @@ impl Whole {
         self.bytes.saturating_sub(self.head)
     }
 
-    /// Whether no ordinary link carries it.
+    /// Returns true if no ordinary link carries it.
     pub(super) fn is_long(self) -> bool {
         self.network() > MTU && self.payload() > 0
     }
 }
 
-/// How the packets of a flow are cut.
+/// Way of cutting the packets of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     /// The longest IP packet that is left whole.
     longest: u32,
-    /// Payload of a segment; `None` for what fills `longest`.
+    /// Payload of a segment; `None` for segments that fill `longest`.
     payload: Option<u32>,
 }
 
 impl Cut {
-    /// How to cut the packets of a flow, of which `announced` is the maximum segment size and `six`
-    /// says that its addresses are those of IPv6. `None` when nothing is to be cut.
+    /// Returns the way to cut the packets of a flow; `announced` is the maximum segment size, `six`
+    /// true for IPv6 addresses. `None` when nothing is to be cut.
     pub(super) fn of(
         packets: impl Iterator<Item = Whole> + Clone,
         announced: Option<u16>,
@@ -87,11 +87,11 @@ impl Cut {
         Some(Cut { longest: MTU, payload: common_payload(all, long()) })
     }
 
-    /// The bytes of each segment of a packet.
+    /// Returns the bytes of each segment of a packet.
     pub(super) fn segments(self, packet: Whole, announced: bool) -> impl Iterator<Item = u32> {
         let full = self.longest.saturating_sub(packet.head - packet.link).max(1);
         let each = match self.payload {
-            // The announced size is that of segments without options.
+            // The announced size is for segments without options.
             Some(most) if announced => most.min(full),
             Some(payload) => payload.min(full),
             None => full,
@@ -106,8 +106,9 @@ impl Cut {
     }
 }
 
-/// The payload of which most super-packets are whole multiples: that of a full segment, that of the
-/// longest ordinary packet, or else the longest that enough different ones have in common.
+/// Returns the payload of which most super-packets are whole multiples: that of a full segment,
+/// that of the longest ordinary packet, or else the longest that enough different ones have in
+/// common.
 fn common_payload(
     all: impl Iterator<Item = Whole>,
     long: impl Iterator<Item = Whole> + Clone,
@@ -131,8 +132,8 @@ fn common_payload(
             return Some(payload);
         }
     }
-    // No segment is shorter than a packet that was whole, and a part of a full segment's payload
-    // divides what that divides.
+    // No segment is shorter than a packet that was whole. A divisor of a full segment's payload
+    // divides all its multiples, too.
     let full = multiples(room).1;
     (likely.unwrap_or(MIN_PAYLOAD)..=room)
         .rev()

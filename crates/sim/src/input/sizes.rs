@@ -1,4 +1,4 @@
-//! Distribution functions of transfer sizes: a number of bytes and a percentage a line.
+//! Distribution functions of transfer sizes: a number of bytes and a percentage on each line.
 
 use super::text::Lines;
 use super::{InputError, open_file, with_plain_bytes};
@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use tidegate_core::endpoint::transfers::Distribution;
 
-/// What a line holds.
+/// Expected content of a line.
 const EXPECTED: &str =
     "bytes and the percentage of transfers of at most so many, both rising, the last at 100";
 
@@ -44,7 +44,7 @@ pub fn read_sizes(input: impl Read, name: &Path) -> Result<Distribution, InputEr
     })
 }
 
-/// Bytes and a share of a line.
+/// Returns the bytes and the share of a line.
 fn point(line: &[u8]) -> Option<(f64, f64)> {
     let mut fields = std::str::from_utf8(line).ok()?.split_ascii_whitespace().map(str::parse::<f64>);
     let point = (fields.next()?.ok()?, fields.next()?.ok()? / 100.0);

@@ -1,19 +1,19 @@
-//! How much should the flows of a trace reserve on a link, so that what is promised to them holds?
+//! Reservations for the flows of a trace on a link, such that the delays promised to them hold.
 //!
-//! A VirtualClock port promises each packet of a flow with a reservation that it has left by its stamp plus
-//! Lmax/C, whatever the other flows do ([`FlowAtPort`]; Xie and Lam 1995), as long as
+//! A VirtualClock port promises each packet of a flow with a reservation that it has left by its
+//! stamp plus Lmax/C, whatever the other flows do ([`FlowAtPort`]; Xie and Lam 1995), as long as
 //!
 //! - the reservations sum to no more than the link's rate C, and
-//! - the port's buffer holds what all the flows with reservations may have there, and one packet more, so that
-//!   push-out never has to take one of theirs.
+//! - the port's buffer holds the backlog of all flows with reservations, and one packet more, so
+//!   that push-out never has to take one of theirs.
 //!
-//! Both are known of every packet of the trace without simulating the link. [`suggest`] gives a flow the smallest
-//! reservation with which 99 % of its packets are promised their target, and gives it to those flows first that
-//! need least. A flow for which no room is left, on the link or in the buffer, gets none, and no other flow's
-//! target is changed for its sake.
+//! Both follow from the packets of the trace without simulating the link. [`suggest`] gives a flow
+//! the smallest reservation with which 99 % of its packets are promised their target, and serves
+//! the flows first that need least. A flow for which no room is left, on the link or in the buffer,
+//! gets none, and no other flow's target is changed for its sake.
 //!
-//! What the answer takes for granted: the flows that cross the link do so in one direction; reservations hold for
-//! the whole run, whenever their flows live; and the traffic to come is like the traffic seen.
+//! Assumptions: the flows cross the link in one direction; reservations hold for the whole run,
+//! whenever their flows live; and future traffic is like the recorded traffic.
 
 use super::{Trace, TraceFlow};
 use tidegate_core::bounds::{FlowAtPort, Hop, buffer_for};
@@ -23,17 +23,17 @@ use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
 /// Percent of the link that may be reserved; the rest is room for unreserved traffic.
 pub const RESERVABLE_PERCENT: u64 = 95;
-/// A flow with fewer packets gets no reservation: it has no rate to speak of, and its
-/// 99th percentile is its maximum.
+/// A flow with fewer packets gets no reservation: it has no meaningful rate, and its 99th
+/// percentile is its maximum.
 pub const MIN_PACKETS: usize = 10;
-/// A flow that lives for less than this gets no reservation: it would be over before
-/// anyone could set one up.
+/// A flow that lives for less than this gets no reservation: it would be over before anyone could
+/// set one up.
 pub const MIN_LIFE: Span = Span::from_secs(1);
-/// A flow that lives for less than this percentage of the trace's span gets no
-/// reservation: as reservations hold for the whole run, it would hardly ever be used.
+/// A flow that lives for less than this percentage of the trace's span gets no reservation: as
+/// reservations hold for the whole run, it would hardly ever be used.
 pub const MIN_LIFE_PERCENT: u64 = 10;
 
-/// A flow that a delay is wanted for.
+/// A flow with a target delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wish {
     /// The flow's place in the trace.
@@ -47,13 +47,13 @@ pub struct Wish {
 pub struct Link {
     /// Its rate in bit/s.
     pub rate: u64,
-    /// Its longest packet in bytes, of whatever flow.
+    /// Its longest packet in bytes, over all flows.
     pub longest: u32,
     /// The limit of the port's queue, the packet in service included; `None` without one.
     pub buffer: Option<Limit>,
 }
 
-/// Why a flow gets the reservation that it gets, or none.
+/// Reason for a flow's reservation, or for none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Reserved: this rate is the smallest that promises the target, in this buffer.
@@ -66,39 +66,42 @@ pub enum Reason {
     ShortLife,
     /// Not reserved: the whole link is too slow for the target.
     LinkTooSlow,
-    /// Not reserved: needs more than what the flows that need less have left of the link.
+    /// Not reserved: needs more of the link than the flows that need less have left.
     NoRoom,
-    /// Not reserved: needs more than what they have left of the buffer.
+    /// Not reserved: needs more of the buffer than they have left.
     NoBuffer,
 }
 
-/// What a flow should reserve.
+/// Suggested reservation of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suggestion {
     /// The wish that it answers.
     pub wish: Wish,
-    /// Why.
+    /// Reason for the answer.
     pub reason: Reason,
-    /// What to reserve, in bit/s with at most three significant digits, never below the
-    /// mean rate; `None` for a flow that is left out.
+    /// Suggested rate in bit/s with at most three significant digits, never below the mean rate;
+    /// `None` for a flow that is left out.
     pub reserve: Option<u64>,
-    /// The smallest rate that would promise the target, were the flow alone and the buffer without limit; `None`
-    /// when there is none.
+    /// The smallest rate that would promise the target if the flow were alone and the buffer
+    /// unlimited; `None` when there is none.
     pub needs: Option<u64>,
-    /// The 99th percentile of its delays with all that may be reserved; `None` when its mean rate is more than that.
+    /// The 99th percentile of its delays with the whole reservable rate; `None` when its mean rate
+    /// exceeds that.
     pub best_p99: Option<Span>,
-    /// The most that it has at the port with `reserve`, or with `needs` if it is left out: packets and bytes.
+    /// Its largest backlog at the port with `reserve`, or with `needs` if it is left out: packets
+    /// and bytes.
     pub backlog: Option<(u64, u64)>,
-    /// The 99th percentile (nearest rank) over the flow's packets of the delay that is promised with `reserve`,
-    /// from a packet's arrival until its last bit is out. `None` without a reservation.
+    /// The 99th percentile (nearest rank) over the flow's packets of the delay that is promised
+    /// with `reserve`, from a packet's arrival until its last bit is out. `None` without a
+    /// reservation.
     pub promised_p99: Option<Span>,
 }
 
-/// What a flow of a trace was seen to do.
+/// Observed traffic of a flow of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Bytes × 8 over the time for which they stand (of a flow its life), rounded up to whole bit/s; `None` when all its
-    /// packets have one time.
+    /// Bytes × 8 over their duration (for a flow its life), rounded up to whole bit/s; `None` when
+    /// all its packets have one time.
     pub mean_rate: Option<u64>,
     /// Peak rate r̂ in bit/s ([`PeakRate`]).
     pub peak_rate: Option<u64>,
@@ -106,16 +109,16 @@ pub struct Observation {
     pub workahead: Option<u64>,
     /// Its longest packet in bytes.
     pub longest: u32,
-    /// Of the seconds from its first packet on, those in which it sent.
+    /// Number of seconds since its first packet in which it sent.
     pub busy_seconds: u64,
 }
 
-/// What the flow was seen to do.
+/// Returns the observed traffic of the flow.
 pub fn observe(flow: &TraceFlow) -> Observation {
     observe_over(&flow.packets, flow.life())
 }
 
-/// The same of packets in the order of time, whose mean rate is taken over `duration`.
+/// Like [`observe`], for packets in the order of time whose mean rate is taken over `duration`.
 pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observation {
     let bytes: u64 = packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum();
     let bits = 8 * u128::from(bytes) * u128::from(TICKS_PER_SECOND);
@@ -138,8 +141,8 @@ pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observati
     Observation { mean_rate, peak_rate: peak.bits_per_second(), workahead, longest, busy_seconds }
 }
 
-/// Suggests what the flows of `wishes` should reserve on `link`: one answer a wish, in their order. `again` says
-/// that the trace is played more than once, end to end.
+/// Suggests reservations for the flows of `wishes` on `link`: one answer for each wish, in their
+/// order. `again` is true if the trace is played more than once, end to end.
 ///
 /// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is not within
 /// 1 bit/s to 10 Tbit/s. Takes time in proportion to packets × log(link rate / mean rate).
@@ -173,7 +176,7 @@ pub fn suggest(trace: &Trace, link: Link, again: bool, wishes: &[Wish]) -> Optio
     }
     needs.sort_by_key(|(rung, need)| (*rung, need.at));
     let mut left = usable;
-    // What the flows with reservations have at the port, together.
+    // Total backlog of the flows with reservations.
     let mut taken = (0, 0);
     for (least, need) in needs {
         let answer = &mut answers[need.at];
@@ -196,13 +199,14 @@ pub fn suggest(trace: &Trace, link: Link, again: bool, wishes: &[Wish]) -> Optio
     Some(answers)
 }
 
-/// Whether the link's buffer holds what flows have at the port.
+/// Returns true if the link's buffer holds these backlogs of flows.
 fn holds(link: Link, flows: [(u64, u64); 2]) -> bool {
     let (packets, bytes) = buffer_for(flows, link.longest);
     link.buffer.is_none_or(|buffer| buffer.admits(packets, bytes))
 }
 
-/// Why a flow of a trace of this span gets no reservation, whatever room there is.
+/// Returns the reason why a flow of a trace of this span gets no reservation, whatever room there
+/// is.
 fn left_out(flow: &TraceFlow, span: Span) -> Option<Reason> {
     let life = flow.life();
     match flow.packets.len() {
@@ -214,8 +218,8 @@ fn left_out(flow: &TraceFlow, span: Span) -> Option<Reason> {
     }
 }
 
-/// Rates are searched on a ladder: the whole numbers of at most three significant
-/// digits, in order. Below 100 bit/s a rung's number is its rate; above, every decade
+/// Returns the rate of a rung. Rates are searched on a ladder: the whole numbers of at most three
+/// significant digits, in order. Below 100 bit/s a rung's number is its rate; above, every decade
 /// has 900 rungs, at most 1 % apart.
 fn rung_rate(rung: u64) -> u64 {
     match rung.checked_sub(100) {
@@ -224,12 +228,13 @@ fn rung_rate(rung: u64) -> u64 {
     }
 }
 
-/// The lowest rate from `rate` on that has at most three significant digits.
+/// Returns the lowest rate of at least `rate` that has at most three significant digits.
 pub(super) fn rate_from(rate: u64) -> u64 {
     rung_rate(rungs_around(rate).0)
 }
 
-/// The lowest rung whose rate is at least `rate`, and the highest whose rate is at most.
+/// Returns the lowest rung with a rate of at least `rate`, and the highest with a rate of at most
+/// `rate`.
 fn rungs_around(rate: u64) -> (u64, u64) {
     if rate < 100 {
         return (rate, rate);
@@ -240,7 +245,7 @@ fn rungs_around(rate: u64) -> (u64, u64) {
     (below + u64::from(!rate.is_multiple_of(power)), below)
 }
 
-/// What is promised to a flow at some rate.
+/// Delay and backlog promised to a flow at some rate.
 #[derive(Clone, Copy)]
 struct Promise {
     p99: Span,
@@ -254,14 +259,14 @@ struct Need<'a> {
     target: Span,
     flow: &'a TraceFlow,
     passes: u64,
-    /// Rungs: of the mean rate, and of all that may be reserved.
+    /// Rungs of the mean rate, and of the whole reservable rate.
     lowest: u64,
     highest: u64,
     port: Hop,
 }
 
 impl<'a> Need<'a> {
-    /// `None` when not even its mean rate may be reserved.
+    /// Returns `None` when not even its mean rate may be reserved.
     fn new(
         at: usize,
         wish: Wish,
@@ -276,8 +281,8 @@ impl<'a> Need<'a> {
         (lowest <= highest).then_some(Need { at, target, flow, passes, lowest, highest, port })
     }
 
-    /// The lowest rung, from the mean rate up to `highest`, that promises the target with a backlog that `fits`, with
-    /// its promise.
+    /// Returns the lowest rung, from the mean rate up to `highest`, that promises the target with a
+    /// backlog that `fits`, with its promise.
     fn least(&self, fits: impl Fn((u64, u64)) -> bool, highest: u64) -> Option<(u64, Promise)> {
         let kept = |rung| {
             let promise = self.promise(rung_rate(rung))?;
@@ -289,7 +294,7 @@ impl<'a> Need<'a> {
         if let Some(found) = kept(self.lowest) {
             return Some(found);
         }
-        // As the rate rises, delay and backlog get no greater.
+        // Delay and backlog do not grow with the rate.
         let (mut low, mut high) = (self.lowest, kept(highest)?);
         while high.0 - low > 1 {
             let middle = low + (high.0 - low) / 2;
@@ -301,10 +306,10 @@ impl<'a> Need<'a> {
         Some(high)
     }
 
-    /// What is promised at `bits` bit/s, not below the mean rate.
+    /// Returns the promise at `bits` bit/s, not below the mean rate.
     ///
-    /// A pass starts with what the one before has left. As no pass brings more than the rate takes away, that is
-    /// the same from the second pass on, which is the worst of all.
+    /// A pass starts with the backlog left by the previous one. As no pass brings more than the
+    /// rate drains, that is constant from the second pass on, which is the worst of all.
     fn promise(&self, bits: u64) -> Option<Promise> {
         let mut flow = FlowAtPort::new(Rate::from_bits_per_second(bits)?, self.port);
         let schedule = self.flow.schedule(1.0, self.passes).ok()?;

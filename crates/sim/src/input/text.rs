@@ -38,24 +38,24 @@ pub(super) struct Lines<'a, R> {
 }
 
 impl<'a, R: Read> Lines<'a, BufReader<R>> {
-    /// Those of `input`, of which none is read yet; `file` is its name in errors.
+    /// Reads lines from the start of `input`; `file` is its name in errors.
     pub(super) fn new(input: R, file: &'a Path) -> Lines<'a, BufReader<R>> {
         Lines { file, input: BufReader::with_capacity(1 << 16, input), line: Vec::new(), number: 0 }
     }
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// The name of the text in errors.
+    /// Returns the name of the text in errors.
     pub(super) fn file(&self) -> &Path {
         self.file
     }
 
-    /// The line that was read last.
+    /// Returns the line read last.
     pub(super) fn line(&self) -> &[u8] {
         &self.line
     }
 
-    /// Reads the next line that is neither blank nor a comment; false at the end.
+    /// Reads the next line that is neither blank nor a comment; returns false at the end.
     pub(super) fn next(&mut self) -> Result<bool, InputError> {
         loop {
             self.line.clear();
@@ -81,7 +81,7 @@ impl<R: BufRead> Lines<'_, R> {
         }
     }
 
-    /// The line that was read last is not what it should be.
+    /// Returns the error for the line read last.
     pub(super) fn bad(&self, expected: &'static str, found: &[u8]) -> InputError {
         let found = String::from_utf8_lossy(found).trim_end().chars().take(60).collect();
         InputError::BadLine { file: self.file.to_owned(), line: self.number, expected, found }
@@ -99,7 +99,7 @@ impl<R: BufRead> Lines<'_, R> {
     }
 }
 
-/// Reads `time size` lines, from the one that was read last.
+/// Reads `time size` lines, from the line read last.
 fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) -> Result<(), InputError> {
     loop {
         let mut fields = lines.line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
@@ -113,7 +113,7 @@ fn columns(mut lines: Lines<'_, impl BufRead>, collector: &mut Collector<'_>) ->
     }
 }
 
-/// Reads CSV, whose header is the line that was read last.
+/// Reads CSV; the line read last is its header.
 fn csv(lines: Lines<'_, impl BufRead>, mut collector: Collector<'_>) -> Result<Trace, InputError> {
     let mut names = Vec::new();
     let end = csv_rows(lines, &mut collector, &mut names);
@@ -178,8 +178,7 @@ impl Record {
         self.reader.reset();
         let (mut result, read, written, mut count) =
             self.reader.read_record(&lines.line, &mut self.text, &mut self.ends);
-        // The last line may lack its line feed; elsewhere, input that is used up is an
-        // open quote.
+        // The last line may lack its line feed; elsewhere, exhausted input means an open quote.
         if result == ReadRecordResult::InputEmpty && read == lines.line.len() && !lines.line.ends_with(b"\n")
         {
             let (text, ends) = (&mut self.text[written..], &mut self.ends[count..]);
@@ -204,10 +203,10 @@ impl Record {
     }
 }
 
-/// A time in seconds as ticks of 10 ps, to the nearest one, or `None` for what is not a
-/// finite number, zero or more. Decimal digits are read exactly, because a number of
-/// seconds since 1970 has no more than a quarter of a microsecond in floating point;
-/// only numbers with an exponent go that way.
+/// Parses a time in seconds to the nearest tick of 10 ps; `None` if it is not a finite number, zero
+/// or more. Decimal digits are read exactly, because a number of seconds since 1970 has a
+/// resolution of only a quarter of a microsecond in floating point; only numbers with an exponent
+/// are read that way.
 fn seconds(text: &str) -> Option<Ticks> {
     const DIGITS: usize = 11; // of a second in a tick
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -11,15 +11,16 @@ pub const MAX_FRAMES: usize = 20_000_000;
 /// The frames of a video.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Video {
-    /// The bytes of each frame in the order of the file, which is that of transmission. At least one frame has some.
+    /// The bytes of each frame in the order of the file, which is that of transmission. At least
+    /// one frame is not empty.
     pub frames: Vec<u32>,
-    /// Where the file ends in the middle of something: the line that is not whole, and is left out.
+    /// The line at which the file is cut off, which is left out.
     pub cut: Option<Place>,
 }
 
-/// Reads the frame sizes in the file at `path`, plain or compressed with gzip: lines of one number of bytes, or of the
-/// columns of the Arizona State University's library (number, time, type, bytes, and more); blank lines and those that
-/// begin with `#` are passed over.
+/// Reads the frame sizes in the file at `path`, plain or compressed with gzip: lines of one number
+/// of bytes, or of the columns of the Arizona State University's library (number, time, type,
+/// bytes, and more). Skips blank lines and those that begin with `#`.
 ///
 /// # Errors
 ///
@@ -73,13 +74,14 @@ fn fields(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
 }
 
-/// Whether a line has columns: number, time, the type of the frame, which is a letter, and bytes.
+/// Returns true if a line has columns: number, time, the type of the frame, which is a letter, and
+/// bytes.
 fn is_in_columns(line: &[u8]) -> bool {
     let letters = |field: &[u8]| field.iter().all(u8::is_ascii_alphabetic);
     fields(line).nth(2).is_some_and(letters) && fields(line).nth(3).is_some()
 }
 
-/// Whether a line is one of a list of frame sizes, if it is one of a list of anything.
+/// Returns true if a line of a list, of packets or of frame sizes, is one of frame sizes.
 pub(super) fn is_of_video(line: &[u8]) -> bool {
     !line.contains(&b',') && (fields(line).count() == 1 || is_in_columns(line))
 }

@@ -1,11 +1,11 @@
-//! A stretch of a stream that slides forward: whole records, bounded memory.
+//! A sliding window of a stream: whole records, bounded memory.
 
 use std::io::{self, Read};
 
 pub(super) struct Window<R> {
     from: R,
     buffer: Vec<u8>,
-    /// What is there: `buffer[start..end]`.
+    /// Bounds of the bytes held: `buffer[start..end]`.
     start: usize,
     end: usize,
     offset: u64,
@@ -18,18 +18,18 @@ impl<R: Read> Window<R> {
         Window { from, buffer: vec![0; Self::SIZE], start: 0, end: 0, offset: 0 }
     }
 
-    /// The bytes that are there.
+    /// Returns the bytes held.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Where the window starts in the stream.
+    /// Returns the position of the window in the stream.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Reads on until `count` bytes are there; false when the stream ends before.
-    /// The caller bounds `count`, and so the memory.
+    /// Reads on until `count` bytes are held; returns false when the stream ends before. The caller
+    /// bounds `count`, and so the memory.
     pub(super) fn have(&mut self, count: usize) -> io::Result<bool> {
         if self.end - self.start >= count {
             return Ok(true);
@@ -51,7 +51,7 @@ impl<R: Read> Window<R> {
         Ok(true)
     }
 
-    /// Passes over `count` bytes that are there.
+    /// Skips `count` bytes that are held.
     pub(super) fn pass(&mut self, count: usize) {
         let count = count.min(self.end - self.start);
         self.start += count;
