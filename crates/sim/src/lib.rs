@@ -1,7 +1,7 @@
 //! A deterministic discrete-event world around [`tidegate_core`]: sources, links, hosts and probes.
 //!
-//! The same scenario and seed give the same outcome on any machine, with any number of jobs,
-//! with or without probes.
+//! A scenario and a seed give one outcome: on any machine, with any number of jobs, with or without
+//! probes.
 
 pub mod assemble;
 mod bins;

@@ -1,4 +1,4 @@
-//! What the world counts.
+//! Counters and measurements of the world.
 
 use crate::fabric::Fabric;
 use crate::fingerprint::Fingerprint;
@@ -19,10 +19,10 @@ use tidegate_core::stats::Moments;
 use tidegate_core::switch::{Block, MeterUsage};
 use tidegate_core::units::{Span, Time};
 
-/// Everything that is measured, but what switches count themselves.
+/// All measurements, except those that switches count themselves.
 pub(crate) struct Measures {
     pub(crate) warm_at: Time,
-    /// Whether the warm-up is over.
+    /// True once the warm-up is over.
     pub(crate) warm: bool,
     pub(crate) records: Vec<FlowRecord>,
     pub(crate) fingerprint: Fingerprint,
@@ -33,19 +33,19 @@ pub(crate) struct Measures {
     pub(crate) workaheads: Option<Workaheads>,
     pub(crate) watch: Option<Watch>,
     pub(crate) log: Option<Vec<Entry>>,
-    /// By flow that has one.
+    /// Envelopes, by flow that has one.
     pub(crate) envelopes: BTreeMap<u32, Envelope>,
     /// Packets that lines lost, by flow.
     pub(crate) losses: BTreeMap<u32, u64>,
-    /// Copies that drops and losses kept from their destinations, by multicast flow.
+    /// Copies that did not reach their destinations because of drops and losses, by multicast flow.
     pub(crate) missed: BTreeMap<u32, u64>,
-    /// What ports dropped and marked since the warm-up, by link.
+    /// Packets dropped and marked by ports since the warm-up, by link.
     pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
-    /// Flows that were found not to respond to congestion, in the order of time.
+    /// Flows found not to respond to congestion, in the order of time.
     pub(crate) non_responsive: Vec<NonResponsive>,
-    /// By flow.
+    /// Checks, by flow.
     pub(crate) checks: Vec<KeptChecks>,
-    /// What the ends of connections had counted at the end of the warm-up, by the flow of the data.
+    /// Counts of the ends of connections at the end of the warm-up, by the flow of the data.
     pub(crate) counts_before: BTreeMap<u32, Counts>,
     /// Usage of flows at ports where they are closed.
     pub(crate) usage_closed: UsageRecords,
@@ -57,13 +57,13 @@ pub(crate) struct Measures {
 /// An envelope in front of a flow's first port.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Envelope {
-    /// How long packets waited in it.
+    /// Waiting times of packets in it.
     pub(crate) waits: Moments,
-    /// The number of the first packet that it had not let go at the end of the warm-up.
+    /// Number of the first packet that it had not released at the end of the warm-up.
     pub(crate) first_measured: u64,
 }
 
-/// What the port in front of a link has done with packets for one reason.
+/// Drops and marks of the port in front of a link, for one reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DropCounts {
     /// Packets dropped.
@@ -72,16 +72,16 @@ pub struct DropCounts {
     pub marked: u64,
 }
 
-/// A flow that was found not to respond to congestion.
+/// A flow found not to respond to congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NonResponsive {
-    /// The link at whose port, by its index in the network.
+    /// The link in front of whose port it was found, by its index in the network.
     pub link: u32,
     /// The flow, by its index in the network.
     pub flow: u32,
-    /// When it was named.
+    /// Time at which it was named.
     pub named: Time,
-    /// When it was released; `None` while it is named.
+    /// Time of its release; `None` while it is named.
     pub released: Option<Time>,
     /// Its index at the port.
     pub(crate) at_port: FlowIx,
@@ -103,23 +103,23 @@ impl Checks {
     }
 }
 
-/// A flow's checks that the meters do not keep themselves.
+/// Checks of a flow that the meters do not keep themselves.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct KeptChecks {
-    /// Those at ports where the flow is closed.
+    /// Checks at ports where the flow is closed.
     pub(crate) closed: Checks,
-    /// Those up to the end of the warm-up.
+    /// Checks up to the end of the warm-up.
     pub(crate) before: Checks,
 }
 
 impl Measures {
-    /// Whether packets are followed one by one.
+    /// Returns true if packets are followed one by one.
     #[inline(always)]
     pub(crate) fn follows_packets(&self) -> bool {
         self.log.is_some() || self.watch.is_some()
     }
 
-    /// Takes note of what happens at a link, if that is asked for.
+    /// Logs an event at a link, if there is a log.
     #[inline]
     pub(crate) fn log(&mut self, at: Time, link: u32, what: What) {
         if let Some(log) = &mut self.log {
@@ -127,7 +127,8 @@ impl Measures {
         }
     }
 
-    /// Notes what a link does now, and what keeps the watched flow back there, if packets of it wait.
+    /// Notes the present state of a link, and the cause that blocks the watched flow there, if
+    /// packets of it wait.
     pub(crate) fn watch_link(&mut self, now: Time, ix: u32, fabric: &mut Fabric, packets: &Packets) {
         let Some(watch) = self.watch.as_mut().filter(|watch| watch.waits_at(ix)) else { return };
         let Some(hop) = watch.hop_over(ix) else { return };
@@ -145,7 +146,7 @@ impl Measures {
         watch.is(ix, now, State { block: switch.blocked(now, leg), link: does });
     }
 
-    /// A packet is gone that so many destinations wait for; of a flow to several, they are counted.
+    /// Counts a lost packet that `destinations` destinations wait for, if its flow is multicast.
     #[inline]
     pub(crate) fn missed(&mut self, flow: u32, destinations: u32) {
         if let Some(missed) = self.missed.get_mut(&flow) {
@@ -153,7 +154,7 @@ impl Measures {
         }
     }
 
-    /// A packet left its envelope at `at`, after having waited there.
+    /// Counts a packet that left its envelope at `at`, after having waited there.
     pub(crate) fn left_envelope(&mut self, flow: u32, at: Time, waited: Span) {
         if at >= self.warm_at
             && let Some(envelope) = self.envelopes.get_mut(&flow)
@@ -162,24 +163,24 @@ impl Measures {
         }
     }
 
-    /// A packet of the flow was received with congestion marked.
+    /// Counts a packet of the flow that was received with a congestion mark.
     #[cold]
     #[inline(never)]
     pub(crate) fn received_marked(&mut self, flow: u32) {
         self.records[flow as usize].marked += 1;
     }
 
-    /// What the port in front of a link has dropped and marked for a reason.
+    /// Returns the counts of drops and marks at the port in front of a link, for a reason.
     pub(crate) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
         self.drops.entry((link, reason)).or_default()
     }
 
-    /// A flow was found not to respond to congestion at the port in front of a link.
+    /// Records a flow found not to respond to congestion at the port in front of a link.
     pub(crate) fn named(&mut self, at: Time, link: u32, flow: u32, at_port: FlowIx) {
         self.non_responsive.push(NonResponsive { link, flow, named: at, released: None, at_port });
     }
 
-    /// The flow that was named last with this index at the port has backed off.
+    /// Records that the flow named last with this index at the port has backed off.
     pub(crate) fn backed_off(&mut self, at: Time, link: u32, at_port: FlowIx) {
         let mut latest = self.non_responsive.iter_mut().rev();
         if let Some(found) = latest.find(|found| (found.link, found.at_port) == (link, at_port)) {
@@ -187,7 +188,7 @@ impl Measures {
         }
     }
 
-    /// A flow is closed at the port in front of a link, whose meters have counted this of it.
+    /// Keeps the meters' counts of a flow that is closed at the port in front of a link.
     pub(crate) fn closed_at_port(
         &mut self,
         link: u32,

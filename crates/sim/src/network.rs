@@ -24,7 +24,7 @@ use tidegate_formats::{LinkCredit, WhenWarned};
 pub struct NodePlan {
     /// Its name; also names its random stream.
     pub name: String,
-    /// The memory that its ports share; `None` is without limit.
+    /// Memory shared by its ports; `None` for unlimited.
     pub buffer: Option<Limit>,
 }
 
@@ -49,24 +49,26 @@ pub struct LinkPlan {
     pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
-    /// Credit-based flow control from it on; `None` for none. The links in the other direction carry the credit cells.
+    /// Credit-based flow control starting at it; `None` for none. The links in the other direction
+    /// carry the credit cells.
     pub credit: Option<LinkCredit>,
 }
 
-/// A flow: traffic, a route, and what it states to the ports on the way.
+/// A flow: traffic, a route, and its statements to the ports on the way.
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
     /// Its name; also names its random stream.
     pub name: String,
     /// Index of its group.
     pub group: usize,
-    /// Indexes of the links on the way, at least one. Of a multicast flow: those of its tree in preorder, each
-    /// link followed by all that is behind it.
+    /// Indexes of the links on the way, at least one. For a multicast flow: the links of its tree
+    /// in preorder, each link followed by all links behind it.
     pub route: Vec<usize>,
-    /// For a multicast flow, how many links of the route come between its source and the end of each link,
-    /// that link included; empty for a flow with one destination.
+    /// For a multicast flow, the number of links between its source and the end of each link of the
+    /// route, that link included; empty for a flow with one destination.
     pub depths: Vec<u16>,
-    /// Index of the flow in the other direction of its connection: what sends that one receives this one.
+    /// Index of the flow in the other direction of its connection: the sender of one receives the
+    /// other.
     pub peer: Option<usize>,
     /// Its plan at each link of the route.
     pub plans: Vec<FlowPlan>,
@@ -76,15 +78,16 @@ pub struct FlowSetup {
     pub traffic: Traffic,
     /// The largest packet that it sends over links, in bytes.
     pub largest: u32,
-    /// Whether its packets are sent as ATM cells, using AAL5.
+    /// True if its packets are sent as ATM cells, using AAL5.
     pub aal5: bool,
-    /// How long its host takes for each packet before its cells, when the one before has left; zero for no time.
+    /// Preparation time of its host for each packet before its cells, once the previous packet has
+    /// left; zero for none.
     pub preparation: Span,
     /// Source terms of the ABR VC that carries its cells; `None` without one.
     pub vc: Option<SourceTerms>,
     /// Reaction of its source to a warning.
     pub when_warned: WhenWarned,
-    /// Whether its packets are ECN-capable; those of a transport are what it says.
+    /// True if its packets are ECN-capable; a transport decides for its own packets.
     pub ecn_capable: bool,
     /// Colour that its source gives its packets.
     pub colour: Colour,
@@ -95,7 +98,8 @@ pub struct FlowSetup {
 }
 
 impl FlowSetup {
-    /// The place in the route of the link over which its packets come to the link at the place `ix`.
+    /// Returns the place in the route of the link over which packets come to the link at the place
+    /// `ix`.
     pub(crate) fn before(&self, ix: usize) -> Option<usize> {
         match self.depths.get(ix) {
             Some(depth) => (0..ix).rev().find(|before| self.depths[*before] < *depth),
@@ -103,7 +107,8 @@ impl FlowSetup {
         }
     }
 
-    /// Whether a link, by its place in the route, is the last one on the way to a destination.
+    /// Returns true if a link, by its place in the route, is the last one on the way to a
+    /// destination.
     pub fn is_last(&self, ix: usize) -> bool {
         match (self.depths.get(ix), self.depths.get(ix + 1)) {
             (Some(depth), Some(next)) => next <= depth,
@@ -111,10 +116,11 @@ impl FlowSetup {
         }
     }
 
-    /// How many destinations are behind each link of a multicast flow's route; nothing for one destination.
+    /// Returns the number of destinations behind each link of a multicast flow's route; nothing for
+    /// one destination.
     pub(crate) fn destinations_behind(&self) -> Vec<u32> {
         let deepest = self.depths.iter().copied().max().map_or(0, usize::from);
-        // Of the links at each depth that the next link closer to the source leads to.
+        // Destinations at each depth, for the next link nearer to the source.
         let mut behind = vec![0; deepest + 2];
         let mut all = vec![0; self.depths.len()];
         for (ix, depth) in self.depths.iter().map(|depth| usize::from(*depth)).enumerate().rev() {
@@ -124,12 +130,12 @@ impl FlowSetup {
         all
     }
 
-    /// How many destinations its packets go to.
+    /// Returns the number of destinations of its packets.
     pub fn destinations(&self) -> u32 {
         (0..self.route.len()).filter(|ix| self.is_last(*ix)).count() as u32
     }
 
-    /// What is agreed on for the VC that it is, or that carries it, if there is one.
+    /// Returns the source terms of the VC that it is, or that carries it, if there is one.
     pub(crate) fn source_terms(&self, network: &Network) -> Option<SourceTerms> {
         if self.vc.is_some() {
             return self.vc;
@@ -140,7 +146,7 @@ impl FlowSetup {
         }
     }
 
-    /// What it states of its traffic, of all that it ever states the most; `None` for a datagram flow.
+    /// Returns its traffic terms, the greatest of all its contracts; `None` for a datagram flow.
     pub(crate) fn terms(&self) -> Option<Terms> {
         let first = (self.plans.first()?.contract, self.envelope);
         let changes = self.life.changes.iter().map(|change| (change.contract, change.envelope));
@@ -176,7 +182,7 @@ pub struct RateControlPlan {
     pub link: usize,
     /// The switch algorithm.
     pub algorithm: BuiltInRateControl,
-    /// How it couples the control loops before and behind it; `None` for a port without VS/VD.
+    /// Coupling of the control loops before and behind it; `None` for a port without VS/VD.
     pub coupling: Option<BuiltInCoupling>,
 }
 
@@ -187,7 +193,7 @@ pub struct GatePlan {
     pub links: [usize; 2],
     /// The memory of each port.
     pub buffer: Limit,
-    /// The edge of each direction, up first: which packets get which flow of its port.
+    /// The edge of each direction, up first: it maps packets to flows of its port.
     pub edges: [EdgePlan; 2],
     /// The names of the rules.
     pub names: Vec<String>,
@@ -196,18 +202,18 @@ pub struct GatePlan {
 /// Start, changes and end of a flow; times are from the start of the run.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
-    /// Whether it is set up by signalling before it sends; otherwise it is open from the start.
+    /// True if it is set up by signalling before it sends; otherwise it is open from the start.
     pub set_up: bool,
-    /// When it starts.
+    /// Start time.
     pub start: Span,
-    /// Mean time from the start of the flow before it in its group, exponential; `None` when `start`
-    /// says it.
+    /// Mean time from the start of the previous flow in its group, exponential; `None` when `start`
+    /// gives the time.
     pub every: Option<Span>,
-    /// When it stops sending; `None` at the end of the run.
+    /// Time at which it stops sending; `None` at the end of the run.
     pub stop: Option<Span>,
-    /// Mean time from its start to its stop, exponential; `None` when `stop` says it.
+    /// Mean time from its start to its stop, exponential; `None` when `stop` gives the time.
     pub lasts: Option<Span>,
-    /// When its destination tears it down.
+    /// Time at which its destination tears it down.
     pub hangup: Option<Span>,
     /// Contract changes that its source requests while it runs.
     pub changes: Vec<Change>,
@@ -222,7 +228,7 @@ pub struct Change {
     pub contract: Contract,
     /// The envelope from then on.
     pub envelope: Option<ShaperPlan>,
-    /// The source's rate from then on, as a multiple of its first; `None` for as before.
+    /// The source's rate from then on, as a multiple of its first; `None` for no change.
     pub pace: Option<f64>,
 }
 
@@ -233,9 +239,9 @@ pub struct Network {
     pub nodes: Vec<NodePlan>,
     /// Links, by index.
     pub links: Vec<LinkPlan>,
-    /// Which packet is dropped when the pool of a switch is exhausted.
+    /// Choice of the packet to drop when the pool of a switch is exhausted.
     pub push_out: PushOut,
-    /// The gate that two of the links are.
+    /// The gate that replaces two of the links.
     pub gate: Option<GatePlan>,
     /// Names of the groups of flows.
     pub groups: Vec<String>,
@@ -243,7 +249,7 @@ pub struct Network {
     pub classes: Vec<String>,
     /// Names of the profiles that flows share, by their index in the plans of ports.
     pub profiles: Vec<String>,
-    /// What each link may promise; empty when no flow is set up by signalling.
+    /// Admission policy of each link; empty when no flow is set up by signalling.
     pub policies: Vec<Policy>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
@@ -251,7 +257,7 @@ pub struct Network {
     pub rate_control: Vec<RateControlPlan>,
     /// Relays at nodes, in addition to the built-in ones.
     pub relays: Vec<RelayPlan>,
-    /// What must be known of the recordings that are played, one sentence each.
+    /// Notes for readers on the recordings that are played, one sentence each.
     pub notes: Vec<String>,
     /// Duration of the run.
     pub duration: Span,
@@ -260,7 +266,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// The node whose switch a link leaves: the gate's is one more node.
+    /// Returns the node whose switch a link leaves: the gate's is one more node.
     pub(crate) fn switch_of(&self, link: usize) -> usize {
         match &self.gate {
             Some(gate) if gate.links.contains(&link) => self.nodes.len(),
@@ -268,7 +274,8 @@ impl Network {
         }
     }
 
-    /// Whether the receiver of a link with credit is at the end of the link with this place in a flow's route.
+    /// Returns true if the receiver of a link with credit is at the end of the link with this place
+    /// in a flow's route.
     pub(crate) fn ends_credit(&self, setup: &FlowSetup, place: usize) -> bool {
         let spans = |first: usize| match &self.links[setup.route[first]].credit {
             Some(credit) => first + credit.further.len() == place,
@@ -277,7 +284,8 @@ impl Network {
         (0..=place).any(spans)
     }
 
-    /// The memory of each node with a `buffer` that VCs without credit share with credit: what credit leaves, in packets.
+    /// Returns the memory, in packets, that credit leaves for VCs without credit, for each node
+    /// with a `buffer` where both share it.
     pub(crate) fn left_by_credit(&self) -> BTreeMap<usize, u64> {
         let mut left = BTreeMap::new();
         for (ix, link) in self.links.iter().enumerate() {
@@ -291,8 +299,8 @@ impl Network {
         left
     }
 
-    /// For each link the one in the other direction: of those between the same nodes, the one with the same place
-    /// among them.
+    /// Returns for each link the one in the other direction: of those between the same nodes, the
+    /// one with the same place among them.
     pub(crate) fn reverse_links(&self) -> Vec<Option<u32>> {
         let mut between: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
         let mut places = Vec::with_capacity(self.links.len());
@@ -306,7 +314,7 @@ impl Network {
         self.links.iter().zip(places).map(back).collect()
     }
 
-    /// Index of each flow's first hop; hops are stored flow by flow.
+    /// Returns the index of each flow's first hop; hops are stored flow by flow.
     pub(crate) fn first_hops(&self) -> Vec<u32> {
         let laid = self.flows.iter().scan(0, |next, flow| {
             let first = *next;
@@ -316,7 +324,8 @@ impl Network {
         laid.collect()
     }
 
-    /// Each link's port at its sending node: nodes number their ports in the order of their links.
+    /// Returns each link's port at its sending node: nodes number their ports in the order of their
+    /// links.
     pub(crate) fn ports(&self) -> Vec<PortIx> {
         let mut next = vec![0; self.nodes.len() + 1];
         let number = |link: usize| {

@@ -12,7 +12,7 @@ pub struct PacketId {
     pub sequence: u64,
 }
 
-/// Something that happened at a link, or at the port in front of it.
+/// An event at a link, or at the port in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Time of the event.
@@ -33,22 +33,23 @@ pub enum What {
         /// Its length in bytes.
         len: u32,
     },
-    /// The shaper in front of the port let a packet go, at once or after a wait.
+    /// The shaper in front of the port released a packet, at once or after a wait.
     LetGo(PacketId),
     /// A packet's first bit leaves.
     Started {
         /// The packet.
         packet: PacketId,
-        /// When it joined the queue: when it arrived or, behind an envelope, when that let it go.
+        /// Time at which it joined the queue: its arrival or, behind an envelope, its release.
         queued: Time,
     },
     /// A packet's last bit is out.
     Departed(PacketId),
-    /// A packet was dropped at the port, or at the end of the link, where there was no place for it.
+    /// A packet was dropped at the port, or at the end of the link, where there was no place for
+    /// it.
     Dropped(PacketId, Reason),
     /// A relay at the end of the link, or at the source in front of it, took a packet for itself.
     Absorbed(PacketId),
-    /// A packet was lost on the link, having left it.
+    /// A packet was lost on the link after it had left.
     Lost(PacketId),
     /// A packet's last bit is in at its destination, behind the link.
     Received(PacketId),

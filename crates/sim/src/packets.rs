@@ -1,4 +1,4 @@
-//! State that the world keeps for every packet in the network.
+//! Per-packet state that the world keeps for packets in the network.
 
 use crate::packet_log::PacketId;
 use tidegate_core::aal5::Cell;
@@ -6,15 +6,15 @@ use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
 
-/// A packet's own data, while it is in the network.
+/// Data of a packet while it is in the network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PacketBody {
-    /// When it left its source.
+    /// Time at which it left its source.
     pub(crate) born: Time,
     pub(crate) queueing: Span,
     pub(crate) sequence: u64,
     pub(crate) flow: u32,
-    /// Index into the hops: where it is now.
+    /// Index of its present hop.
     pub(crate) hop: u32,
     pub(crate) group: u32,
     /// Index of its content; [`NOTHING`] without one.
@@ -24,13 +24,13 @@ pub(crate) struct PacketBody {
 /// The content of a packet without one.
 const NOTHING: u32 = u32::MAX;
 
-/// What few packets have: those of connections and of relays.
+/// Content that only some packets have: those of connections and of relays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     pub(crate) payload: Payload,
-    /// When its data were sent first; `None` when they are sent with this packet.
+    /// Time at which its data were first sent; `None` if they are sent with this packet.
     pub(crate) first_sent: Option<Time>,
-    /// What it is of another packet, if it is an ATM cell.
+    /// Its part of another packet, if it is an ATM cell.
     pub(crate) cell: Option<Cell>,
 }
 
@@ -39,7 +39,8 @@ impl Content {
     pub(crate) const NONE: Content = Content { payload: Payload::None, first_sent: None, cell: None };
 }
 
-/// The most packets that may be in the network at once. With what queues keep of them, they take 1 to 2 GB.
+/// The most packets that may be in the network at once. Including their entries in queues, they
+/// take 1 to 2 GB.
 const MAX_PACKETS: usize = 8_000_000;
 
 /// The packets in the network, by their bodies' numbers.
@@ -48,8 +49,8 @@ pub(crate) struct Packets {
     free: Vec<u32>,
     contents: Vec<Content>,
     free_contents: Vec<u32>,
-    /// Packets without a body of their own: what a multicast packet takes in further queues, and packets that hosts have
-    /// still to prepare.
+    /// Number of packets without a body of their own: further queue entries of multicast packets,
+    /// and packets that hosts have not prepared yet.
     bodiless: usize,
     /// The most packets that may be in the network.
     pub(crate) most: usize,
@@ -73,7 +74,7 @@ impl PacketBody {
         PacketId { flow: self.flow, sequence: self.sequence }
     }
 
-    /// A packet without content that leaves its source now, into `hop`.
+    /// Creates the body of a packet without content that leaves its source now, into `hop`.
     #[inline(always)]
     pub(crate) fn new(born: Time, sequence: u64, flow: u32, hop: u32, group: u32) -> PacketBody {
         PacketBody { born, queueing: Span::ZERO, sequence, flow, hop, group, content: NOTHING }
@@ -95,23 +96,24 @@ impl Packets {
         }
     }
 
-    /// Number of packets in the network.
+    /// Returns the number of packets in the network.
     #[inline]
     pub(crate) fn held(&self) -> usize {
         self.bodies.len() - self.free.len() + self.bodiless
     }
 
-    /// So many packets more have no body of their own.
+    /// Counts further packets that have no body of their own.
     pub(crate) fn hold_without_body(&mut self, packets: usize) {
         self.bodiless += packets;
     }
 
-    /// A packet without a body of its own is gone, or gets one.
+    /// Discounts a packet without a body of its own: it is gone, or gets one.
     pub(crate) fn release_without_body(&mut self) {
         self.bodiless -= 1;
     }
 
-    /// The same for a packet with a payload, or whose data were sent before, first at `first_sent`.
+    /// Like [`store`](Self::store), for a packet with a payload, or with data first sent at
+    /// `first_sent`.
     #[inline]
     pub(crate) fn store_content(
         &mut self,
@@ -123,7 +125,8 @@ impl Packets {
         self.store(PacketBody { content, ..body })
     }
 
-    /// The same for an ATM cell; the last cell of a packet has the packet's payload.
+    /// Like [`store`](Self::store), for an ATM cell; the last cell of a packet has the packet's
+    /// payload.
     pub(crate) fn store_cell(
         &mut self,
         body: PacketBody,
@@ -149,19 +152,19 @@ impl Packets {
         }
     }
 
-    /// The packet has left the network. It has no content.
+    /// Forgets a packet without content that has left the network.
     #[inline(always)]
     pub(crate) fn forget_plain(&mut self, id: BodyId) {
         self.free.push(id.0);
     }
 
-    /// The packet has left the network.
+    /// Forgets a packet that has left the network.
     #[inline]
     pub(crate) fn forget(&mut self, id: BodyId) {
         _ = self.take(id);
     }
 
-    /// The packet leaves the network: what was stored of it.
+    /// Removes a packet that leaves the network; returns its body and content.
     #[inline(always)]
     pub(crate) fn take(&mut self, id: BodyId) -> (PacketBody, Option<Content>) {
         let body = *self.body(id);
@@ -183,7 +186,7 @@ impl Packets {
         &mut self.bodies[id.0 as usize]
     }
 
-    /// Whether the packet has content.
+    /// Returns true if the packet has content.
     #[inline(always)]
     pub(crate) fn has_content(&self, id: BodyId) -> bool {
         self.body(id).content != NOTHING
@@ -199,12 +202,12 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
-    /// The ATM cell that this packet is, if it is one.
+    /// Returns the part of another packet that this packet is, if it is an ATM cell.
     pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
         self.content(id).and_then(|content| content.cell)
     }
 
-    /// Writes a packet's payload; takes no memory for none.
+    /// Sets a packet's payload; an empty one takes no memory.
     #[inline(always)]
     pub(crate) fn set_payload(&mut self, id: BodyId, payload: &Payload) {
         let at = self.body(id).content;
@@ -218,7 +221,7 @@ impl Packets {
         }
     }
 
-    /// Another packet like this one: the copy of a multicast packet on one of its links.
+    /// Stores a copy of this packet: a multicast packet's copy on one of its links.
     pub(crate) fn copy(&mut self, id: BodyId) -> BodyId {
         let content = self.content(id).copied().map_or(NOTHING, |content| self.place(content));
         self.store(PacketBody { content, ..*self.body(id) })

@@ -13,8 +13,8 @@ pub struct Probes {
     pub flow_delays: bool,
     /// Sampling interval of quantities over time; `None` for no sampling.
     pub sample: Option<Span>,
-    /// Factors on the reserved rates of flows at which to measure their exact W along their routes; empty for not at
-    /// all. Some 100 bytes for each flow, place of its route and factor.
+    /// Factors on the reserved rates of flows, for measuring their exact W along their routes;
+    /// empty for no measurement. Some 100 bytes for each flow, place of its route and factor.
     pub workahead: Vec<f64>,
     /// Packets to follow.
     pub watch: Option<Watch>,
@@ -33,7 +33,7 @@ pub enum Subject {
     Flow(u32),
     /// A relay planned at a node.
     Relay(u32),
-    /// The VC that a flow is at the port in front of a link.
+    /// The VC of a flow at the port in front of a link.
     Vc {
         /// The link.
         link: u32,
@@ -59,20 +59,21 @@ pub struct Column {
 #[derive(Clone, Debug)]
 pub struct Series {
     spacing: Span,
-    /// Whether any port has a meter.
+    /// True if any port has a meter.
     pub(crate) metered: bool,
     next: Time,
     taken: usize,
     columns: Vec<Column>,
     places: BTreeMap<(Subject, &'static str), usize>,
-    /// What counts stood at when the sample before was taken, modulo 2⁶⁴.
+    /// Values of counts at the previous sample, modulo 2⁶⁴.
     before: BTreeMap<(Subject, &'static str), u64>,
-    /// Bytes received by each group since the sample before.
+    /// Bytes received by each group since the previous sample.
     received: Vec<u64>,
 }
 
 impl Series {
-    /// A series of a network with so many groups of flows, and whether any of its ports has a meter.
+    /// Creates a series for a network with `groups` groups of flows; `metered` is true if any of
+    /// its ports has a meter.
     pub(crate) fn new(spacing: Span, groups: usize, metered: bool) -> Series {
         Series {
             spacing,
@@ -86,30 +87,30 @@ impl Series {
         }
     }
 
-    /// When the next sample is due.
+    /// Returns the time of the next sample.
     #[inline]
     pub(crate) fn next(&self) -> Time {
         self.next
     }
 
-    /// The sample is complete; the next one is due after the spacing.
+    /// Completes the sample; the next one is due after the spacing.
     pub(crate) fn taken(&mut self) {
         self.taken += 1;
         self.next += self.spacing;
     }
 
-    /// How much a count has grown since the sample before.
+    /// Returns the growth of a count since the previous sample.
     pub(crate) fn since_before(&mut self, subject: Subject, metric: &'static str, so_far: u64) -> u64 {
         so_far.wrapping_sub(self.before.insert((subject, metric), so_far).unwrap_or(0))
     }
 
-    /// A count starts anew: what stood at `so_far` stands at zero now.
+    /// Restarts a count: `so_far` becomes its zero.
     pub(crate) fn anew(&mut self, subject: Subject, metric: &'static str, so_far: u64) {
         let before = self.before.entry((subject, metric)).or_insert(0);
         *before = before.wrapping_sub(so_far);
     }
 
-    /// Bytes that each group has received since the sample before.
+    /// Takes the bytes that each group has received since the previous sample.
     pub(crate) fn take_received(&mut self) -> Vec<u64> {
         let groups = self.received.len();
         std::mem::replace(&mut self.received, vec![0; groups])
@@ -122,7 +123,7 @@ impl Series {
             self.columns.len() - 1
         });
         let column = &mut self.columns[place];
-        // What is not shown at a sample has no value there.
+        // Earlier samples without this quantity have no value.
         column.values.resize(self.taken - column.from, f64::NAN);
         column.values.push(value);
     }
@@ -132,17 +133,17 @@ impl Series {
         self.received[group] += u64::from(len);
     }
 
-    /// From one sample to the next.
+    /// Returns the time between samples.
     pub fn spacing(&self) -> Span {
         self.spacing
     }
 
-    /// Every quantity, in the order in which they are listed.
+    /// Returns all quantities, in the order in which they are listed.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
 
-    /// The values of one quantity; nothing for one that was never measured.
+    /// Returns the values of one quantity; nothing for one that was never measured.
     pub fn values(&self, subject: Subject, metric: &str) -> &[f64] {
         let column = self.columns.iter().find(|column| (column.subject, column.metric) == (subject, metric));
         column.map_or(&[], |column| &column.values)

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use tidegate_core::stats::{Moments, tally_packet};
 use tidegate_core::units::Span;
 
-/// One flow, over the measured time.
+/// Measurements of one flow, over the measured time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowRecord {
     /// Packets and bytes that left the source (its envelope, if it has one).
@@ -20,9 +20,10 @@ pub struct FlowRecord {
     pub discarded: u64,
     /// Packets that relays on the way took for themselves.
     pub absorbed: u64,
-    /// From leaving the source, of a retransmission from the first transmission, to last bit in at the destination.
+    /// Time from leaving the source, of a retransmission from the first transmission, to last bit
+    /// in at the destination.
     pub delay: Moments,
-    /// From last bit in to first bit out, summed over hops.
+    /// Time from last bit in to first bit out, summed over hops.
     pub queueing: Moments,
 }
 
@@ -32,7 +33,7 @@ impl FlowRecord {
         tally_packet(&mut self.sent.0, &mut self.sent.1, len);
     }
 
-    /// Adds all that `other` has, as if both were one flow.
+    /// Adds the measurements of `other`, as if both were one flow.
     pub(crate) fn merge(&mut self, other: &FlowRecord) {
         let pairs = [(&mut self.sent, other.sent), (&mut self.received, other.received)];
         for (sum, (packets, bytes)) in pairs {
@@ -59,8 +60,8 @@ pub struct Delays {
 /// Ticks in a nanosecond.
 const TICKS: u64 = 100;
 
-/// Delays as they come in. The histograms are made of them for tables: recording a value in
-/// those takes five times as long.
+/// Delays as they are recorded. The histograms are built from them for tables: recording a value in
+/// a histogram takes five times as long.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DelayCounts {
     delay: Bins,
@@ -79,7 +80,7 @@ impl DelayCounts {
     }
 }
 
-/// The quantile `q` of a histogram in seconds; `None` of nothing.
+/// Returns the quantile `q` of a histogram in seconds; `None` if it is empty.
 pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<f64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 * 1e-9)
 }

@@ -1,9 +1,9 @@
 //! Relays: processing at a node that sees the packets passing it, in both directions.
 //!
-//! A relay may read and write what a packet carries, keep the packet for itself, send packets of its own along
-//! a flow's way from its node on, open and close flows at the node's ports, and hold them back. Explicit-rate
-//! control, credits, the edge of a gate and the Flow Network's signalling are relays. A packet-hop that passes
-//! none pays one test for them.
+//! A relay may read and write the content of a packet, keep the packet for itself, send packets of
+//! its own along a flow's way from its node on, open and close flows at the node's ports, and hold
+//! them back. Explicit-rate control, credits, the edge of a gate and the Flow Network's signalling
+//! are relays. A packet-hop that passes none costs one test.
 
 use crate::fabric::Fabric;
 use crate::flow::Flow;
@@ -47,26 +47,27 @@ pub trait Relay: Send {
         let _ = (cx, flow, hop, packet, payload);
     }
 
-    /// Whether [`leave`](Relay::leave) has something to do when packets of `flow` leave the node by `link`. Asked when the network
-    /// is built: on a link on which no relay has, the next packet starts as soon as the last bit of one is out.
+    /// Returns true if [`leave`](Relay::leave) has work to do when packets of `flow` leave the node
+    /// by `link`. Called when the network is built: on a link where no relay has, the next packet
+    /// starts as soon as the last bit of one is out.
     fn sees_leaving(&self, flow: u32, link: u32) -> bool {
         let _ = (flow, link);
         true
     }
 
-    /// The shaper in front of the node's port of `hop` lets a packet of `flow` go, which reaches the port's queue. Only
-    /// where [`RelayCx::watch_shapers`] asked for it.
+    /// The shaper in front of the node's port of `hop` releases a packet of `flow` to the port's
+    /// queue. Called only if [`RelayCx::watch_shapers`] asked for it.
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {
         let _ = (cx, flow, hop, packet, payload);
     }
 
-    /// A packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the node's port of `hop`, or taken by
-    /// another relay before it. Of a multicast packet: the last copy.
+    /// A packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the node's port of
+    /// `hop`, or taken by another relay before it. For a multicast packet: the last copy.
     fn dropped(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet) {
         let _ = (cx, flow, hop, packet);
     }
 
-    /// The run begins, or the time has come that [`RelayCx::wake_at`] asked for.
+    /// The run begins, or the time requested with [`RelayCx::wake_at`] has come.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
     }
@@ -76,12 +77,12 @@ pub trait Relay: Send {
         let _ = (cx, flow);
     }
 
-    /// The warm-up is over: what was counted so far does not count.
+    /// The warm-up is over: counts so far are discarded.
     fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
     }
 
-    /// Shows what can be recorded over time, by name.
+    /// Shows its gauges, which can be recorded over time, by name.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
@@ -94,14 +95,14 @@ pub struct Crossing {
     pub flow: u32,
     /// The hop over which it came; `None` when it enters the network here.
     pub from: Option<u32>,
-    /// The hop over which it goes on; `None` when it is at its destination.
+    /// The hop over which it leaves; `None` when it is at its destination.
     pub to: Option<u32>,
 }
 
 /// Fate of a packet that has entered a relay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It goes on.
+    /// It continues.
     Forward,
     /// The relay has taken it.
     Absorb,
@@ -109,13 +110,13 @@ pub enum Passage {
     Drop,
 }
 
-/// Makes relays: what a plan holds of one that is written outside this crate.
+/// Makes relays: a plan's entry for a relay that is written outside this crate.
 pub trait RelayFactory: fmt::Debug + Send + Sync {
-    /// The relay at node `node`, with its own random stream.
+    /// Creates the relay at node `node`, with its own random stream.
     fn make(&self, node: u32, rng: Rng) -> Box<dyn Relay>;
 }
 
-/// What a relay is given: the network around it, and where it hands out what it does.
+/// Context of a relay: the network around it, and the outbox for its actions.
 pub struct RelayCx<'a> {
     pub(crate) now: Time,
     pub(crate) fabric: &'a mut Fabric,
@@ -123,70 +124,72 @@ pub struct RelayCx<'a> {
     pub(crate) packets: &'a mut Packets,
     pub(crate) measures: &'a mut Measures,
     pub(crate) outbox: &'a mut Outbox,
-    /// When it is to be woken, if it said so.
+    /// Requested wake-up time, if there is a request.
     pub(crate) wake_at: Option<Time>,
 }
 
 impl RelayCx<'_> {
-    /// The current time.
+    /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Asks to be woken at `at`, not earlier than now, in place of what was asked for before;
-    /// [`Time::NEVER`] for not at all.
+    /// Requests a wake-up at `at`, not earlier than now, in place of the previous request;
+    /// [`Time::NEVER`] for none.
     pub fn wake_at(&mut self, at: Time) {
         self.wake_at = Some(at);
     }
 
-    /// The hop of a flow whose port is at `node`; `None` where it does not pass or ends.
+    /// Returns the hop of a flow whose port is at `node`; `None` where it does not pass or ends.
     pub fn hop_at(&self, flow: u32, node: u32) -> Option<u32> {
         self.hops_of(flow).find(|hop| self.fabric.hops[*hop as usize].node == node)
     }
 
-    /// The hops of a flow, in the order of its route.
+    /// Returns the hops of a flow, in the order of its route.
     pub fn hops_of(&self, flow: u32) -> std::ops::Range<u32> {
         let Flow { first_hop, hops, .. } = &self.flows[flow as usize];
         *first_hop..first_hop + hops
     }
 
-    /// The flow in the other direction of a flow's connection.
+    /// Returns the flow in the other direction of a flow's connection.
     pub fn peer(&self, flow: u32) -> Option<u32> {
         self.flows[flow as usize].peer
     }
 
-    /// Index of the link of a hop.
+    /// Returns the index of the link of a hop.
     pub fn link_of(&self, hop: u32) -> u32 {
         self.fabric.hops[hop as usize].link
     }
 
-    /// The link in the other direction.
+    /// Returns the link in the other direction.
     pub fn reverse_of(&self, link: u32) -> Option<u32> {
         self.fabric.links[link as usize].reverse
     }
 
-    /// The rate of a link.
+    /// Returns the rate of a link.
     pub fn rate_of(&self, link: u32) -> Rate {
         self.fabric.links[link as usize].rate
     }
 
-    /// The queue of the port in front of a link, the packet in service included.
+    /// Returns the queue of the port in front of a link, the packet in service included.
     pub fn queue_of(&self, link: u32) -> Count {
         let (switch, leg) = self.fabric.port_of(link);
         switch.backlog(leg)
     }
 
-    /// What waits of a flow in its shaper at a hop.
+    /// Returns the packets of a flow that wait in its shaper at a hop.
     pub fn shaped_at(&self, hop: u32) -> Count {
         self.fabric.shaped_at(hop)
     }
 
-    /// Sends a packet of `len` bytes along the way of `flow`, from the port of `hop` on, which is one of its hops.
+    /// Sends a packet of `len` bytes along the way of `flow`, starting at the port of `hop`, which
+    /// is one of its hops.
     pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
         self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 
-    /// A link has cells of its own to send, which start as soon as it is idle.
+    /// Queues the start of a link that has cells of its own to send: they start as soon as it is
+    /// idle.
     pub(crate) fn cells_due(&mut self, link: u32) {
         let Some(control) = &mut self.fabric.links[link as usize].control else { return };
         control.due = true;
@@ -198,24 +201,24 @@ impl RelayCx<'_> {
         }
     }
 
-    /// The hop of the packet in service in front of a link; `None` when the port is idle.
+    /// Returns the hop of the packet in service in front of a link; `None` when the port is idle.
     pub(crate) fn in_service(&self, link: u32) -> Option<u32> {
         let (switch, port) = self.fabric.port_of(link);
         let packet = switch.in_service(port)?;
         Some(self.fabric.hop_over(self.packets.body(packet.body).hop, link))
     }
 
-    /// Payload of a packet.
+    /// Returns the payload of a packet.
     pub(crate) fn payload(&self, packet: &Packet) -> Payload {
         self.packets.payload(packet.body)
     }
 
-    /// Whether packets of a flow wait at a hop.
+    /// Returns true if packets of a flow wait at a hop.
     pub(crate) fn waits_at(&self, hop: u32) -> bool {
         self.fabric.waits_at(hop)
     }
 
-    /// Says whether a flow takes part in the scheduling at a hop: credit, back pressure.
+    /// Sets the participation of a flow in the scheduling at a hop: credit, back pressure.
     pub fn take_part(&mut self, hop: u32, how: Participation) {
         let now = self.now;
         self.forget_closed(hop);
@@ -226,13 +229,14 @@ impl RelayCx<'_> {
             let link = self.fabric.hops[hop as usize].link;
             self.measures.watch_link(now, link, self.fabric, self.packets);
         }
-        // Nothing can start for the reason that a flow takes no part any more.
+        // No packet can start because a flow stops taking part.
         if how == Participation::Active && ready.should_start() {
             self.outbox.ask(self.fabric.hops[hop as usize].link);
         }
     }
 
-    /// Forgets where a flow was closed at a hop once its last packet is gone: its index may be another flow's.
+    /// Forgets that a flow was closed at a hop once its last packet is gone: its index may be
+    /// reused for another flow.
     fn forget_closed(&mut self, hop: u32) {
         let Some((leg, flow)) = self.fabric.closing.get(&hop) else { return };
         let switch = &self.fabric.nodes[self.fabric.hops[hop as usize].node as usize].switch;
@@ -242,24 +246,24 @@ impl RelayCx<'_> {
         }
     }
 
-    /// Changes the shaper of a flow at a hop: its pace from now on; `None` takes it away. Does nothing where the
-    /// flow is not open.
+    /// Replaces the shaper of a flow at a hop, and so its pace; `None` removes it. Does nothing
+    /// where the flow is not open.
     pub fn set_pace(&mut self, hop: u32, shaper: Option<ShaperPlan>) {
         let now = self.now;
         let (switch, leg) = self.at_mut(hop);
         if let Some(plan) = switch.plan_of(leg) {
-            // A plan whose contract stays is not refused.
+            // A plan with an unchanged contract is not refused.
             _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
             self.outbox.ask(self.fabric.hops[hop as usize].link);
         }
     }
 
-    /// Asks for a call for everything that the shapers of a node let go ([`Relay::let_go`]).
+    /// Requests a call of [`Relay::let_go`] for every packet that the shapers of a node release.
     pub fn watch_shapers(&mut self, node: u32) {
         self.fabric.nodes[node as usize].switch.report_conforming(true);
     }
 
-    /// Tells the source of a flow something, at once.
+    /// Notifies the source of a flow at once.
     pub fn notify(&mut self, flow: u32, notice: Notice) {
         self.outbox.notify(flow, notice);
     }

@@ -1,4 +1,4 @@
-//! Usage records: what has been used of each profile at each meter that tells.
+//! Usage records: the use of each profile at each meter that reports it.
 
 use std::collections::BTreeMap;
 use tidegate_core::meter::Usage;
@@ -11,13 +11,13 @@ pub struct MeteredProfile {
     pub link: u32,
     /// The class whose meter it is; `None` for the port's own.
     pub class: Option<u16>,
-    /// Which of the meters of that class or port it is, from 0.
+    /// Number of the meter among those of that class or port, from 0.
     pub nth: usize,
-    /// Whose profile it is.
+    /// Owner of the profile.
     pub whose: Whose,
 }
 
-/// Whose profile it is.
+/// Owner of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whose {
     /// Shared by flows: its index in the plan of ports.
@@ -33,8 +33,8 @@ pub(crate) struct UsageRecords {
 }
 
 impl UsageRecords {
-    /// Takes a record of a flow at a link: of its own profile it is what came since the flow was opened there, of a shared
-    /// one all that its flows have used.
+    /// Takes a record of a flow at a link: for its own profile it covers the time since the flow
+    /// was opened there, for a shared one the use by all its flows.
     pub(crate) fn take(&mut self, link: u32, flow: u32, used: MeterUsage) {
         let MeterUsage { class, nth, profile, usage } = used;
         let whose = profile.map_or(Whose::Flow(flow), Whose::Shared);
@@ -42,7 +42,7 @@ impl UsageRecords {
         *record = if profile.is_some() { usage } else { record.and(&usage) };
     }
 
-    /// The records of what was used since they stood at `before`.
+    /// Returns the use since the records `before`.
     pub(crate) fn since(self, before: &UsageRecords) -> BTreeMap<MeteredProfile, Usage> {
         let since = |(profile, usage): (MeteredProfile, Usage)| {
             let before = before.records.get(&profile).copied().unwrap_or_default();

@@ -8,7 +8,7 @@ use Cell::{Number, Text, Whole};
 use tidegate_core::endpoint::Counts;
 use tidegate_core::units::Span;
 
-/// The flows of a group together.
+/// Sums over the flows of a group.
 #[derive(Clone, Default)]
 struct Total {
     flows: u64,
@@ -71,7 +71,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     rows.finish()
 }
 
-/// The sums over the flows of each group.
+/// Returns the sums over the flows of each group.
 fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
     let mut totals = vec![Total::default(); run.network.groups.len()];
     let refused = run.refused();
@@ -95,18 +95,20 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
     totals
 }
 
-/// Jain's fairness index (Jain, Chiu and Hawe 1984) of what flows received; `None` for fewer than two, and for nothing.
+/// Returns Jain's fairness index (Jain, Chiu and Hawe 1984) of the bytes received; `None` for fewer
+/// than two flows, or if nothing was received.
 fn jain(flows: u64, &(sum, squares): &(f64, f64)) -> Option<f64> {
     (flows > 1 && sum > 0.0).then(|| sum * sum / (flows as f64 * squares))
 }
 
-/// The mean in seconds; `None` of nothing.
+/// Returns the mean in seconds; `None` for no times.
 fn mean_time(times: &[Span]) -> Option<f64> {
     let sum: f64 = times.iter().map(|time| time.as_secs_f64()).sum();
     (!times.is_empty()).then(|| sum / times.len() as f64)
 }
 
-/// The least of the sorted times that a share `q` of them does not exceed, in seconds; `None` of nothing.
+/// Returns the least of the sorted times that a share `q` of them does not exceed, in seconds;
+/// `None` for no times.
 fn time_quantile(sorted: &[Span], q: f64) -> Option<f64> {
     let rank = (q * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).map(|time| time.as_secs_f64())

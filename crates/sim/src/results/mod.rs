@@ -1,5 +1,5 @@
-//! What a run has measured, as the tables that [`tidegate_formats::TABLES`] describes: one file a table, and
-//! `table`, which fills their rows by column name.
+//! Results of a run, as the tables that [`tidegate_formats::TABLES`] describes: one file for each
+//! table, and `table`, which fills their rows by column name.
 
 mod aal5;
 mod credit;
@@ -26,7 +26,8 @@ use table::{Cell, Rows};
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
-/// The tables of one replication so far, in the order of [`TABLES`](tidegate_formats::TABLES).
+/// Returns the tables of one replication so far, in the order of
+/// [`TABLES`](tidegate_formats::TABLES).
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
     vec![
@@ -57,23 +58,24 @@ struct Run<'r, Q> {
 }
 
 impl<Q> Run<'_, Q> {
-    /// No rows yet of the table `name`.
+    /// Returns the table `name` without rows.
     fn rows(&self, name: &str) -> Rows {
         Rows::new(name, self.replication, self.seed)
     }
 
-    /// Bits of `bytes` in a second of the time that was measured; nothing before the warm-up's end.
+    /// Returns the bits of `bytes` per second of measured time; nothing before the end of the
+    /// warm-up.
     fn throughput(&self, bytes: u64) -> Cell<'static> {
         let measured = self.world.measured();
         Cell::Number((measured > Span::ZERO).then(|| bytes as f64 * 8.0 / measured.as_secs_f64()))
     }
 
-    /// The name of a flow; empty for none.
+    /// Returns the name of a flow; empty for none.
     fn flow_name(&self, flow: Option<u32>) -> &str {
         flow.map_or("", |flow| &self.network.flows[flow as usize].name)
     }
 
-    /// The flows that were refused when they were to be set up.
+    /// Returns the flows that were refused at set-up.
     fn refused(&self) -> BTreeSet<u32> {
         let signals = self.world.signals().iter();
         let refused = signals.filter(|signal| matches!(signal.answer, Answer::Refused(..)));
@@ -81,28 +83,28 @@ impl<Q> Run<'_, Q> {
     }
 }
 
-/// How often, where it was counted.
+/// Returns a count, where there is one.
 fn count(counted: Option<u64>) -> Cell<'static> {
     Cell::Number(counted.map(|count| count as f64))
 }
 
-/// The mean in seconds.
+/// Returns the mean in seconds.
 fn mean(moments: &Moments) -> Cell<'static> {
-    // The exact sum: the mean to the nearest tick would lose digits of short delays.
+    // Uses the exact sum: the mean to the nearest tick would lose digits of short delays.
     let ticks = moments.sum_ticks() as f64 / moments.count() as f64;
     Cell::Number((moments.count() > 0).then(|| ticks / TICKS_PER_SECOND as f64))
 }
 
-/// The greatest in seconds.
+/// Returns the maximum in seconds.
 fn greatest(moments: &Moments) -> Cell<'static> {
     Cell::Number(moments.max().map(Span::as_secs_f64))
 }
 
-/// The quantile `q` in seconds of delays that are in `histogram`, in nanoseconds, and in `moments`; nothing
-/// where no histogram was kept.
+/// Returns the quantile `q` in seconds of the delays in `histogram`, in nanoseconds, which are also
+/// in `moments`; nothing where no histogram was kept.
 fn quantile(histogram: Option<&Histogram<u64>>, q: f64, moments: &Moments) -> Cell<'static> {
     let at = histogram.and_then(|histogram| crate::record::quantile(histogram, q));
-    // A bin ends above what is in it: no quantile is beyond the greatest.
+    // A bin's upper end is above its values: no quantile exceeds the maximum.
     let most = moments.max().map_or(0.0, Span::as_secs_f64);
     Cell::Number(at.map(|at| at.min(most)))
 }

@@ -30,7 +30,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     rows.finish()
 }
 
-/// A refusal in a scenario's units.
+/// Returns a refusal in a scenario's units.
 fn reason(refusal: Refusal) -> String {
     match refusal {
         Refusal::TooMuch { asked, left, reservable } => {

@@ -28,7 +28,7 @@ impl Values {
         }
     }
 
-    /// Rows.
+    /// Returns the number of rows.
     fn len(&self) -> usize {
         match self {
             Values::Text { keys, .. } => keys.len(),
@@ -48,7 +48,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The values of a column; `None` when the table has no column of that name.
+    /// Returns the values of a column; `None` when the table has no column of that name.
     pub fn column(&self, name: &str) -> Option<&Values> {
         let at = self.record.columns.iter().position(|column| column.name == name)?;
         self.columns.get(at)
@@ -63,8 +63,8 @@ pub(super) enum Cell<'a> {
     Number(Option<f64>),
 }
 
-/// The rows of a table of one replication. What fills them and the table's record are two lists of the same
-/// names: any difference between them is a panic, at the first row.
+/// The rows of a table of one replication. The code that fills them and the table's record both
+/// list the names of the columns: any difference is a panic, at the first row.
 #[derive(Debug)]
 pub(super) struct Rows {
     table: Table,
@@ -76,7 +76,7 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows yet of the table `name`.
+    /// Creates the table `name` without rows.
     ///
     /// # Panics
     /// There is no table of that name.
@@ -89,8 +89,8 @@ impl Rows {
         Rows { table: Table { record, columns }, keys, rows: 0, replication, seed }
     }
 
-    /// Adds a row: the replication, its seed, and these cells in whatever order; in the order of the columns
-    /// none is searched for.
+    /// Adds a row: the replication, its seed, and these cells in any order; in the order of the
+    /// columns no search is needed.
     ///
     /// # Panics
     /// A column is unknown, missing, filled twice, or of another type.
@@ -132,7 +132,7 @@ impl Rows {
         }
     }
 
-    /// The table.
+    /// Returns the table.
     pub(super) fn finish(self) -> Table {
         self.table
     }
@@ -145,7 +145,7 @@ mod tests {
 
     type Cells<'a> = [(&'a str, Cell<'a>); 5];
 
-    /// A row of the table `histogram`.
+    /// Returns a row of the table `histogram`.
     fn cells(count: u64) -> Cells<'static> {
         [
             ("group", Text("voice")),

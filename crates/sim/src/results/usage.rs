@@ -35,7 +35,8 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     rows.finish()
 }
 
-/// Whose share of a divided profile a port's profile is, by the link and the index in its port's plan.
+/// Returns the owner of each share of a divided profile, by the link and the index in its port's
+/// plan.
 fn shares(network: &Network) -> BTreeMap<(u32, u16), &str> {
     let named = network.profiles.len();
     let mut shares = BTreeMap::new();
@@ -49,7 +50,7 @@ fn shares(network: &Network) -> BTreeMap<(u32, u16), &str> {
     shares
 }
 
-/// The name of a class or a profile; empty for one that has none.
+/// Returns the name of a class or a profile; empty if it has none.
 fn name(names: &[String], ix: u16) -> &str {
     names.get(usize::from(ix)).map_or("", String::as_str)
 }

@@ -15,13 +15,15 @@ use tidegate_core::units::{Rate, Span};
 use tidegate_formats::Played;
 use video::Player;
 
-/// Makes endpoints: what a plan holds of one that is written outside this crate.
+/// Makes endpoints: a plan's entry for an endpoint that is written outside this crate.
 pub trait EndpointFactory: fmt::Debug + Send + Sync {
-    /// The endpoint of one flow.
+    /// Creates the endpoint of one flow.
     fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
 
-    /// What is agreed on with the switches when the flow is a VC of the ABR service whose first link has this rate
-    /// ([`Transport::source_terms`](tidegate_core::endpoint::Transport::source_terms)); `None` for one that is none.
+    /// Returns the terms agreed on with the switches when the flow is a VC of the ABR service whose
+    /// first link has this rate
+    /// ([`Transport::source_terms`](tidegate_core::endpoint::Transport::source_terms)); `None` if
+    /// it is not one.
     fn source_terms(&self, link: Rate) -> Option<SourceTerms> {
         let _ = link;
         None
@@ -31,8 +33,8 @@ pub trait EndpointFactory: fmt::Debug + Send + Sync {
 /// A traffic source's parameters.
 #[derive(Clone, Debug)]
 pub enum Traffic {
-    /// Packets spaced by their own transmission time at `rate`; the first one comes at a
-    /// random instant of the first spacing, so that flows alike do not beat together.
+    /// Packets spaced by their own transmission time at `rate`; the first one comes at a random
+    /// instant of the first spacing, so that equal flows are not synchronized.
     Cbr {
         /// Mean rate.
         rate: Rate,
@@ -46,21 +48,21 @@ pub enum Traffic {
         /// Packet sizes, drawn with equal chance.
         sizes: Arc<[u32]>,
     },
-    /// Trains of a geometric number of packets, spaced by `gap` within, with exponential
-    /// gaps between: Zhang 1991, section 4.1.2, and the bursty sources of Pincheira 1994,
-    /// section 4.1. The mean gap between trains is what the mean rate leaves:
-    /// `length · spacing − (length − 1) · gap`.
+    /// Trains of a geometric number of packets, spaced by `gap` within, with exponential gaps
+    /// between: Zhang 1991, section 4.1.2, and the bursty sources of Pincheira 1994, section 4.1.
+    /// The mean gap between trains follows from the mean rate: `length · spacing − (length − 1) ·
+    /// gap`.
     Trains {
         /// Mean rate.
         rate: Rate,
         /// Mean number of packets in a train.
         length: f64,
-        /// From one packet of a train to the next.
+        /// Gap between packets of a train.
         gap: Gap,
         /// Packet sizes, drawn with equal chance.
         sizes: Arc<[u32]>,
     },
-    /// Always has something to send: keeps `window` packets in its first queue.
+    /// Always has data to send: keeps `window` packets in its first queue.
     Greedy {
         /// Packets in the first queue.
         window: u32,
@@ -71,19 +73,19 @@ pub enum Traffic {
     Recorded {
         /// The recording.
         flow: Arc<TraceFlow>,
-        /// How many times as fast.
+        /// Factor on the recorded speed.
         speed: f64,
-        /// How many times.
+        /// Number of repetitions.
         repeat: u64,
     },
-    /// Plays a video, again and again.
+    /// Plays a video repeatedly.
     Video(Playing),
     /// Packets from a state machine that reacts to the network, such as one end of a connection.
     Endpoint(Arc<dyn EndpointFactory>),
 }
 
 impl Traffic {
-    /// The sizes of its packets; `None` where its transport decides, or where it has none.
+    /// Returns the sizes of its packets; `None` where its transport decides, or where it has none.
     pub fn sizes(&self) -> Option<PacketSizes> {
         match self {
             Traffic::Cbr { sizes, .. }
@@ -96,7 +98,7 @@ impl Traffic {
         }
     }
 
-    /// The mean rate, where it is stated.
+    /// Returns the mean rate, where it is stated.
     pub fn mean_bits_per_second(&self) -> Option<f64> {
         match self {
             Traffic::Cbr { rate, .. } | Traffic::Poisson { rate, .. } | Traffic::Trains { rate, .. } => {
@@ -108,7 +110,8 @@ impl Traffic {
         }
     }
 
-    /// The mean rate of a recording and how long it plays; `None` for what plays none, or packets of one time.
+    /// Returns the mean rate of a recording and its playing time; `None` without a recording, or
+    /// for packets of one time.
     pub(crate) fn played(&self) -> Option<Played> {
         match self {
             Traffic::Recorded { flow, speed, repeat } => {
@@ -125,7 +128,7 @@ impl Traffic {
         }
     }
 
-    /// The size of every packet; 0 when they have several.
+    /// Returns the size of every packet; 0 when they have several.
     fn only_size(&self) -> u32 {
         match self {
             Traffic::Cbr { sizes, .. }
@@ -149,25 +152,25 @@ pub enum Gap {
     AtRate(Rate),
 }
 
-/// A source at work: the stream of (time since the packet before, size).
+/// A running source: a stream of (time since the previous packet, size).
 #[derive(Clone, Debug)]
 pub struct Emission {
     traffic: Traffic,
     rng: Rng,
-    /// Packets left in the current train, or played of the recording.
+    /// Packets left in the current train, or played from the recording.
     position: u64,
-    /// Cbr: the size of the packet before. Recorded: ticks at which it was played.
+    /// Cbr: the size of the previous packet. Recorded: ticks at which it was played.
     last: u64,
-    /// Mean silence between trains, mean gap of a Poisson source, in ticks.
+    /// Mean silence between trains, or mean gap of a Poisson source, in ticks.
     mean: f64,
     /// The size of every packet; 0 when they have several.
     size: u32,
-    /// Where a video is.
+    /// Playback position of a video.
     player: Option<Box<Player>>,
 }
 
 impl Emission {
-    /// The source under this random stream.
+    /// Creates the source with this random stream.
     pub fn new(traffic: Traffic, mut rng: Rng) -> Emission {
         let mean = match &traffic {
             Traffic::Poisson { rate, sizes } => mean_time(*rate, sizes),
@@ -189,8 +192,8 @@ impl Emission {
         Emission { size, traffic, rng, position: 0, last: 0, mean, player }
     }
 
-    /// The next packet: how long after the one before (the first: after the start), and its
-    /// size. `None` when there is none, and for what is not a pattern.
+    /// Returns the next packet: the time since the previous one (for the first: since the start),
+    /// and its size. `None` when there is none, and for traffic without a pattern.
     #[inline(always)]
     pub fn next_packet(&mut self) -> Option<(Span, u32)> {
         if let Traffic::Poisson { sizes, .. } = &self.traffic {
@@ -241,7 +244,7 @@ impl Emission {
     }
 }
 
-/// One of the sizes, with equal chance.
+/// Draws one of the sizes, with equal chance.
 #[inline]
 pub(crate) fn draw_size(sizes: &[u32], rng: &mut Rng) -> u32 {
     match sizes {
@@ -250,12 +253,12 @@ pub(crate) fn draw_size(sizes: &[u32], rng: &mut Rng) -> u32 {
     }
 }
 
-/// A packet's transmission time, at least a tick: time goes on.
+/// Returns a packet's transmission time, at least a tick, so that time advances.
 fn time_for(rate: Rate, len: u32) -> Span {
     rate.time_for(len).max(Span::TICK)
 }
 
-/// The mean transmission time of packets of these sizes.
+/// Returns the mean transmission time of packets of these sizes.
 fn mean_time(rate: Rate, sizes: &[u32]) -> Span {
     let total: f64 = sizes.iter().map(|len| time_for(rate, *len).as_secs_f64()).sum();
     Span::from_secs_f64(total / sizes.len() as f64)

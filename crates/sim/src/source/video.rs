@@ -1,8 +1,9 @@
-//! When are the packets of a video sent?
+//! Times at which the packets of a video are sent.
 //!
-//! A frame is cut into packets of one size, the last of them shorter. It begins with its frame interval; its packets
-//! follow each other at a peak rate, or are spread evenly over the interval. Where the peak rate is too low for a frame, it
-//! delays the frames behind it. At the end of the file the video begins again.
+//! A frame is cut into packets of one size, the last of them shorter. It begins with its frame
+//! interval; its packets follow each other at a peak rate, or are spread evenly over the interval.
+//! If the peak rate is too low for a frame, the following frames are delayed. At the end of the
+//! file the video begins again.
 
 use crate::input::Video;
 use std::sync::Arc;
@@ -21,34 +22,35 @@ pub struct Playing {
     pub size: u32,
     /// Spacing of the packets of a frame.
     pub spread: Spread,
-    /// The frame with which it begins, from 0, at the flow's start. `None` for a frame and an instant of the first frame
-    /// interval that are drawn.
+    /// The frame with which it begins, from 0, at the flow's start. `None` to draw a frame and an
+    /// instant of the first frame interval.
     pub first: Option<u64>,
 }
 
 /// Spacing of the packets of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// At this rate, from the beginning of the frame on.
+    /// At this rate, starting at the beginning of the frame.
     Peak(Rate),
     /// Evenly over the frame interval, the first at its beginning.
     Frame,
 }
 
 impl Playing {
-    /// The mean rate in bit/s.
+    /// Returns the mean rate in bit/s.
     pub(super) fn mean(&self) -> f64 {
         let bytes: u64 = self.video.frames.iter().map(|bytes| u64::from(*bytes)).sum();
         bytes as f64 * 8.0 * self.fps / self.video.frames.len().max(1) as f64
     }
 
-    /// The sizes of its packets: the last one of each frame, and the size of those before it.
+    /// Returns the sizes of its packets: the last one of each frame, and the size of those before
+    /// it.
     pub(super) fn sizes(&self) -> Option<PacketSizes> {
         let frames = self.video.frames.iter().copied().filter(|bytes| *bytes > 0);
         PacketSizes::of(frames.flat_map(|bytes| [bytes.min(self.size), (bytes - 1) % self.size + 1]))
     }
 
-    /// Ticks of a frame interval.
+    /// Returns the ticks of a frame interval.
     fn interval(&self) -> f64 {
         TICKS_PER_SECOND as f64 / self.fps
     }
@@ -61,15 +63,15 @@ pub(super) struct Player {
     next: usize,
     /// Frames that have begun.
     begun: u64,
-    /// When the first one begins, in ticks since the start.
+    /// Beginning of the first one, in ticks since the start.
     phase: f64,
-    /// When the present one begins.
+    /// Beginning of the present one.
     begins: u64,
-    /// Its bytes that are left, its packets, and those that were sent.
+    /// Its bytes still to send, its packets, and those already sent.
     left: u32,
     packets: u32,
     sent: u32,
-    /// When the packet before was sent, and when it has had its time at the peak rate.
+    /// Time of the previous packet, and the end of its transmission at the peak rate.
     last: u64,
     free_at: u64,
 }
@@ -94,7 +96,8 @@ impl Player {
         }
     }
 
-    /// The next packet: how long after the one before (the first: after the start), and its size. `None` when time ends.
+    /// Returns the next packet: the time since the previous one (for the first: since the start),
+    /// and its size. `None` when time ends.
     pub(super) fn next_packet(&mut self, playing: &Playing) -> Option<(Span, u32)> {
         while self.left == 0 {
             self.begin_frame(playing)?;
@@ -116,10 +119,10 @@ impl Player {
         Some((gap, len))
     }
 
-    /// The next frame of the file begins; it may be without bytes.
+    /// Begins the next frame of the file, which may be empty.
     fn begin_frame(&mut self, playing: &Playing) -> Option<()> {
         let begins = self.phase + self.begun as f64 * playing.interval();
-        // Half of all time: what is added to it stays within.
+        // Half of all time: sums with it do not overflow.
         if begins >= (u64::MAX / 2) as f64 {
             return None;
         }

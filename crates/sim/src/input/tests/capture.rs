@@ -49,7 +49,7 @@ fn the_four_classic_kinds_also_compressed() {
     for style in Style::ALL {
         is_the_three_packets(&classic(style));
         is_the_three_packets(&gzip(&classic(style)));
-        // A compressed file may be several, one after the other.
+        // A compressed file may consist of several, one after the other.
         let (one, two) = (classic(style), classic(style).split_off(70));
         is_the_three_packets(&[gzip(&one[..70]), gzip(&two)].concat());
     }
@@ -69,7 +69,7 @@ fn pcapng_with_its_clocks() {
             &[(2, b"eth0"), (14, &zero), (9, &[3])],
             stamps(1000, 1_600_000_000),
         ));
-        // 2⁻¹⁰ s: a millisecond is not a whole number of them.
+        // 2⁻¹⁰ s: a millisecond is not a multiple of it.
         let trace = load("x", &modern(style, &[(9, &[0x8a])], [1024, 1025, 2048])).unwrap();
         assert_eq!(
             (trace.span, trace.flows[1].packets[0].0),
@@ -110,7 +110,7 @@ fn what_is_not_ip_is_one_flow() {
 
 #[test]
 fn a_frame_check_sequence_does_not_count() {
-    // Bit 26 and two units of two bytes.
+    // Bit 26, and a check sequence of two units of two bytes.
     let bytes = [LITTLE.header(1 | 1 << 26 | 2 << 28), LITTLE.record(EPOCH, &frame(1, 100), 99)].concat();
     assert_eq!(load("x", &bytes).unwrap().bytes, 138);
     for length in [4, 32] {
@@ -206,7 +206,7 @@ fn what_is_wrong_is_said() {
     assert!(super::super::load("/".as_ref()).unwrap_err().to_string().contains("cannot be read"));
 }
 
-/// The fragments of datagrams, mixed with each other, are of their datagrams' flows.
+/// Interleaved fragments of several datagrams belong to their datagrams' flows.
 #[test]
 fn fragments_follow_their_datagram() {
     let fragment = |from: u16, identification: u16, at: u16, more: bool| {
@@ -222,7 +222,7 @@ fn fragments_follow_their_datagram() {
         fragment(9, 2, 104, false),
         fragment(9, 1, 208, false),
         fragment(9, 3, 104, false),
-        // The identification comes again, with another datagram.
+        // The identification is reused for another datagram.
         fragment(8, 1, 0, true),
         fragment(9, 1, 104, false),
     ];
@@ -240,7 +240,7 @@ fn fragments_follow_their_datagram() {
     );
 }
 
-/// As gunzip reads them.
+/// Such files are read as by gunzip.
 #[test]
 fn gzip_members_and_padding_are_read() {
     let classic = classic(LITTLE);

@@ -25,7 +25,8 @@ fn at_times(gaps: &[(u64, u32)]) -> Vec<(Span, u32)> {
     gaps.iter().map(at).collect()
 }
 
-/// (W in bytes rounded up, the longest backlog in ticks × bit/s) of an ideal server, drained between arrivals.
+/// Returns (W in bytes rounded up, the longest backlog in ticks × bit/s) of an ideal server,
+/// drained between arrivals.
 fn fluid(bits: u64, packets: &[(Span, u32)]) -> (u64, i128) {
     let unit = 8 * i128::from(TICKS_PER_SECOND);
     let (mut backlog, mut last, mut most) = (0i128, 0, 0);
@@ -37,7 +38,7 @@ fn fluid(bits: u64, packets: &[(Span, u32)]) -> (u64, i128) {
     (u64::try_from((most + unit - 1) / unit).unwrap(), most)
 }
 
-/// Packets that come together now and then, microseconds to a tenth of a second apart.
+/// Packets, some of them simultaneous, the others microseconds to a tenth of a second apart.
 fn gaps() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![Just(0), 100_000..=200_000_000u64, 0..=10_000_000_000u64];
     prop::collection::vec((gap, 1u32..=1500), 2..200)
@@ -69,7 +70,7 @@ proptest! {
         }
     }
 
-    /// What is suggested lets every packet pass, and two bytes less of it do not.
+    /// The suggested contract passes every packet; with a W two bytes smaller it does not.
     #[test]
     fn the_filter_of_a_fitting_contract_drops_nothing(gaps in gaps(), factor in 1u64..8) {
         let packets = at_times(&gaps);
@@ -90,7 +91,7 @@ proptest! {
             };
             packets.iter().filter(drops).count()
         };
-        // Packets of one time have no gap that a peak rate could be kept in.
+        // Packets of one time have no gap that fits a peak rate.
         let peak = Rate::from_bits_per_second(fitting.peak).filter(|_| !arrivals.come_together());
         prop_assert_eq!(dropped(fitting.workahead, peak), 0);
         let longest = u64::from(packets.iter().map(|packet| packet.1).max().unwrap());
@@ -99,7 +100,7 @@ proptest! {
         }
     }
 
-    /// Flows together are all their packets in the order of time.
+    /// Several flows together are all their packets in the order of time.
     #[test]
     fn flows_are_taken_together(one in gaps(), other in gaps(), bits in 1_000u64..10_000_000) {
         let (one, other) = (at_times(&one), at_times(&other));
@@ -126,21 +127,24 @@ fn a_constant_rate_has_one_rate_and_a_packet_of_workahead() {
     assert_eq!((fitting.reserve, fitting.workahead, fitting.peak), (80_000, 200, 80_000));
 }
 
-/// A frame comes whole, with its interval behind it: also the last one, and empty ones before and after.
+/// A frame arrives as a whole, followed by its interval: also the last one, and empty ones before
+/// and after.
 #[test]
 fn the_frames_of_a_video_stand_for_their_intervals() {
     let video = Video { frames: vec![0, 1000, 0, 3000, 500, 0], cut: None };
     let arrivals = Arrivals::of_video(&video, 25.0).unwrap();
     assert_eq!((arrivals.count(), arrivals.bytes()), (3, 4500));
     assert_eq!(arrivals.duration(), Span::from_millis(240));
-    // 4500 bytes in 240 ms; 3000 in one interval, as also where the next frame or the rest of the file is empty.
+    // 4500 bytes in 240 ms; 3000 in one interval, also where the next frame or the rest of the file
+    // is empty.
     for frames in [vec![1000, 3000, 0, 500], vec![500, 3000]] {
         let video = Video { frames, cut: None };
         assert_eq!(Arrivals::of_video(&video, 25.0).unwrap().observe().peak_rate, Some(600_000));
     }
     assert_eq!(arrivals.observe().mean_rate, Some(150_000));
     assert_eq!(arrivals.rates(2), [150_000, 600_000]);
-    // At 150 kbit/s, 750 bytes an interval: of 1000 bytes nothing is left two intervals later, of 3000 2250 are.
+    // At 150 kbit/s, 750 bytes an interval: of 1000 bytes none are left two intervals later, of
+    // 3000 there are 2250.
     assert_eq!(arrivals.at(150_000).unwrap().workahead, 3000);
     assert_eq!(arrivals.at(150_000).unwrap().delay_max, Span::from_millis(160));
     assert!(Arrivals::of_video(&video, 1e-9).is_none());

@@ -1,5 +1,5 @@
-//! Captures that are not what a link carries: copies, super-packets, steps of the clock, damaged
-//! records.
+//! Captures that differ from the traffic of a link: copies, super-packets, steps of the clock,
+//! damaged records.
 
 use super::super::{LeftOut, Trace};
 use super::{Style, load};
@@ -11,11 +11,11 @@ const EPOCH: u64 = 1_700_000_000_000_000_000;
 const LITTLE: Style = Style { big: false, nanoseconds: true };
 const SECOND: u64 = 1_000_000_000;
 
-/// A TCP frame of a download with `payload` bytes from `sequence` on.
+/// Returns a TCP frame of a download with `payload` bytes, starting at `sequence`.
 fn tcp(sequence: u32, payload: usize) -> Vec<u8> {
     let builder = PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 3], [192, 0, 2, 9], 64);
     let builder = builder.tcp(443, 50000, sequence, 65535).ack(1);
-    // A packet above 64 kB has no length that its header can state: offload writes zero.
+    // The header's length field cannot hold a packet above 64 kB: offload writes zero.
     let written = payload.min(60_000);
     let mut frame = vec![0; builder.size(written)];
     builder.write_to_slice(&mut frame, &vec![7; written]).unwrap();
@@ -24,7 +24,7 @@ fn tcp(sequence: u32, payload: usize) -> Vec<u8> {
     frame
 }
 
-/// A frame of a call: the `nth` of it, with a sequence number in its payload.
+/// Returns the `nth` frame of a call, with a sequence number in its payload.
 fn voice(nth: u32) -> Vec<u8> {
     let builder = PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 2], [192, 0, 2, 1], 64);
     let mut payload = [0; 172];
@@ -39,7 +39,7 @@ fn capture(packets: &[(u64, Vec<u8>)]) -> Vec<u8> {
     [vec![LITTLE.header(1)], records.collect()].concat().concat()
 }
 
-/// A packet of a call every 20 ms.
+/// Returns the packets of a call, one every 20 ms.
 fn call(count: u32) -> Vec<(u64, Vec<u8>)> {
     (0..count).map(|nth| (u64::from(nth) * 20_000_000, voice(nth))).collect()
 }
@@ -78,8 +78,8 @@ proptest! {
         prop_assert_eq!(trace.mended.super_packets, long.count() as u64);
     }
 
-    /// Whatever the delay of the copies, and whether or not some are lost, the packets are those
-    /// that were sent.
+    /// The packets are those that were sent, whatever the delay of the copies, and also when some
+    /// are lost.
     #[test]
     fn copies_are_removed(delay in 1_000u64..15_000_000, hops in 0u8..2, lost in 0u32..5) {
         let mut packets = call(200);
@@ -101,7 +101,7 @@ proptest! {
         prop_assert_eq!(trace.mended.copies, count);
     }
 
-    /// A call over which the clock is set, forward or back, is the call.
+    /// A call during which the clock is set, forward or back, is unchanged.
     #[test]
     fn a_step_of_the_clock_is_taken_back(
         at in 60u32..140, seconds in 61i64..10_000_000, back: bool, second_step in prop::option::of(61i64..100_000),
@@ -109,7 +109,7 @@ proptest! {
         let mut packets = call(200);
         let by = if back { -seconds } else { seconds } * SECOND as i64;
         for (nth, packet) in packets.iter_mut().enumerate() {
-            // Far from zero, so that a step back has room.
+            // Far from zero, so that there is room for a step back.
             packet.0 += 20_000_000 * SECOND;
             if nth as u32 >= at {
                 packet.0 = packet.0.checked_add_signed(by).unwrap();
@@ -127,7 +127,7 @@ proptest! {
         prop_assert!(worst < 0.001, "{worst} s");
     }
 
-    /// Damage of a record costs that record, and what follows is read.
+    /// Damage of a record loses only that record; reading continues behind it.
     #[test]
     fn damage_costs_itself(at in 5usize..95, field in 0usize..16, value: u8, pcapng: bool) {
         let packets = call(100);
@@ -160,7 +160,7 @@ fn jumbo_frames_are_not_cut() {
     assert_eq!((trace.packets, trace.mended.super_packets), (20, 0));
 }
 
-/// RFC 9293, section 3.7.1: the size that a SYN announces is that of segments without options.
+/// RFC 9293, section 3.7.1: the size that a SYN announces is for segments without options.
 #[test]
 fn segments_have_the_size_that_a_syn_announces() {
     let builder = PacketBuilder::ethernet2([2; 6], [1; 6]).ipv4([192, 0, 2, 9], [10, 0, 0, 3], 64);
@@ -184,7 +184,7 @@ fn what_a_sender_repeats_is_no_copy() {
     frames.extend(call(200));
     frames.sort_by_key(|packet| packet.0);
     assert_eq!(load("x", &capture(&frames)).unwrap().packets, 500);
-    // Seen twice, each of them.
+    // Each of them seen twice.
     let mut twice: Vec<_> = frames.iter().map(|(time, frame)| (time + 30_000, frame.clone())).collect();
     twice.extend(frames);
     twice.sort_by_key(|packet| packet.0);
@@ -243,7 +243,7 @@ fn what_cannot_be_read_is_left_out_and_counted() {
     );
 }
 
-/// The block that pcapng had before the enhanced one (draft-ietf-opsawg-pcapng, section 4.8.1).
+/// The packet block of pcapng before the enhanced one (draft-ietf-opsawg-pcapng, section 4.8.1).
 #[test]
 fn obsolete_packet_blocks_are_read() {
     let mut bytes = [LITTLE.section(), LITTLE.interface(1, &[])].concat();
@@ -256,7 +256,7 @@ fn obsolete_packet_blocks_are_read() {
     assert_eq!(times(&load("x", &bytes).unwrap()), every_20_ms(10));
 }
 
-/// Ethernet's header is charged, whatever the capture has in its place.
+/// Ethernet's header is charged, whatever header the capture has in its place.
 #[test]
 fn pseudo_headers_are_not_charged() {
     let cooked = |frame: &[u8]| [&[8, 0, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6], &[0; 8][..], &frame[14..]].concat();
@@ -274,7 +274,7 @@ fn pseudo_headers_are_not_charged() {
     }
 }
 
-/// Programs collect the packets of an interface, and write them later than those of another.
+/// Programs collect the packets of an interface, and write them later than those of another one.
 #[test]
 fn packets_that_are_written_late_are_sorted() {
     let mut bytes = [LITTLE.section(), LITTLE.interface(1, &[]), LITTLE.interface(1, &[])].concat();

@@ -15,7 +15,7 @@ use flate2::write::GzEncoder;
 use std::io::Write;
 use std::path::Path;
 
-/// Reads bytes as if they were a file of this name.
+/// Reads bytes like a file of this name.
 fn load(name: &str, bytes: &[u8]) -> Result<Trace, InputError> {
     super::read(bytes, Path::new(name))
 }
@@ -30,7 +30,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A UDP frame from port `from` with `payload` bytes of payload: 42 bytes more.
+/// Returns a UDP frame from port `from` with `payload` bytes of payload: 42 bytes more.
 fn frame(from: u16, payload: usize) -> Vec<u8> {
     let builder =
         PacketBuilder::ethernet2([1; 6], [2; 6]).ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(from, 80);
@@ -39,7 +39,7 @@ fn frame(from: u16, payload: usize) -> Vec<u8> {
     frame
 }
 
-/// How a capture is written.
+/// Format of a capture.
 #[derive(Clone, Copy, Debug)]
 struct Style {
     big: bool,
@@ -67,13 +67,13 @@ impl Style {
         }])
     }
 
-    /// The header of a classic capture of this link type.
+    /// Returns the header of a classic capture of this link type.
     fn header(self, link: u32) -> Vec<u8> {
         let magic = if self.nanoseconds { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
         [self.words(&[magic]), self.halves([2, 4]), self.words(&[0, 0, 65535, link])].concat()
     }
 
-    /// A record of a classic capture: of `frame`, its first `kept` bytes.
+    /// Returns a record of a classic capture with the first `kept` bytes of `frame`.
     fn record(self, nanoseconds: u64, frame: &[u8], kept: usize) -> Vec<u8> {
         let fraction = (nanoseconds % 1_000_000_000) / if self.nanoseconds { 1 } else { 1000 };
         let kept = &frame[..kept.min(frame.len())];
@@ -82,7 +82,7 @@ impl Style {
         [&head, kept].concat()
     }
 
-    /// A pcapng block.
+    /// Returns a pcapng block.
     fn block(self, kind: u32, body: &[u8]) -> Vec<u8> {
         let padded = body.len().next_multiple_of(4);
         let length = [padded as u32 + 12];
@@ -97,7 +97,7 @@ impl Style {
         self.block(0x0a0d_0d0a, &body)
     }
 
-    /// An interface of this link type with options (code, value).
+    /// Returns an interface of this link type with options (code, value).
     fn interface(self, link: u16, options: &[(u16, &[u8])]) -> Vec<u8> {
         let mut body = [self.halves([link, 0]), self.words(&[65535])].concat();
         for (code, value) in options {
@@ -109,7 +109,7 @@ impl Style {
         self.block(1, &body)
     }
 
-    /// An enhanced packet block: of `frame`, its first `kept` bytes.
+    /// Returns an enhanced packet block with the first `kept` bytes of `frame`.
     fn enhanced(self, interface: u32, stamp: u64, frame: &[u8], kept: usize) -> Vec<u8> {
         let kept = &frame[..kept.min(frame.len())];
         let (high, low) = ((stamp >> 32) as u32, stamp as u32);

@@ -1,5 +1,5 @@
-//! Captures from elsewhere. They are beside the repository, not in
-//! it; where they are absent, the tests say so and pass.
+//! Captures from elsewhere. They are beside the repository, not in it; where they are absent, the
+//! tests report that and pass.
 
 use super::super::suggest::{Link, Reason, Wish, suggest};
 use super::super::{Trace, load};
@@ -30,7 +30,8 @@ fn captures_hold_what_their_table_says() {
         ("sipp-g711a.pcap", 236, 69384, 7.05, 1),
         ("zeek-bro.org.pcap", 751, 494_493, 17.5, 26),
         ("zeek-206_example_a.pcap", 672, 620_334, 40.4, 4),
-        // All but one packet are in the file twice, a microsecond apart: 227 packets of 214 078 bytes.
+        // All but one packet are in the file twice, a microsecond apart: 227 packets of 214 078
+        // bytes.
         ("zeek-m57-long-49583-80.pcap", 114, 107_071, 5.62, 2),
         ("zeek-chromium-115.0.5790.110-google-de-fragmented.pcap", 917, 980_376, 2.00, 0),
         ("zeek-cwd-navigation.pcap", 8317, 654_497, 601.0, 2),
@@ -76,7 +77,7 @@ fn damaged_real_captures_do_not_panic() {
     }
 }
 
-/// What a G.711 call needs: 294 bytes every 30 ms, 78.4 kbit/s.
+/// The needs of a G.711 call: 294 bytes every 30 ms, 78.4 kbit/s.
 #[test]
 fn a_voice_call_is_reserved_its_rate() {
     let Some(path) = data("pcap/sipp-g711a.pcap") else { return };

@@ -2,7 +2,7 @@ use super::super::{ScheduleError, TraceFlow};
 use super::load;
 use tidegate_core::units::Span;
 
-/// Packets at 0, 1 and 4 s of two flows: the mean gap is 2 s.
+/// Returns packets at 0, 1 and 4 s of two flows: the mean gap is 2 s.
 fn flow() -> TraceFlow {
     load("t", b"time,size,flow\n10,100,a\n11,200,b\n14,300,a\n").unwrap().flows[0].clone()
 }

@@ -29,7 +29,8 @@ fn bursty() -> Vec<(u64, u32)> {
     (0..1000).map(|k| (k / 10 * 100_000, 1000)).collect()
 }
 
-/// A target of `millis` ms for every flow, on a link with the longest packet of all flows.
+/// Returns the suggestions for a target of `millis` ms for every flow, on a link with the longest
+/// packet of all flows.
 fn answers(trace: &Trace, rate: u64, buffer: Option<Limit>, millis: u64) -> Vec<Suggestion> {
     let longest = trace.flows.iter().map(|flow| observe(flow).longest).max().unwrap();
     let target = Span::from_millis(millis);
@@ -70,7 +71,7 @@ fn a_flow_without_room_is_left_out_and_changes_nothing_for_the_others() {
     assert_eq!(found[1].reserve, alone[1].reserve);
     assert_eq!(found[0].reserve, Some(4_290_000));
     assert_eq!((found[2].reason, found[2].reserve, found[2].needs), (Reason::NoRoom, None, Some(4_290_000)));
-    // A target below the time of the longest packet on the link is met by no rate.
+    // No rate meets a target below the time of the longest packet on the link.
     let slow = answers(&trace, 6_000_000, None, 1);
     assert!(slow.iter().all(|answer| answer.reason == Reason::LinkTooSlow && answer.needs.is_none()));
 }
@@ -98,7 +99,8 @@ fn short_flows_reserve_nothing() {
     );
 }
 
-/// How long each packet may be at the port, with its arrival and size: three passes, or one.
+/// Returns the promised time at the port of each packet, with its arrival and size: three passes,
+/// or one.
 fn promised(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> Vec<(Span, Span, u32)> {
     let mut ideal = Workahead::new(Rate::from_bits_per_second(bits).unwrap());
     let longest = Rate::from_bits_per_second(link.rate).unwrap().time_for(link.longest);
@@ -106,14 +108,14 @@ fn promised(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> Vec<(Span, 
     packets.map(|(at, bytes)| (at, ideal.see(Time::ORIGIN + at, bytes) + longest, bytes)).collect()
 }
 
-/// The 99th percentile of the delays that are promised, of the worst pass.
+/// Returns the 99th percentile of the promised delays, of the worst pass.
 fn p99(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> Span {
     let mut delays: Vec<_> = promised(flow, bits, link, again).iter().map(|packet| packet.1).collect();
     let passes = delays.chunks_mut(flow.packets.len());
     passes.map(|pass| nearest_rank(pass, 99, 100).unwrap()).max().unwrap()
 }
 
-/// The most packets and bytes of the flow that may be at the port, by counting.
+/// Returns the most packets and bytes of the flow that may be at the port, by counting.
 fn backlog(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> (u64, u64) {
     let packets = promised(flow, bits, link, again);
     let at = |now: usize| {
@@ -124,13 +126,13 @@ fn backlog(flow: &TraceFlow, bits: u64, link: Link, again: bool) -> (u64, u64) {
     (all.iter().map(|at| at.0).max().unwrap(), all.iter().map(|at| at.1).max().unwrap())
 }
 
-/// The highest number of three digits up to this one.
+/// Returns the highest number of three digits up to this one.
 fn digits(rate: u64) -> u64 {
     let digit = 10u64.pow(rate.max(1).ilog10().saturating_sub(2));
     rate / digit * digit
 }
 
-/// The next lower number of three digits.
+/// Returns the next lower number of three digits.
 fn below(rate: u64) -> u64 {
     let digit = 10u64.pow(rate.ilog10().saturating_sub(2));
     assert_eq!(rate % digit, 0);
