@@ -1,4 +1,5 @@
-//! How bursty is each flow along its way? Its exact maximum workahead W at its source and behind every link.
+//! Burstiness of each flow along its way: its exact maximum workahead W at its source and behind
+//! every link.
 //!
 //! Source: Pincheira 1994, section 2.1 (W at the input of each server) and section 4.1 (burstiness increase).
 
@@ -6,40 +7,42 @@ use tidegate_core::contract::Refused;
 use tidegate_core::stats;
 use tidegate_core::units::{Rate, Time};
 
-/// The flows that have a reservation, each at the places of its route: its source, then the far end of each link.
+/// Observed flows with a reservation, at the places of their routes: the source, then the far end
+/// of each link.
 #[derive(Clone, Debug)]
 pub struct Workaheads {
     factors: Vec<f64>,
-    /// By flow; `None` for a datagram flow.
+    /// Observations by flow; `None` for a datagram flow.
     flows: Vec<Option<Observed>>,
     warm_at: Time,
 }
 
 #[derive(Clone, Debug)]
 struct Observed {
-    /// Whether an envelope decides when its packets enter the network.
+    /// True if an envelope decides when its packets enter the network.
     enveloped: bool,
-    /// The ideal servers of each place, one per factor.
+    /// Ideal servers of each place, one per factor.
     places: Vec<Vec<(Rate, stats::Workahead)>>,
-    /// By place: the place from which its packets come; the source has none.
+    /// For each place, the place from which its packets come; the source has none.
     before: Vec<Option<usize>>,
-    /// By place: how many links lie between it and the source.
+    /// For each place, the number of links between it and the source.
     depths: Vec<u16>,
 }
 
-/// What has to be known of a flow.
+/// A flow to be observed.
 pub(crate) struct Route<'a> {
     pub(crate) name: &'a str,
     /// The rate that it reserves; `None` for a datagram flow.
     pub(crate) reserve: Option<Rate>,
     pub(crate) enveloped: bool,
-    /// How many links it has.
+    /// Number of links.
     pub(crate) links: usize,
-    /// Of a multicast flow, how many links come between its source and the end of each; else empty.
+    /// For a multicast flow, the number of links between its source and the end of each; else
+    /// empty.
     pub(crate) depths: &'a [u16],
 }
 
-/// What was seen of a flow at one place, by an ideal server of one rate.
+/// Observation of a flow at one place, by an ideal server of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The place: 0 is the source, behind the flow's envelope; then the links of the route in their order.
@@ -52,15 +55,16 @@ pub struct Seen {
     pub rate: f64,
     /// W in bytes, exact and then rounded up.
     pub workahead: u64,
-    /// Burstiness increase over the server in front: (W_out − W_in)/W_in. `None` at the source and where nothing came.
+    /// Burstiness increase over the server in front: (W_out − W_in)/W_in. `None` at the source and
+    /// where nothing came.
     pub increase: Option<f64>,
-    /// The same since the source.
+    /// Burstiness increase since the source.
     pub increase_from_source: Option<f64>,
 }
 
 impl Workaheads {
-    /// For ideal servers of the reserved rate of each flow times each of `factors`. Packets that enter the network
-    /// before `warm_at` do not count.
+    /// Creates ideal servers of the reserved rate of each flow times each of `factors`. Packets
+    /// that enter the network before `warm_at` do not count.
     ///
     /// # Errors
     /// When a reservation times a factor is not a rate.
@@ -73,21 +77,23 @@ impl Workaheads {
         Ok(Workaheads { factors: factors.to_vec(), flows, warm_at })
     }
 
-    /// A packet of a flow leaves its source at `at`; behind an envelope, [`let_go`](Self::let_go) says when.
+    /// Counts a packet of a flow that leaves its source at `at`; behind an envelope,
+    /// [`let_go`](Self::let_go) does.
     pub(crate) fn sent(&mut self, flow: u32, at: Time, len: u32) {
         if self.flow(flow).is_some_and(|flow| !flow.enveloped) {
             self.see(flow, 0, at, at, len);
         }
     }
 
-    /// The envelope of a flow lets a packet go at `at`.
+    /// Counts a packet that the envelope of a flow releases at `at`.
     pub(crate) fn let_go(&mut self, flow: u32, at: Time, len: u32) {
         if self.flow(flow).is_some_and(|flow| flow.enveloped) {
             self.see(flow, 0, at, at, len);
         }
     }
 
-    /// A packet that entered the network at `born` has come over a link of its route, counted from 0, at `at`.
+    /// Counts a packet that entered the network at `born` and has come over a link of its route,
+    /// counted from 0, at `at`.
     pub(crate) fn came_over(&mut self, flow: u32, link: usize, born: Time, at: Time, len: u32) {
         self.see(flow, link + 1, born, at, len);
     }
@@ -103,7 +109,8 @@ impl Workaheads {
         }
     }
 
-    /// What was seen of a flow so far: place by place, factor by factor; nothing of a datagram flow.
+    /// Returns the observations of a flow so far: place by place, factor by factor; nothing for a
+    /// datagram flow.
     pub fn of(&self, flow: usize) -> impl Iterator<Item = Seen> {
         let places =
             self.flows[flow].iter().flat_map(|flow| (0..flow.places.len()).map(move |at| (flow, at)));
@@ -125,7 +132,7 @@ impl Observed {
         let ideals: Vec<_> = ideals.collect::<Result<_, Refused>>()?;
         let depth = |link: usize| flow.depths.get(link).copied().unwrap_or(link as u16 + 1);
         let depths: Vec<u16> = core::iter::once(0).chain((0..flow.links).map(depth)).collect();
-        // Of a multicast flow: the latest link before that is one nearer to the source.
+        // For a multicast flow: the latest earlier link that is one nearer to the source.
         let before = |place: usize| (0..place).rfind(|before| depths[*before] + 1 == depths[place]);
         Ok(Some(Observed {
             enveloped: flow.enveloped,
@@ -152,12 +159,12 @@ impl Observed {
     }
 }
 
-/// A rate times a factor; the rate itself where that is 1.
+/// Returns a rate times a factor; the rate itself for a factor of 1.
 fn times(rate: Rate, factor: f64) -> Option<Rate> {
     if factor == 1.0 {
         return Some(rate);
     }
     let bits = (rate.bits_per_second() * factor).round();
-    // A cast saturates, and what is too much is not a rate.
+    // A cast saturates, and a value too large is not a rate.
     (bits >= 1.0).then(|| Rate::from_bits_per_second(bits as u64)).flatten()
 }

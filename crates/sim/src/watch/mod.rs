@@ -1,12 +1,14 @@
 //! Delay diagnosis: the record of a watched packet at every hop.
 //!
-//! What a link sends while watched packets wait for it, and what else keeps their flow back, is noted once for all of them,
-//! and a packet keeps its place in those notes. They are summed up for the packets that are kept, and forgotten, as soon
-//! as they are twice as long as what still waits: time and memory are linear in what is sent and in the longest queue.
+//! The activity of a link while watched packets wait for it, and everything else that blocks their
+//! flow, is noted once for all of them; a packet keeps its place in these notes. They are summed up
+//! for the packets that are kept, and forgotten, as soon as they are twice as long as the waiting
+//! packets need: time and memory are linear in the traffic sent and in the longest queue.
 //!
-//! At each instant of a wait there is one cause. What would keep the packet back on an idle link comes first: its flow has
-//! no credit, or the flow or its class is at its ceiling, or its scheduler lets it go later. Then comes the packet or the
-//! cell that the link is sending, then what keeps the whole link idle. So the causes add up to the wait.
+//! At each instant of a wait there is one cause. Causes that would block the packet even on an idle
+//! link come first: its flow has no credit, or the flow or its class is at its ceiling, or its
+//! scheduler releases it later. Next comes the packet or the cell that the link is sending, then
+//! the cause that keeps the whole link idle. So the causes add up to the wait.
 
 mod notes;
 
@@ -25,9 +27,10 @@ pub struct Hop {
     pub link: u32,
     /// Arrival of its last bit; once it has started, its release by its flow's shaper or envelope.
     pub arrived: Time,
-    /// Time for which that held it before.
+    /// Time for which the shaper or envelope held it before.
     pub held: Span,
-    /// The queue that it met: packets, the one in service included; `None` for one that an envelope held.
+    /// Queue length on arrival in packets, the one in service included; `None` for one that an
+    /// envelope held.
     pub queue: Option<u64>,
     /// First bit out; `None` while it waits.
     pub started: Option<Time>,
@@ -43,16 +46,17 @@ pub struct Hop {
 /// A packet that was followed from its source to its destination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// From leaving the source, of a retransmission from the first transmission, to last bit in at the destination.
+    /// Time from leaving the source, of a retransmission from the first transmission, to last bit
+    /// in at the destination.
     pub delay: Span,
-    /// Of that the time before it left its source itself: earlier transmissions of its data.
+    /// Part of the delay before this packet left its source: earlier transmissions of its data.
     pub earlier: Span,
     /// Its number within its flow, from 0.
     pub sequence: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u32,
-    /// How far its flow, with this packet, was ahead of what it reserves: the delay at an ideal server of that
-    /// rate. `None` for a datagram flow.
+    /// Lead of its flow, with this packet, over its reservation: the delay at an ideal server of
+    /// that rate. `None` for a datagram flow.
     pub ahead: Option<Span>,
     /// Arrival of its last bit at the destination.
     pub arrived: Time,
@@ -65,8 +69,9 @@ pub struct Journey {
 pub struct Terms {
     /// The greatest rate that it ever reserves.
     pub reserve: Rate,
-    /// How long its reservation takes for the deepest bucket that it states: its average interval AI, or the burst
-    /// of an envelope that is no faster than the reservation. `None` when it states none.
+    /// Time that its reservation takes for the deepest bucket that it states: its average interval
+    /// AI, or the burst of an envelope that is no faster than the reservation. `None` when it
+    /// states none.
     pub bucket: Option<Span>,
 }
 
@@ -88,9 +93,9 @@ pub(crate) struct Started {
 struct UnderWay {
     len: u32,
     ahead: Option<Span>,
-    /// The destinations that it has still to reach.
+    /// Number of destinations that it has not reached yet.
     left: u32,
-    /// Of all its copies.
+    /// Hops of all its copies.
     hops: Vec<Hop>,
 }
 
@@ -98,29 +103,29 @@ struct UnderWay {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Leg {
     pub(crate) link: u32,
-    /// The place in the route of the link before it.
+    /// Place in the route of the link before it.
     pub(crate) before: Option<usize>,
-    /// Destinations behind it.
+    /// Number of destinations behind it.
     pub(crate) destinations: u32,
 }
 
-/// Follows the packets of one flow through the network, and keeps the slowest. Of a multicast packet each copy that reaches a
-/// destination is one.
+/// Follows the packets of one flow through the network, and keeps the slowest. For a multicast
+/// packet, each copy that reaches a destination counts separately.
 #[derive(Clone, Debug)]
 pub struct Watch {
     flow: u32,
     keep: usize,
-    /// Its route, and the index of the first hop of it.
+    /// Its route, and the index of its first hop.
     route: Vec<Leg>,
     first_hop: u32,
     terms: Option<Terms>,
-    /// What the flow has sent, against what it reserves.
+    /// Workahead of the flow over its reservation.
     workahead: Option<Workahead>,
-    /// Whether an envelope decides when its packets are sent.
+    /// True if an envelope decides when its packets are sent.
     enveloped: bool,
     under_way: BTreeMap<u64, UnderWay>,
     notes: BTreeMap<u32, Notes>,
-    /// The slowest first; among equals the earliest.
+    /// Slowest packets, the slowest first; among equals the earliest.
     slowest: Vec<Journey>,
 }
 
@@ -141,36 +146,39 @@ impl Watch {
         }
     }
 
-    /// The same, of a flow with this route, whose hops begin with `first_hop`, which states these terms and may have an envelope.
+    /// Sets the flow's route, whose hops begin with `first_hop`, the terms that it states, and the
+    /// presence of an envelope.
     #[must_use]
     pub(crate) fn of(self, route: Vec<Leg>, first_hop: u32, terms: Option<Terms>, enveloped: bool) -> Watch {
         let workahead = terms.map(|terms| Workahead::new(terms.reserve));
         Watch { route, first_hop, terms, workahead, enveloped, ..self }
     }
 
-    /// Index of its flow.
+    /// Returns the index of its flow.
     pub fn flow(&self) -> usize {
         self.flow as usize
     }
 
-    /// What the flow states of its traffic; `None` for a datagram flow.
+    /// Returns the terms that the flow states; `None` for a datagram flow.
     pub fn terms(&self) -> Option<Terms> {
         self.terms
     }
 
-    /// The slowest packets that arrived, the slowest first.
+    /// Returns the slowest packets that arrived, the slowest first.
     pub fn slowest(&self) -> &[Journey] {
         &self.slowest
     }
 
-    /// What was sent before a packet of [`slowest`](Watch::slowest) while it waited at a hop, and what kept it back.
+    /// Returns the packets sent before a packet of [`slowest`](Watch::slowest) while it waited at a
+    /// hop, and the causes of its wait.
     pub fn waiting(&self, hop: &Hop) -> Waiting {
         let started = hop.started.unwrap_or(hop.arrived);
         let sum = |notes: &Notes| notes.sum(&hop.before, hop.arrived, started);
         self.notes.get(&hop.link).map_or_else(Waiting::default, sum)
     }
 
-    /// Whether a hop's time in the shaper is part of the packet's delay: an envelope at the source is not.
+    /// Returns true if a hop's time in the shaper is part of the packet's delay: that of an
+    /// envelope at the source is not.
     pub fn counts_held(&self, journey: &Journey, hop: usize) -> bool {
         hop > 0 || !self.is_enveloped_at(journey.hops[hop].link)
     }
@@ -191,31 +199,31 @@ impl Watch {
         self.place(link).map_or(1, |place| self.route[place].destinations)
     }
 
-    /// All destinations of the flow.
+    /// Returns the number of destinations of the flow.
     fn destinations(&self) -> u32 {
         let first = self.route.iter().filter(|leg| leg.before.is_none());
         first.map(|leg| leg.destinations).sum::<u32>().max(1)
     }
 
-    /// Whether packets of the watched flow wait for a link.
+    /// Returns true if packets of the watched flow wait for a link.
     #[inline]
     pub(crate) fn waits_at(&self, link: u32) -> bool {
         self.notes.get(&link).is_some_and(|notes| notes.waiting > 0)
     }
 
-    /// The hop of the watched flow over a link.
+    /// Returns the hop of the watched flow over a link.
     pub(crate) fn hop_over(&self, link: u32) -> Option<u32> {
         self.place(link).map(|place| self.first_hop + place as u32)
     }
 
-    /// From now on the state of a link for the watched flow is another one.
+    /// Notes a new state of a link for the watched flow.
     pub(crate) fn is(&mut self, link: u32, at: Time, state: State) {
         if let Some(notes) = self.notes.get_mut(&link).filter(|notes| notes.waiting > 0) {
             notes.is(at, state);
         }
     }
 
-    /// The last bit of a packet is in at the port of a link.
+    /// Records that the last bit of a packet is in at the port of a link.
     pub(crate) fn arrived(&mut self, link: u32, flow: u32, sequence: u64, len: u32, at: Time, queue: u64) {
         if flow != self.flow {
             return;
@@ -243,7 +251,7 @@ impl Watch {
             last.landed = Some(at);
         }
         packet.hops.push(hop);
-        // What an envelope holds is not sent yet.
+        // Packets held by an envelope have not been sent yet.
         if !self.enveloped
             && self.route.first().is_some_and(|first| first.link == link)
             && let Some(workahead) = &mut self.workahead
@@ -271,7 +279,8 @@ impl Watch {
             }
             (hop.started, hop.stamp) = (Some(packet.at), packet.stamp);
             hop.before = Before::Noted { from, until: notes.end() };
-            // Those that were dropped here after the envelope are not seen, so that this is at most the workahead.
+            // Packets dropped here after the envelope are not seen, so that this is at most the
+            // workahead.
             if enveloped && let Some(workahead) = &mut self.workahead {
                 watched.ahead = Some(workahead.see(packet.arrived, packet.len));
             }
@@ -281,7 +290,7 @@ impl Watch {
         }
     }
 
-    /// The last bit of a packet is out of a link.
+    /// Records that the last bit of a packet is out of a link.
     pub(crate) fn departed(&mut self, link: u32, flow: u32, sequence: u64, at: Time) {
         if flow == self.flow
             && let Some(packet) = self.under_way.get_mut(&sequence)
@@ -291,7 +300,8 @@ impl Watch {
         }
     }
 
-    /// A packet that so many destinations wait for is gone: dropped, lost or absorbed at a link, or behind it.
+    /// Removes a packet that was dropped, lost or absorbed at a link, or behind it, with the number
+    /// of destinations that wait for it.
     pub(crate) fn gone(&mut self, link: u32, flow: u32, sequence: u64, destinations: u32) {
         if flow != self.flow {
             return;
@@ -306,7 +316,7 @@ impl Watch {
         self.take_off(sequence, destinations);
     }
 
-    /// So many destinations do not wait for a packet any more.
+    /// Reduces the number of destinations that wait for a packet.
     fn take_off(&mut self, sequence: u64, destinations: u32) {
         if let Some(packet) = self.under_way.get_mut(&sequence) {
             packet.left = packet.left.saturating_sub(destinations);
@@ -316,7 +326,8 @@ impl Watch {
         }
     }
 
-    /// A packet has reached a destination over a link, with this delay; `measured` says whether it counts.
+    /// Records that a packet has reached a destination over a link, with this delay; `measured` is
+    /// true if it counts.
     pub(crate) fn delivered(
         &mut self,
         link: u32,
@@ -340,7 +351,7 @@ impl Watch {
         self.take_off(sequence, self.destinations_behind(link));
     }
 
-    /// The way of the copy of a packet that has come over a link.
+    /// Returns the journey of the copy of a packet that has come over a link.
     fn journey(&self, link: u32, sequence: u64, arrived: Time, delay: Span) -> Option<Journey> {
         let packet = self.under_way.get(&sequence)?;
         let mut hops = Vec::new();
@@ -360,7 +371,8 @@ impl Watch {
         Some(Journey { delay, earlier, sequence, len, ahead, arrived, hops })
     }
 
-    /// Sums up the notes of a link for the packets that are kept, and forgets those that no other packet needs.
+    /// Sums up the notes of a link for the packets that are kept, and forgets those that no other
+    /// packet needs.
     #[cold]
     fn forget(&mut self, link: u32) {
         let Some(notes) = self.notes.get_mut(&link) else { return };

@@ -1,4 +1,4 @@
-//! What a link does while watched packets wait for it: a timeline without gaps.
+//! Activity of a link while watched packets wait for it: a timeline without gaps.
 
 use std::collections::BTreeMap;
 use tidegate_core::switch::Block;
@@ -16,40 +16,42 @@ pub struct Served {
     pub packets: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How long the link was sending packets of the flow, and nothing else kept the watched packet back.
+    /// Time for which the link was sending packets of the flow, and nothing else blocked the
+    /// watched packet.
     pub took: Span,
 }
 
-/// Why a packet waits at a link.
+/// Cause of a packet's wait at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// The link sends a packet of this flow, by its index.
     Packet(u32),
-    /// The link sends a cell of its own: credit and checks.
+    /// The link sends a cell of its own: credit or a check.
     OwnCell,
-    /// The packet's flow, a class or the port as a whole may not send, whatever else waits.
+    /// The packet's flow, a class or the port as a whole is blocked, whatever else waits.
     Block(Block),
     /// The trace of the link has no opportunity to deliver.
     NoOpportunity,
-    /// Nothing that is known.
+    /// No known cause.
     Unknown,
 }
 
-/// What was sent before a packet while it waited, and why it waited, in the order of the causes.
+/// Packets sent before a packet while it waited, and causes of its wait, in the order of the
+/// causes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
-    /// By flow.
+    /// Packets sent, by flow.
     pub served: Vec<Served>,
-    /// Causes other than packets, and how long each kept the packet back.
+    /// Causes other than packets, and the time for which each blocked the packet.
     pub causes: Vec<(Cause, Span)>,
 }
 
-/// The state of a link for the watched flow, from a time on.
+/// The state of a link for the watched flow, from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State {
-    /// What keeps the flow's packets back besides packets of others, and until when.
+    /// Block of the flow's packets other than by packets of others, and its end.
     pub(crate) block: Option<(Block, Time)>,
-    /// What the link does.
+    /// Activity of the link.
     pub(crate) link: Cause,
 }
 
@@ -72,7 +74,7 @@ struct Note {
 /// Packets sent before a packet while it waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// From this note of the link on, and before that one, by their numbers.
+    /// Range of the link's notes, by their numbers, the end excluded.
     Noted {
         from: u64,
         until: u64,
@@ -83,12 +85,12 @@ pub(super) enum Before {
 /// The notes of a link.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
-    /// Notes that were forgotten.
+    /// Number of notes that were forgotten.
     forgotten: u64,
     kept: Vec<Note>,
-    /// How many there may be before the old ones are summed up.
+    /// Number of notes at which the old ones are summed up.
     most: usize,
-    /// Watched packets that are waiting.
+    /// Number of watched packets that are waiting.
     pub(super) waiting: usize,
 }
 
@@ -101,23 +103,24 @@ impl Notes {
         &self.kept[(from - self.forgotten) as usize..(until - self.forgotten) as usize]
     }
 
-    /// The number of the first note from `from` on that is of `at` or later.
+    /// Returns the number of the first note, of those from `from` on, that is of `at` or later.
     pub(super) fn first_at(&self, from: u64, at: Time) -> u64 {
         from + self.between(from, self.end()).partition_point(|note| note.at < at) as u64
     }
 
-    /// A packet has started while watched packets wait. Whether there are more notes than are kept.
+    /// Notes that a packet has started while watched packets wait. Returns true if there are too
+    /// many notes.
     pub(super) fn started(&mut self, at: Time, flow: u32, len: u32) -> bool {
         self.kept.push(Note { at, what: What::Started { flow, len } });
         self.kept.len() >= self.most.max(FEWEST_NOTES)
     }
 
-    /// The state of the link while watched packets wait.
+    /// Notes the state of the link while watched packets wait.
     pub(super) fn is(&mut self, at: Time, state: State) {
         self.kept.push(Note { at, what: What::Is(state) });
     }
 
-    /// Forgets the notes before this one.
+    /// Forgets the notes before `first`.
     pub(super) fn forget(&mut self, first: u64, under_way: usize) {
         let first = first.min(self.end());
         self.kept.drain(..(first - self.forgotten) as usize);
@@ -125,7 +128,7 @@ impl Notes {
         self.most = 2 * self.kept.len().max(under_way);
     }
 
-    /// Sums up the wait of a packet from a time to another.
+    /// Sums up the wait of a packet between two times.
     pub(super) fn sum(&self, before: &Before, joined: Time, started: Time) -> Waiting {
         let (from, until) = match before {
             Before::Noted { from, until } => (*from, *until),
@@ -166,7 +169,7 @@ impl Notes {
         let mut waiting = Waiting::default();
         for (cause, span) in causes {
             match cause {
-                // Of the packet that was being sent when it came nothing started.
+                // The packet that was in service on its arrival has no start among the notes.
                 Cause::Packet(flow) => {
                     let none = Served { flow, packets: 0, bytes: 0, took: Span::ZERO };
                     served.entry(flow).or_insert(none).took = span;

@@ -1,7 +1,8 @@
-//! Hosts whose packets go as ATM cells: cut at the source, put together at the destination, by AAL5.
+//! Hosts that send packets as ATM cells: segmentation at the source and reassembly at the
+//! destination, by AAL5.
 //!
-//! Between the two a cell is a packet like any other, with its place in queues, its delay and its losses. What
-//! sends and what receives the flow sees packets.
+//! Between the two a cell is a packet like any other, with its place in queues, its delay and its
+//! losses. Sender and receiver of the flow see packets.
 
 use super::World;
 use super::host_events::HostEvent;
@@ -15,7 +16,7 @@ use tidegate_core::packet::Packet;
 use tidegate_core::stats::{Count, tally};
 use tidegate_core::units::Span;
 
-/// The two ends of each flow that goes as cells.
+/// The two ends of each flow that is sent as cells.
 #[derive(Debug, Default)]
 pub(super) struct Aal5 {
     ends: BTreeMap<u32, Ends>,
@@ -26,46 +27,48 @@ struct Ends {
     /// Packets that the host has not prepared, and whether it is preparing or sending one.
     waiting: VecDeque<Sending>,
     is_busy: bool,
-    /// The number of the next packet.
+    /// Number of the next packet.
     next: u32,
-    /// The number of the first packet since the warm-up.
+    /// Number of the first packet since the warm-up.
     first_measured: u32,
     reassembly: Reassembly,
     counts: PacketCounts,
 }
 
 impl Aal5 {
-    /// The warm-up is over: packets that are cut from now on count.
+    /// Ends the warm-up: packets that are cut from now on count.
     pub(super) fn warmed_up(&mut self) {
         self.ends.values_mut().for_each(|ends| ends.first_measured = ends.next);
     }
 
-    /// Whether a cell of a flow is of a packet that was cut since the warm-up, which is over.
+    /// Returns true if a flow's cell is of a packet that was cut since the warm-up, which is over.
     pub(super) fn measures(&self, flow: u32, cell: Cell) -> bool {
         self.ends.get(&flow).is_some_and(|ends| ends.measures(cell))
     }
 }
 
 impl Ends {
-    /// Whether a cell is of a packet that was cut since the warm-up, which is over. Numbers of packets wrap.
+    /// Returns true if a cell is of a packet that was cut since the warm-up, which is over. Packet
+    /// numbers wrap.
     fn measures(&self, cell: Cell) -> bool {
         cell.packet.wrapping_sub(self.first_measured).cast_signed() >= 0
     }
 }
 
-/// Packets of a flow that goes as cells, since the warm-up.
+/// Counts of packets of a flow that is sent as cells, since the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketCounts {
     /// Packets that were cut into cells.
     pub sent: Count,
-    /// Packets that were put together.
+    /// Packets that were reassembled.
     pub received: Count,
-    /// Cells that have come and were discarded, since a cell of their packet had not.
+    /// Cells that arrived and were discarded because another cell of their packet did not arrive.
     pub discarded_cells: u64,
 }
 
 impl<Q: EventQueue> World<Q> {
-    /// A packet of a flow that goes as cells: a host that takes time for each prepares it when the one before has left.
+    /// Sends a packet of a flow that is sent as cells: a host with a preparation time prepares it
+    /// when the previous one has left.
     pub(super) fn send_packet(&mut self, sending: Sending) {
         let ix = sending.flow;
         if self.flows[ix as usize].preparation == Span::ZERO {
@@ -84,7 +87,7 @@ impl<Q: EventQueue> World<Q> {
         self.set_due();
     }
 
-    /// The host of a flow has prepared a packet.
+    /// Sends a packet that the host of a flow has prepared.
     pub(super) fn prepared(&mut self, ix: u32) {
         let ends = self.aal5.ends.entry(ix).or_default();
         if let Some(sending) = ends.waiting.pop_front() {
@@ -93,7 +96,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Whether a host waits for this packet, a cell of one of its flows, to leave its first port: the last one of a packet.
+    /// Returns true if a host waits for this packet to leave its first port: the last cell of a
+    /// packet.
     pub(super) fn ends_packet(&self, packet: &Packet) -> bool {
         let body = self.packets.body(packet.body);
         let flow = &self.flows[body.flow as usize];
@@ -102,7 +106,8 @@ impl<Q: EventQueue> World<Q> {
             && self.packets.cell(packet.body).is_some_and(|cell| cell.trailer.is_some())
     }
 
-    /// The last cell of a packet has left the first port of its flow, or was dropped there.
+    /// Records that the last cell of a packet has left the first port of its flow, or was dropped
+    /// there.
     pub(super) fn packet_left(&mut self, ix: u32) {
         let ends = self.aal5.ends.entry(ix).or_default();
         ends.is_busy = !ends.waiting.is_empty();
@@ -111,7 +116,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A packet that a host hands out enters the network cell by cell.
+    /// Sends a host's packet into the network cell by cell.
     #[inline(never)]
     fn send_cells(&mut self, sending: &Sending) {
         let Sending { flow: ix, len, payload, first_sent, .. } = *sending;
@@ -121,7 +126,7 @@ impl<Q: EventQueue> World<Q> {
         if self.measures.warm {
             ends.counts.sent.add(len);
         }
-        // What relays send between two cells goes between them.
+        // Packets that relays send between two cells stay between them.
         let waiting = self.outbox.take_sends();
         for cell in aal5::segment(number, len) {
             if self.is_over_full() {
@@ -146,7 +151,8 @@ impl<Q: EventQueue> World<Q> {
         self.outbox.put_back(waiting);
     }
 
-    /// A cell has come to its destination: whether a packet is complete, which is then in `packet`.
+    /// Takes a cell at its destination. Returns true if it completes a packet, which is then in
+    /// `packet`.
     #[inline(never)]
     pub(super) fn reassemble(&mut self, packet: &mut Packet, body: &PacketBody, cell: Cell) -> bool {
         let ends = self.aal5.ends.entry(body.flow).or_default();
@@ -174,7 +180,8 @@ impl<Q: EventQueue> World<Q> {
 }
 
 impl<Q> World<Q> {
-    /// The packets of a flow that goes as cells, since the warm-up; `None` of one that does not.
+    /// Returns the packet counts of a flow that is sent as cells, since the warm-up; `None` for
+    /// other flows.
     pub fn packets_of_cells(&self, flow: usize) -> Option<PacketCounts> {
         if !self.flows[flow].aal5 {
             return None;

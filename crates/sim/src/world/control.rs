@@ -1,11 +1,12 @@
-//! Cells of a link's own on their way: credit cells and credit_check cells.
+//! Delivery of a link's own cells: credit cells and credit_check cells.
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
 
 impl<Q: EventQueue> World<Q> {
-    /// Whether a link that has cells of its own is free for a packet of its port. A cell that is due starts first.
+    /// Returns true if a link with cells of its own is free for a packet of its port. A cell that
+    /// is due starts first.
     #[inline(never)]
     pub(super) fn is_free_of_control(&mut self, ix: u32) -> bool {
         let link = &self.fabric.links[ix as usize];
@@ -13,7 +14,7 @@ impl<Q: EventQueue> World<Q> {
             return false;
         }
         if !self.fabric.nodes[link.node as usize].switch.is_idle(link.port) {
-            // Nothing will start.
+            // No cell will start.
             return true;
         }
         let next = self.call_credit(|credit, cx| (credit.next_cell(cx, ix), credit.has_cells(ix)));
@@ -28,7 +29,7 @@ impl<Q: EventQueue> World<Q> {
         false
     }
 
-    /// The last bit of a cell of the link's own is out, if it was one that was being sent.
+    /// Completes a link's own cell whose last bit is out; returns false if none was being sent.
     #[inline(never)]
     pub(super) fn control_departed(&mut self, ix: u32) -> bool {
         let now = self.now;
@@ -45,7 +46,7 @@ impl<Q: EventQueue> World<Q> {
         true
     }
 
-    /// A cell of a link's own is at its end.
+    /// Handles a link's own cell at its end.
     pub(super) fn control_arrived(&mut self, id: u64) {
         self.call_credit(|credit, cx| credit.cell_arrived(cx, id));
         self.settle();

@@ -15,7 +15,8 @@ use tidegate_core::stats::Count;
 use tidegate_core::units::Span;
 
 impl<Q> World<Q> {
-    /// What the ports on the flow's way say of it now, one after the other; at a gate it has no port of its own.
+    /// Returns the present counts of the meters on the flow's way, port by port; at a gate it has
+    /// no port of its own.
     pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
         let edge = self.gate_edge();
         let hops = &self.fabric.hops[self.flows[flow].range()];
@@ -29,7 +30,7 @@ impl<Q> World<Q> {
         checks
     }
 
-    /// The flow's checks over all ports on its way, since the warm-up.
+    /// Returns the flow's checks over all ports on its way, since the warm-up.
     pub fn checks(&self, flow: usize) -> Checks {
         let (all, before) = (self.checks_so_far(flow), self.measures.checks[flow].before);
         Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
@@ -46,13 +47,13 @@ impl<Q> World<Q> {
         records
     }
 
-    /// What has been used of profiles since the warm-up, at every meter that tells; those of a gate's own flows are not
-    /// among them.
+    /// Returns the use of profiles since the warm-up, at every meter that reports it, without those
+    /// of a gate's own flows.
     pub fn usage(&self) -> BTreeMap<MeteredProfile, Usage> {
         self.usage_so_far().since(&self.measures.usage_before)
     }
 
-    /// What the two ends of the connection whose data are this flow have counted so far.
+    /// Returns the counts so far of both ends of the connection whose data are this flow.
     fn counts_so_far(&self, flow: usize) -> Counts {
         let counts = |ix: usize| match &self.flows[ix].source {
             Source::Endpoint(endpoint) => endpoint.counts(),
@@ -62,7 +63,7 @@ impl<Q> World<Q> {
         Counts { delivered: receiver.delivered, ..counts(flow) }
     }
 
-    /// Bytes that the endpoint of a flow has delivered to its application.
+    /// Returns the bytes that the endpoint of a flow has delivered to its application.
     pub(super) fn delivered_at(&self, ix: u32) -> u64 {
         match &self.flows[ix as usize].source {
             Source::Endpoint(endpoint) => endpoint.counts().delivered.unwrap_or(0),
@@ -70,17 +71,18 @@ impl<Q> World<Q> {
         }
     }
 
-    /// A packet whose data were first sent before the end of the warm-up has brought what is delivered of its flow from
-    /// `earlier` to `now` bytes. Of these bytes, those that were sent by then do not count, as the packet does not; newer
-    /// ones, which have waited for it at the receiver, do.
+    /// Adjusts the bytes delivered by the end of the warm-up when a packet whose data were first
+    /// sent before it raises the delivered bytes of its flow from `earlier` to `now`. Bytes sent by
+    /// then do not count, like the packet; newer ones, which have waited for it at the receiver,
+    /// do.
     pub(super) fn delivered_before(&mut self, flow: u32, earlier: u64, now: u64) {
         let before = self.measures.counts_before.entry(flow).or_default();
         let sent = before.sent.unwrap_or(u64::MAX);
         *before.delivered.get_or_insert_default() += now.min(sent).saturating_sub(earlier);
     }
 
-    /// What the two ends of the connection whose data are this flow have counted since the warm-up; nothing for
-    /// other flows.
+    /// Returns the counts since the warm-up of both ends of the connection whose data are this
+    /// flow; nothing for other flows.
     pub fn counts(&self, flow: usize) -> Counts {
         let all = self.counts_so_far(flow);
         let before = self.measures.counts_before.get(&(flow as u32)).copied().unwrap_or_default();
@@ -93,7 +95,8 @@ impl<Q> World<Q> {
         }
     }
 
-    /// The finite transfers of a connection whose data are this flow that began after the warm-up and have ended.
+    /// Returns the finite transfers of a connection whose data are this flow that began after the
+    /// warm-up and have ended.
     pub fn transfers(&self, flow: usize) -> impl Iterator<Item = &Transfer> {
         let all = match &self.flows[flow].source {
             Source::Endpoint(endpoint) => endpoint.transfers(),
@@ -102,8 +105,9 @@ impl<Q> World<Q> {
         all.iter().filter(|transfer| transfer.began >= self.measures.warm_at)
     }
 
-    /// What waits in envelopes, by flow, and the number of the first packet that does: it was counted as sent when its source
-    /// made it, and has not left it yet. A flow that was closed meanwhile may still have packets there.
+    /// Returns the packets that wait in envelopes, by flow, and the number of the first one: it was
+    /// counted as sent when its source made it, and has not left it yet. A flow that was closed
+    /// meanwhile may still have packets there.
     pub(super) fn in_envelopes(&self) -> BTreeMap<u32, (Count, u64)> {
         let first_hop = |flow: u32| self.flows[flow as usize].first_hop;
         let enveloped = self.measures.envelopes.keys();

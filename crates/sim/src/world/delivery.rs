@@ -12,7 +12,7 @@ use tidegate_core::stats::tally_packet;
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
-    /// The packet is at the far end of its link.
+    /// Handles a packet at the far end of its link.
     #[inline(always)]
     pub(super) fn reach(&mut self, packet: &mut Packet) {
         let body = self.packets.body_mut(packet.body);
@@ -24,8 +24,8 @@ impl<Q: EventQueue> World<Q> {
         self.enter(hop + 1, packet, Some(hop));
     }
 
-    /// The packet is at its destination: relays there see it, it is counted, and the endpoint that receives
-    /// its flow is notified.
+    /// Delivers a packet at its destination: relays there see it, it is counted, and the endpoint
+    /// that receives its flow is notified.
     #[inline(never)]
     fn receive(&mut self, hop: u32, packet: &mut Packet) {
         let flow = self.packets.body(packet.body).flow;
@@ -73,7 +73,7 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// Counts a packet that has been received, whose data were sent first at `first_sent`.
+    /// Counts a received packet with data first sent at `first_sent`.
     #[inline(always)]
     pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
         let measures = &mut self.measures;
@@ -106,7 +106,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The line behind a port has lost the packet.
+    /// Counts a packet lost on the line behind a port.
     pub(super) fn lose(&mut self, ix: u32, packet: &Packet) {
         let body = *self.packets.body(packet.body);
         self.packets.forget(packet.body);

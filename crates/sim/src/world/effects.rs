@@ -11,11 +11,11 @@ use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::{BodyId, FlowIx, Packet};
 
 impl<Q: EventQueue> World<Q> {
-    /// Acts on what a switch has reported.
+    /// Handles the effects reported by a switch.
     #[cold]
     #[inline(never)]
     pub(super) fn effects(&mut self, node: u32) {
-        // Nothing that is done here makes a switch report more.
+        // Handling an effect produces no further effect.
         for nth in 0..self.fabric.out.len() {
             match self.fabric.out[nth] {
                 Effect::Dropped { port, packet, reason, body } => {
@@ -26,7 +26,7 @@ impl<Q: EventQueue> World<Q> {
                     self.dropped(link, packet, reason, body, true, missed);
                 }
                 Effect::Wake { port, at } => {
-                    // Earlier than a wake-up that was asked for before, if there is one.
+                    // Earlier than a wake-up requested before, if there is one.
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
                     assert!(at >= self.now, "a port asks at {:?} to be woken at {at:?}", self.now);
                     self.fabric.links[link as usize].wake_at = at;
@@ -47,7 +47,8 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// The shaper in front of a port lets a packet go: where it is an envelope, the packet enters the network.
+    /// Handles a packet released by the shaper in front of a port: from an envelope it enters the
+    /// network.
     fn left_shaper(&mut self, packet: &Packet) {
         self.let_go_relays(packet);
         let body = self.packets.body(packet.body);
@@ -60,7 +61,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Something was noticed of a flow, which has the index `at_port` at the port in front of a link.
+    /// Handles a finding about a flow, which has the index `at_port` at the port in front of a
+    /// link.
     fn noticed(&mut self, link: u32, at_port: FlowIx, body: BodyId, notice: Finding) {
         match notice {
             Finding::Ahead(_) => {}
@@ -68,13 +70,13 @@ impl<Q: EventQueue> World<Q> {
                 let flow = self.packets.body(body).flow;
                 self.measures.named(self.now, link, flow, at_port);
             }
-            // For an operator; the packet may be another flow's.
+            // Only recorded for the operator; the packet may be another flow's.
             Finding::BackedOff => return self.measures.backed_off(self.now, link, at_port),
         }
         self.notify_back(body, Notice::Network(notice));
     }
 
-    /// Tells the relays that let the packet pass to the port in front of a link.
+    /// Notifies the relays that let the packet pass to the port in front of a link.
     fn tell_relays_dropped(&mut self, link: u32, packet: &Packet, held: Body) {
         let body = self.packets.body(packet.body);
         let (flow, hop) = (body.flow, self.fabric.hop_over(body.hop, link));
@@ -87,7 +89,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A packet has come to the end of its link, or from its source, and there was no place for it.
+    /// Drops a packet for which there is no room at the end of its link, or at its source.
     #[cold]
     pub(super) fn dropped_on_entry(&mut self, at: Crossing, packet: &Packet) {
         let Some(hop) = at.from.or(at.to) else { return self.packets.forget(packet.body) };
@@ -97,7 +99,8 @@ impl<Q: EventQueue> World<Q> {
         self.dropped(link, *packet, Reason::QueueLimit, Body::Released, at.from.is_none(), missed);
     }
 
-    /// Whether it was dropped before it left the port says `before`, how many destinations do not get it says `missed`.
+    /// Records a drop. `before` is true if the packet had not left the port; `missed` is the number
+    /// of destinations that do not get it.
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool, missed: u32) {
         let body = *self.packets.body(packet.body);
         if before && self.ends_packet(&packet) {
@@ -116,7 +119,7 @@ impl<Q: EventQueue> World<Q> {
         let is_first = body.hop == self.flows[body.flow as usize].first_hop;
         let envelope = measures.envelopes.get(&body.flow).filter(|_| is_first && before);
         let discarded = envelope.is_some() && reason == Reason::Shaper;
-        // A packet leaves its source when its envelope lets it go, which keeps the order.
+        // A packet with an envelope leaves its source when that releases it, which keeps the order.
         let measured = measures.warm
             && match envelope {
                 Some(envelope) => body.sequence >= envelope.first_measured,
@@ -142,8 +145,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Checks conservation, work conservation and order within flows where the event was; in
-    /// large networks now and then, since it looks at every flow.
+    /// Checks conservation, work conservation and order within flows at the place of the event; in
+    /// large networks only from time to time, since it visits every flow.
     pub(super) fn audit(&self, event: Event) {
         let link = match event {
             Event::Departed(link) | Event::Arrived(link) | Event::Timer(link) => link,

@@ -1,4 +1,5 @@
-//! Packets that are followed one by one: a log, a watch, the exact W of flows, and forks of multicast routes.
+//! Packets followed one by one: for a log, a watch, the exact W of flows, and forks of multicast
+//! routes.
 
 use super::World;
 use crate::event_queue::EventQueue;
@@ -10,7 +11,7 @@ use tidegate_core::context::Ctx;
 use tidegate_core::packet::{Leg, Packet};
 
 impl<Q: EventQueue> World<Q> {
-    /// A packet that is followed enters the port of its hop, or those onto which its route forks.
+    /// Lets a followed packet enter the port of its hop, or the ports onto which its route forks.
     #[inline(never)]
     pub(super) fn enter_followed(&mut self, hop: u32, packet: &mut Packet) {
         match self.fabric.fork(hop) {
@@ -26,7 +27,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A packet that is followed enters the ports onto which its route forks.
+    /// Lets a followed packet enter the ports onto which its route forks.
     fn enter_fork(&mut self, onto: &[u32], packet: &Packet) {
         if self.is_over_full() {
             return;
@@ -37,7 +38,7 @@ impl<Q: EventQueue> World<Q> {
         let at = self.fabric.hops[onto[0] as usize].node;
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        // Every port is asked to start below.
+        // All ports are started below.
         _ = node.switch.arrive(&mut cx, &legs, *packet);
         if !self.fabric.out.is_empty() {
             self.effects(at);
@@ -49,7 +50,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The last bit of a packet is in at the ports of these hops.
+    /// Records that the last bit of a packet is in at the ports of these hops.
     fn follow_arrivals(&mut self, onto: &[u32], packet: &Packet) {
         let body = *self.packets.body(packet.body);
         for hop in onto {
@@ -63,7 +64,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The last bit of a packet has left a link.
+    /// Records that the last bit of a packet has left a link.
     pub(super) fn follow_departure(&mut self, ix: u32, packet: &Packet) {
         let body = self.packets.body(packet.body);
         self.measures.log(self.now, ix, What::Departed(body.id()));
@@ -72,7 +73,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// What a link does now, or what keeps the watched flow back there, may be something else than before.
+    /// Notes the state of a link for the watched flow, which may have changed.
     #[inline]
     pub(super) fn watch_link(&mut self, ix: u32) {
         if self.measures.watch.is_some() {
@@ -80,7 +81,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// For the exact W of a flow: the packet has come over the hop `from`, or from its source.
+    /// Measures the exact W of a flow: the packet has come over the hop `from`, or from its source.
     pub(super) fn measure_workahead(&mut self, flow: u32, from: Option<u32>, hop: u32, packet: &Packet) {
         match (from, &mut self.measures.workaheads) {
             (Some(from), _) => self.came_over(flow, from, packet),
@@ -92,7 +93,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// For the exact W of a flow: the packet has come over a hop.
+    /// Measures the exact W of a flow: the packet has come over a hop.
     pub(super) fn came_over(&mut self, flow: u32, hop: u32, packet: &Packet) {
         let Some(workaheads) = &mut self.measures.workaheads else { return };
         let link = hop - self.flows[flow as usize].first_hop;

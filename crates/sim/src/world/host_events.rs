@@ -1,4 +1,4 @@
-//! Events of hosts at a time to come: notices on their way to a source, and packets that a host prepares.
+//! Future events of hosts: notices on their way to a source, and packets that a host prepares.
 
 use std::collections::BTreeMap;
 use tidegate_core::endpoint::Notice;
@@ -7,7 +7,7 @@ use tidegate_core::units::Time;
 /// An event of the source of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HostEvent {
-    /// A notice of the network.
+    /// A notice from the network.
     Notice(Notice),
     /// The host has prepared the next packet of the flow.
     Prepared,
@@ -26,7 +26,7 @@ impl HostEvents {
         self.pending.insert((at, self.scheduled), (flow, event));
     }
 
-    /// The time of the first; [`Time::NEVER`] when there is none.
+    /// Returns the time of the first event; [`Time::NEVER`] when there is none.
     pub(super) fn next(&self) -> Time {
         self.pending.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }

@@ -1,4 +1,5 @@
-//! Senders: sources with their own pattern use the fast path; endpoints go through their contexts.
+//! Senders: sources with their own pattern use the fast path; endpoints are called through their
+//! contexts.
 
 use super::host_events::HostEvent;
 use super::{Event, World};
@@ -11,7 +12,7 @@ use tidegate_core::stats::tally;
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
-    /// The event of a flow's source has come.
+    /// Handles the event of a flow's source.
     #[inline(always)]
     pub(super) fn source(&mut self, ix: u32) {
         let flow = &mut self.flows[ix as usize];
@@ -43,14 +44,14 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// Calls the endpoint that sends a flow, if it is one, and does what it hands out.
+    /// Calls the endpoint that sends a flow, if it is one, and carries out its actions.
     fn call_endpoint(&mut self, ix: u32, call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time) {
         self.ask_endpoint(ix, call);
         self.act(ix);
     }
 
-    /// Calls the endpoint that sends a flow, if it is one, and notes its next time. What it hands out is still to be
-    /// [done](Self::act).
+    /// Calls the endpoint that sends a flow, if it is one, and schedules its next time. Its actions
+    /// are carried out by [`act`](Self::act).
     #[inline(always)]
     pub(super) fn ask_endpoint(
         &mut self,
@@ -69,7 +70,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Does what the endpoint that sends a flow has handed out. What follows from it waits in the outbox.
+    /// Carries out the actions of the endpoint that sends a flow. Their consequences wait in the
+    /// outbox.
     #[inline(always)]
     pub(super) fn act(&mut self, ix: u32) {
         if !self.outbox.actions.is_empty() {
@@ -80,7 +82,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn carry_out(&mut self, ix: u32) {
         let actions = core::mem::take(&mut self.outbox.actions);
-        // Packets that relays have sent before go first, and what follows from a packet waits.
+        // Packets already sent by relays go first, and consequences of a packet wait.
         let at_once = self.outbox.has_no_sends();
         let outside = core::mem::replace(&mut self.outbox.being_emptied, true);
         for action in &actions {
@@ -103,8 +105,8 @@ impl<Q: EventQueue> World<Q> {
         self.outbox.actions.clear();
     }
 
-    /// Meters at the first port of a flow take the round-trip time that its endpoint has measured, before what the
-    /// endpoint has just sent reaches them.
+    /// Gives the round-trip time measured by a flow's endpoint to the meters at its first port,
+    /// before the packets just sent reach them.
     #[inline(never)]
     pub(super) fn tell_round_trip(&mut self, ix: u32) {
         let flow = &self.flows[ix as usize];
@@ -115,12 +117,12 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Whether what sends a flow hears of its packets in the first queue.
+    /// Returns true if the sender of a flow is notified of its packets in the first queue.
     pub(super) fn watches_first_queue(&self, ix: u32) -> bool {
         matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
     }
 
-    /// Takes all that endpoints and relays have handed out, and all that follows from it at this instant.
+    /// Carries out all tasks of endpoints and relays, and all their consequences at this instant.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
         if self.outbox.is_left() {
@@ -133,7 +135,7 @@ impl<Q: EventQueue> World<Q> {
         self.outbox.being_emptied = true;
         while let Some(task) = self.outbox.next() {
             match task {
-                // The run is over: what waits is not sent any more.
+                // The run is over: waiting packets are no longer sent.
                 Task::Send(_) if self.is_over_full() => {}
                 Task::Send(Sending { flow, hop, len, mark, payload, first_sent }) => {
                     self.send(flow, hop, len, mark, &payload, first_sent);
@@ -154,7 +156,7 @@ impl<Q: EventQueue> World<Q> {
         self.outbox.being_emptied = false;
     }
 
-    /// A packet that was handed out enters the network, at the beginning of its flow's route or at a hop.
+    /// Sends a packet into the network, at the beginning of its flow's route or at a hop.
     pub(super) fn send(
         &mut self,
         ix: u32,
@@ -184,8 +186,8 @@ impl<Q: EventQueue> World<Q> {
         self.enter(hop, &mut packet, None);
     }
 
-    /// A monitor that has just seen a packet warns its source: the notice goes back the way that the packet
-    /// has come.
+    /// Notifies the source of a packet that a monitor has just seen: the notice takes the packet's
+    /// way back.
     pub(super) fn notify_back(&mut self, body: BodyId, notice: Notice) {
         let body = self.packets.body(body);
         let flow = &self.flows[body.flow as usize];

@@ -1,11 +1,11 @@
-//! When do flows start and stop? What a scenario draws, from the seed.
+//! Start and stop times of flows, drawn from the seed where a scenario asks for that.
 
 use crate::network::{FlowSetup, Network};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
-/// The start and the stop of each flow in turn; [`Time::NEVER`] where none stops it before the end. With admission, a
-/// flow sends once it is set up, which it asks for at its start.
+/// Returns the start and the stop of each flow in turn; [`Time::NEVER`] where none stops it before
+/// the end. With admission, a flow requests its set-up at its start, and sends once it is set up.
 pub(crate) fn lives(network: &Network, seed: u64) -> impl Iterator<Item = (Time, Time)> + '_ {
     let mut starts = Starts::new(network, seed);
     network.flows.iter().map(move |setup| {
@@ -18,7 +18,7 @@ pub(crate) fn lives(network: &Network, seed: u64) -> impl Iterator<Item = (Time,
     })
 }
 
-/// When flows start, group by group.
+/// Start times of flows, group by group.
 struct Starts {
     groups: Vec<(Rng, Option<Span>)>,
 }

@@ -14,7 +14,7 @@ use tidegate_core::contract::Refused;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::{Span, Time};
 
-/// Measurements to take.
+/// Creates the measurements to take.
 ///
 /// # Errors
 /// When an ideal server would have no rate.
@@ -57,7 +57,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, R
     })
 }
 
-/// A flow whose workahead is measured, at the greatest rate that it ever reserves.
+/// Returns a flow whose workahead is measured, at the greatest rate that it ever reserves.
 fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
     workahead::Route {
         name: &flow.name,
@@ -68,7 +68,7 @@ fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
     }
 }
 
-/// A watch that knows its flow.
+/// Completes a watch with the properties of its flow.
 fn watching(watch: Watch, network: &Network) -> Watch {
     match network.flows.get(watch.flow()) {
         Some(flow) => {

@@ -1,13 +1,14 @@
 //! The discrete-event world: switches of [`tidegate_core`], links between them, hosts and relays.
 //!
-//! Events are in a total order: time, then what is done (a relay, a departure before an arrival, a timer,
-//! a source, the start of a packet at an idle port whose scheduler orders by urgency), then the index of the link or source, which has one event of a kind at a time. A link
-//! without delay hands over at once, after its next packet has started; one with a delay keeps what
-//! is in flight and schedules only the first.
+//! Events are in a total order: by time, then by kind (a relay, a departure before an arrival, a
+//! timer, a source, the start of a packet at an idle port whose scheduler orders by urgency), then
+//! by the index of the link or source, which has one event of a kind at a time. A link without
+//! delay hands over at once, after its next packet has started; one with a delay keeps its packets
+//! in flight and schedules only the first.
 //!
-//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and puts them together again, `relays` calls
-//! relays, `service` is what links do, `delivery` what happens at the end of a link, `effects` what switches report,
-//! `counting` and `sampling` what is measured.
+//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and reassembles them, `relays`
+//! calls relays, `service` serves links, `delivery` handles packets at the end of a link, `effects`
+//! the reports of switches, `counting` and `sampling` the measurements.
 
 mod aal5;
 mod control;
@@ -51,14 +52,14 @@ use tidegate_core::units::{Span, Time};
 /// A pending event; indexes are of links or flows.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// The last bit of the packet in service leaves the link; or, with none in service, a link with a
-    /// trace has an opportunity for what waits.
+    /// The last bit of the packet in service leaves the link; or, with none in service, a link with
+    /// a trace has an opportunity for a waiting packet.
     Departed(u32),
     /// The last bit of the first packet in flight reaches the link's end.
     Arrived(u32),
     /// A port asked to be woken.
     Timer(u32),
-    /// A source's next packet, or the time that an endpoint asked for.
+    /// A source's next packet, or the time requested by an endpoint.
     Source(u32),
 }
 
@@ -67,13 +68,13 @@ pub struct World<Q> {
     events: Pending<Q>,
     now: Time,
     until: Time,
-    /// When the warm-up, a relay, a notice, a sample or the end of a window is due.
+    /// Next time of the end of the warm-up, a relay, a notice, a sample or the end of a window.
     due_at: Time,
     fabric: Fabric,
     flows: Vec<Flow>,
     packets: Packets,
     relays: Vec<AnyRelay>,
-    /// Links whose idle ports start a packet when all of this instant have arrived.
+    /// Links whose idle ports start a packet once all packets of this instant have arrived.
     starts: Vec<u32>,
     /// The relay for credit on links, if any link has credit.
     credit: Option<u32>,
@@ -81,16 +82,17 @@ pub struct World<Q> {
     host_events: HostEvents,
     aal5: Aal5,
     measures: Measures,
-    /// What was found when the network held more packets than it may.
+    /// The overflow found when the network held more packets than allowed.
     overflow: Option<Overflow>,
 }
 
-/// Events after which the number of packets is looked at: one makes one packet, but for those that look themselves.
+/// Number of events between checks of the packet limit: most events make one packet; the others
+/// check it themselves.
 const LOOK_AFTER: u64 = 4096;
 
 impl<Q: EventQueue> World<Q> {
-    /// Carries out at most `most` events. True when the run is over, because it is at its end or because the network
-    /// [`overflows`](Self::overflow).
+    /// Carries out at most `most` events. Returns true when the run is over, because it is at its
+    /// end or because the network [`overflows`](Self::overflow).
     pub fn advance(&mut self, most: u64) -> bool {
         let mut left = most;
         while left > 0 {
@@ -103,7 +105,7 @@ impl<Q: EventQueue> World<Q> {
         self.is_over_full()
     }
 
-    /// The same without looking at how many packets there are.
+    /// Like [`advance`](Self::advance), without checks of the packet limit.
     fn carry_out_events(&mut self, most: u64) -> bool {
         for _ in 0..most {
             // Link events come first among those of the same instant.
@@ -141,7 +143,7 @@ impl<Q: EventQueue> World<Q> {
         false
     }
 
-    /// Time passes. It never goes back: a request for the past is a defect.
+    /// Advances the clock. It never goes back: a request for the past is a defect.
     #[inline(always)]
     fn pass_to(&mut self, at: Time) {
         assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
@@ -160,13 +162,14 @@ impl<Q: EventQueue> World<Q> {
                     self.events.set(event, Time::NEVER);
                 }
             }
-            // Carried out where these are looked for first.
+            // Carried out by the caller, which looks for these first.
             Event::Departed(_) | Event::Source(_) => {}
         }
         event
     }
 
-    /// Does what is due: ends the warm-up, wakes a relay, does what is due at a host, or takes a sample.
+    /// Does one due task: ends the warm-up, wakes a relay, handles a host's event, or takes a
+    /// sample.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self) {
@@ -192,7 +195,7 @@ impl<Q: EventQueue> World<Q> {
         self.set_due();
     }
 
-    /// Says when [`catch_up`](Self::catch_up) has something to do.
+    /// Sets the next time at which [`catch_up`](Self::catch_up) has a task.
     fn set_due(&mut self) {
         let warm_at = if self.measures.warm { Time::NEVER } else { self.measures.warm_at };
         // A sample is taken after the events of its instant, and a window ends after those.
@@ -202,7 +205,7 @@ impl<Q: EventQueue> World<Q> {
         self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(relay_at);
     }
 
-    /// The run is over: brings the clock and the series to its end.
+    /// Ends the run: brings the clock and the series to its end.
     fn finish(&mut self) {
         if !self.measures.warm {
             self.warm_up();

@@ -1,16 +1,17 @@
-//! How many packets may be in the network, and what is said when there are more.
+//! The limit of packets in the network, and the report when it is exceeded.
 //!
-//! Everything that makes several packets in one event looks at the limit for each of them: segmentation, what an endpoint
-//! or a relay hands out, and forks of multicast routes. Sources make one packet in an event.
+//! Everything that makes several packets in one event checks the limit for each of them:
+//! segmentation, tasks of endpoints and relays, and forks of multicast routes. Sources make one
+//! packet in an event.
 
 use super::World;
 use super::relays::AnyRelay;
 use tidegate_core::units::Time;
 
-/// A network that holds more packets than it may.
+/// A network that holds more packets than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// When it was noticed.
+    /// Time at which it was noticed.
     pub at: Time,
     /// Packets in the network.
     pub packets: usize,
@@ -21,13 +22,13 @@ pub struct Overflow {
 }
 
 impl<Q> World<Q> {
-    /// Lets the network hold so many packets, in place of the 8 million that it may hold otherwise.
+    /// Limits the packets that the network may hold, in place of the default of 8 million.
     pub fn limit_packets(&mut self, most: usize) {
         self.packets.most = most;
     }
 
-    /// Packets in the network: those in queues, shapers and on links, those that hosts have still to prepare, and credit
-    /// cells under way.
+    /// Returns the packets in the network: those in queues, shapers and on links, those that hosts
+    /// have not prepared yet, and credit cells under way.
     pub fn packets_held(&self) -> usize {
         let credit = self.credit.map(|ix| &self.relays[ix as usize]);
         let cells = match credit {
@@ -37,12 +38,14 @@ impl<Q> World<Q> {
         self.packets.held() + cells
     }
 
-    /// The overflow that has stopped the run, if any: more packets in the network than the memory is meant to hold.
+    /// Returns the overflow that has stopped the run, if any: more packets in the network than the
+    /// memory is meant to hold.
     pub fn overflow(&self) -> Option<Overflow> {
         self.overflow
     }
 
-    /// Whether the network holds more packets than it may, or has done so: then no packet is made any more.
+    /// Returns true if the network holds more packets than allowed, or has done so: then no more
+    /// packets are made.
     #[inline]
     pub(super) fn is_over_full(&mut self) -> bool {
         if self.overflow.is_none() && self.packets_held() > self.packets.most {

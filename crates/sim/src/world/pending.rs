@@ -8,16 +8,16 @@ use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 use tidegate_core::units::Time;
 
-/// When what is next: a queue for each kind of event, in the order of kinds at one instant.
+/// The next events: a queue for each kind of event, in the order of kinds at one instant.
 pub(super) struct Pending<Q> {
-    /// Of one instant, what relays do comes before everything else.
+    /// Wake-ups of relays, which come first within an instant.
     pub(super) relays: Q,
-    /// Before arrivals, so that an arrival at the same instant meets a free place.
+    /// Departures, before arrivals, so that an arrival at the same instant finds a free place.
     pub(super) departures: Q,
     arrivals: Arrivals<Q>,
     timers: Q,
     pub(super) sources: Q,
-    /// When the first arrival or timer is due. Links without delay have none.
+    /// Time of the first arrival or timer. Links without delay have none.
     pub(super) rarer_at: Time,
 }
 
@@ -50,26 +50,29 @@ impl<Q: EventQueue> Pending<Q> {
         }
     }
 
-    /// The first packet starts on a link that was idle.
+    /// Schedules the departure of a packet that starts on a link that was idle.
     #[inline(always)]
     pub(super) fn depart(&mut self, link: u32, now: Time, at: Time) {
         self.departures.insert_after(link, now, at);
     }
 
-    /// The first departure is done, and the link's next packet starts, if there is one.
+    /// Replaces the first departure, which is done, by that of the link's next packet, if there is
+    /// one.
     #[inline(always)]
     pub(super) fn departed(&mut self, now: Time, at: Time) {
         self.departures.renew_first(now, at);
     }
 
-    /// A packet flies over a link, and arrives before all others of the links with which it shares these flights.
+    /// Schedules the arrival of a packet sent over a link, the first of the links that share these
+    /// flights.
     #[inline(always)]
     pub(super) fn arrives(&mut self, link: u32, flights: u32, at: Time) {
         self.arrivals.flights.push(Reverse((at, link, flights)));
         self.rarer_at = self.rarer_at.min(at);
     }
 
-    /// The first packet of these flights, the first of all arrivals, has arrived; over which link and when the next one does.
+    /// Replaces the first of all arrivals, which is done, by the next one of these flights: its
+    /// link and time.
     #[inline(always)]
     pub(super) fn landed(&mut self, flights: u32, next: Option<(u32, Time)>) {
         if let Some(mut first) = self.arrivals.flights.peek_mut() {
@@ -87,7 +90,7 @@ impl<Q: EventQueue> Pending<Q> {
         self.rarer_at = self.arrivals.first().0.min(self.timers.first().0);
     }
 
-    /// The first arrival or timer: of one instant, arrivals come first.
+    /// Returns the first arrival or timer: within an instant, arrivals come first.
     #[inline(always)]
     pub(super) fn rarer(&mut self) -> Event {
         let (arrival_at, arriving) = self.arrivals.first();
@@ -96,16 +99,18 @@ impl<Q: EventQueue> Pending<Q> {
     }
 }
 
-/// The next arrivals. One packet in flight is an event of those that fly equally long.
+/// The next arrivals. Packets with one propagation delay share one event: that of the first to
+/// arrive.
 struct Arrivals<Q> {
-    /// Of each propagation delay with a packet in flight: when the first arrives, over which link, and its flights.
+    /// For each propagation delay with a packet in flight: time and link of the first arrival, and
+    /// its flights.
     flights: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Of links whose lines keep what is in flight.
+    /// Arrivals on links whose lines keep their packets in flight.
     alone: Q,
 }
 
 impl<Q: EventQueue> Arrivals<Q> {
-    /// Time and link of the first arrival.
+    /// Returns time and link of the first arrival.
     #[inline(always)]
     fn first(&mut self) -> (Time, u32) {
         let flying = self.flights.peek().map_or((Time::NEVER, 0), |Reverse((at, link, _))| (*at, *link));

@@ -1,4 +1,4 @@
-//! In-traffic of links: counted at their ports, and looked at window by window.
+//! In-traffic of links: counted at their ports, and evaluated in windows.
 
 use super::World;
 use crate::in_traffic::{InTraffic, WINDOW};
@@ -9,7 +9,7 @@ use tidegate_core::params::Role;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::Time;
 
-/// What is to be counted in a network of which measuring begins at `warm_at`.
+/// Returns the counters of a network's in-traffic; measurement begins at `warm_at`.
 pub(super) fn in_traffic(network: &Network, warm_at: Time) -> InTraffic {
     let capacity = |link: u32| {
         let plan = &network.links[link as usize];
@@ -19,7 +19,7 @@ pub(super) fn in_traffic(network: &Network, warm_at: Time) -> InTraffic {
 }
 
 impl<Q> World<Q> {
-    /// Lets ports count the green packets of links that have in-traffic.
+    /// Makes ports count the green packets of links that have in-traffic.
     pub(super) fn count_in_traffic(&mut self) {
         for ix in self.measures.in_traffic.links() {
             let link = &self.fabric.links[ix as usize];
@@ -27,13 +27,13 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Bytes that have come to a link so far as in-traffic.
+    /// Returns the in-traffic bytes that have come to a link so far.
     pub(super) fn in_traffic_so_far(&self, ix: u32) -> u64 {
         let (switch, port) = self.fabric.port_of(ix);
         switch.green(port).map_or(0, |green| green.bytes)
     }
 
-    /// Measuring begins.
+    /// Begins the measurement.
     pub(super) fn begin_in_traffic(&mut self) {
         let links: Vec<u32> = self.measures.in_traffic.links().collect();
         for ix in links {
@@ -42,7 +42,7 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Ends all windows that have ended before `at`, after the events of their last instant.
+    /// Ends all windows that end before `at`, after the events of their last instant.
     #[cold]
     #[inline(never)]
     pub(super) fn end_windows(&mut self, at: Time) {
@@ -59,7 +59,7 @@ impl<Q> World<Q> {
     }
 }
 
-/// The links that packets pass at or behind a meter that colours.
+/// Returns the links whose packets pass a colouring meter at or before them.
 fn coloured(network: &Network) -> BTreeSet<u32> {
     let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
     let mut links = BTreeSet::new();
@@ -68,7 +68,7 @@ fn coloured(network: &Network) -> BTreeSet<u32> {
         for (link, plan) in flow.route.iter().zip(&flow.plans) {
             let port = &network.links[*link].port;
             inside |= match at_gate(link) {
-                // Of what flow of the gate its packets will be is not known here.
+                // Which gate flow matches is not known at set-up.
                 true => colours(&port.meters) || port.classes.iter().any(|class| colours(&class.meters)),
                 false => class_colours(port, plan.class),
             };
@@ -80,7 +80,7 @@ fn coloured(network: &Network) -> BTreeSet<u32> {
     links
 }
 
-/// Whether packets of a class, or of none, pass a meter that colours.
+/// Returns true if packets of a class, or of none, pass a meter that colours.
 fn class_colours(port: &PortPlan, class: Option<u16>) -> bool {
     let find = |ix: Option<u16>| port.classes.get(usize::from(ix?));
     let mut upwards = std::iter::successors(find(class), |class| find(class.parent));

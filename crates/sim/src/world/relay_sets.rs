@@ -9,7 +9,7 @@ use tidegate_core::packet::PortIx;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 
-/// The relays of a network, and which of them packets pass where.
+/// The relays of a network, and the sets of relays that packets pass at hops.
 pub(super) struct Relays {
     pub(super) all: Vec<AnyRelay>,
     pub(super) sets: Vec<Box<[u32]>>,
@@ -69,7 +69,7 @@ impl Relays {
         Ok(Relays { all, sets: vec![none], index, gate_edge, envelope, credit })
     }
 
-    /// The index of a set of relays.
+    /// Returns the index of a set of relays.
     ///
     /// # Errors
     /// When there are more sets than can be told apart.
@@ -84,7 +84,7 @@ impl Relays {
         Ok(ix)
     }
 
-    /// Whether VCs without credit share the memory of a node with credit.
+    /// Returns true if VCs without credit share the memory of a node with credit.
     pub(super) fn shares_memory(&self, node: u32) -> bool {
         match self.credit.map(|ix| &self.all[ix]) {
             Some(AnyRelay::Credit(credit)) => credit.shares_memory(node),
@@ -92,7 +92,7 @@ impl Relays {
         }
     }
 
-    /// Tells the relay of credit of the hops of a flow, which begin at `first`.
+    /// Registers the hops of a flow, which begin at `first`, with the relay of credit.
     pub(super) fn lay_credit(
         &mut self,
         flow: u32,
@@ -107,7 +107,7 @@ impl Relays {
             let place = (hop - first) as usize;
             way.truncate(setup.depths.get(place).map_or(place, |depth| usize::from(*depth) - 1));
             let from = way.last().copied();
-            // Copies leave by the hops of the fork at which this one leaves its node.
+            // Copies leave by the other hops of the fork at which this one leaves its node.
             let forks = fabric.forks.values().any(|hops| hops.contains(&hop));
             credit.lay_hop(flow, node, *link, from, forks)?;
             way.push(hop);
@@ -115,7 +115,7 @@ impl Relays {
         Ok(())
     }
 
-    /// The next flow of the world.
+    /// Registers the next flow of the world.
     pub(super) fn expect(&mut self, setup: &FlowSetup, start: Time, stop: Time) {
         for relay in &mut self.all {
             match relay {
@@ -131,7 +131,8 @@ impl Relays {
     }
 }
 
-/// A link with credit carries credit_check cells, and the links in the other direction carry credit cells.
+/// Prepares a link with credit for credit_check cells, and the links in the other direction for
+/// credit cells.
 fn attend_credit(network: &Network, fabric: &mut Fabric) {
     for (ix, link) in network.links.iter().enumerate() {
         let Some(credit) = &link.credit else { continue };

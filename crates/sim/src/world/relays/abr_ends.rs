@@ -18,7 +18,7 @@ use tidegate_core::packet::{Mark, Packet};
 /// The ends of ABR VCs at a node.
 pub(in crate::world) struct AbrEnds {
     node: usize,
-    /// By the flow of the data.
+    /// Sources and destinations, by the flow of the data.
     sources: BTreeMap<u32, Sender>,
     destinations: BTreeMap<u32, Receiver>,
     /// The flow of the data, by that of its answers.
@@ -27,7 +27,8 @@ pub(in crate::world) struct AbrEnds {
 
 struct Sender {
     source: VirtualSource,
-    /// Whether the queue is served at ACR. It is from the first cell on: the flow may be opened late.
+    /// True once the queue is served at ACR: from the first cell on, as the flow may be opened
+    /// late.
     paced: bool,
     /// The flow's first hop, and its link.
     hop: u32,
@@ -41,7 +42,7 @@ struct Receiver {
 }
 
 impl AbrEnds {
-    /// The relays of a network: one for each node where such a VC begins or ends.
+    /// Creates the relays of a network: one for each node where such a VC begins or ends.
     ///
     /// # Errors
     /// When a VC has no flow for its answers.
@@ -71,7 +72,7 @@ impl AbrEnds {
         self.node
     }
 
-    /// What each source shows.
+    /// Shows the gauges of each source.
     pub(in crate::world) fn gauges(&self, fabric: &Fabric, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (flow, Sender { source, hop, link, .. }) in &self.sources {
             let subject = Subject::Vc { link: *link, flow: *flow };
@@ -80,7 +81,7 @@ impl AbrEnds {
         }
     }
 
-    /// An RM cell has come back to its source.
+    /// Handles an RM cell that has come back to its source.
     fn answered(&mut self, cx: &mut RelayCx<'_>, flow: u32, brm: &RmCell) {
         let Some(Sender { source, hop, .. }) = self.sources.get_mut(&flow) else { return };
         let before = source.acr();
@@ -89,7 +90,7 @@ impl AbrEnds {
     }
 }
 
-/// The ends at a node.
+/// Returns the ends at a node.
 fn at(nodes: &mut BTreeMap<usize, AbrEnds>, node: usize) -> &mut AbrEnds {
     let none = || AbrEnds {
         node,
@@ -101,7 +102,7 @@ fn at(nodes: &mut BTreeMap<usize, AbrEnds>, node: usize) -> &mut AbrEnds {
 }
 
 impl Relay for AbrEnds {
-    /// The run begins.
+    /// Begins the run.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         cx.watch_shapers(self.node as u32);
     }
@@ -130,7 +131,8 @@ impl Relay for AbrEnds {
             }
             (_, Crossing { to: None, .. }) => {
                 if let Some(receiver) = self.destinations.get_mut(&crossing.flow) {
-                    // EFCI is for the VC's destination: the connection that it carries does not see it.
+                    // EFCI is for the VC's destination: the connection that it carries does not see
+                    // it.
                     receiver.destination.data(packet.mark);
                     packet.mark = packet.mark.congestion_cleared();
                 }
@@ -145,7 +147,7 @@ impl Relay for AbrEnds {
                     sender.paced = true;
                 }
                 if sender.source.data_entered() {
-                    // What it says is written when it leaves the queue.
+                    // Its fields are written when it leaves the queue.
                     let (len, frm) = (sender.source.terms().rm_cell, Payload::Rm(RmCell::default()));
                     cx.send(crossing.flow, sender.hop, len, Mark::NONE, frm);
                 }

@@ -1,4 +1,5 @@
-//! Credit cells and credit_check cells: which does a link send, and what follows when one has come?
+//! Credit cells and credit_check cells: the choice of the next cell to send, and the handling of
+//! arrivals.
 
 use super::Credit;
 use crate::control::ControlCell;
@@ -6,7 +7,7 @@ use crate::relay::RelayCx;
 use std::collections::VecDeque;
 use tidegate_core::credit::messages::{CreditCell, CreditCheck};
 
-/// What a cell of a link's own says.
+/// Content of a link's own cell.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Credit(CreditCell),
@@ -14,7 +15,7 @@ enum Message {
 }
 
 impl Message {
-    /// Whether the sender gets other allocations by it.
+    /// Returns true if it changes the sender's allocations.
     fn allocates(&self) -> bool {
         match self {
             Message::Credit(cell) => cell.records().iter().any(|record| record.allocation.is_some()),
@@ -23,23 +24,24 @@ impl Message {
     }
 }
 
-/// A cell of a link's own on its way.
+/// A link's own cell on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell {
-    /// The place of the link that it is about.
+    /// The place of the link with credit that it is for.
     place: u32,
-    /// On which of the links back it is.
+    /// Index of the link back on which it is.
     leg: usize,
     message: Message,
 }
 
 impl Credit {
-    /// Credit cells and credit_check cells that links have sent or are to pass on.
+    /// Returns the number of credit cells and credit_check cells that links have sent or are to
+    /// pass on.
     pub(in crate::world) fn cells_under_way(&self) -> usize {
         self.cells.len() - self.free.len()
     }
 
-    /// What a link of the network has to send of its own, made now.
+    /// Returns the next own cell that a link of the network has to send, made now.
     pub(in crate::world) fn next_cell(&mut self, cx: &mut RelayCx<'_>, link: u32) -> Option<ControlCell> {
         if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
             let Cell { place, .. } = self.cells[id as usize];
@@ -66,7 +68,8 @@ impl Credit {
         Some(self.send(place, Message::Credit(repeated)))
     }
 
-    /// Whether a link of the network has cells of its own that wait, be it until there is nothing else to send.
+    /// Returns true if a link of the network has own cells waiting, including those that wait until
+    /// it is otherwise idle.
     pub(in crate::world) fn has_cells(&self, link: u32) -> bool {
         let has_credits = |place: &u32| self.links[*place as usize].receiver.records_due() > 0;
         let has_check = |place: u32| self.links[place as usize].check_due;
@@ -76,7 +79,7 @@ impl Credit {
             || self.passing.get(&link).is_some_and(|cells| !cells.is_empty())
     }
 
-    /// Whether a link of the network has cells of its own that wait until there is nothing else to send.
+    /// Returns true if a link of the network has own cells that wait until it is otherwise idle.
     fn has_repeats(&self, link: u32) -> bool {
         let waits = |place: &u32| self.links[*place as usize].receiver.repeats_wait();
         self.back[link as usize].iter().any(waits)
@@ -98,14 +101,14 @@ impl Credit {
         ControlCell { id: u64::from(id), len }
     }
 
-    /// A cell that a link sent of its own is lost.
+    /// Counts a link's own cell that was lost.
     pub(in crate::world) fn cell_lost(&mut self, id: u64) {
         let Cell { place, .. } = self.cells[id as usize];
         self.free.push(id as u32);
         self.links[place as usize].figures.lost_cells += 1;
     }
 
-    /// A cell that a link sent of its own has reached its end.
+    /// Handles a link's own cell that has reached its end.
     pub(in crate::world) fn cell_arrived(&mut self, cx: &mut RelayCx<'_>, id: u64) {
         let Cell { place, leg, .. } = self.cells[id as usize];
         if self.cells[id as usize].message.allocates() && leg + 1 == self.links[place as usize].back.len() {
