@@ -1,5 +1,6 @@
-//! ABR under ERICA, without VS/VD or with its option D: cell-hops, for CPU seconds and instructions of each. Three connections in the
-//! parking lot of the VS/VD paper, or a thousand over a path of ten switches.
+//! ABR under ERICA, without VS/VD or with its option D: cell-hops, for CPU seconds and instructions
+//! of each. Three connections in the parking lot of the VS/VD paper, or a thousand over a path of
+//! ten switches.
 //!
 //! `abr lot|path plain|vsvd MILLISECONDS` runs once and prints one line; `benches/report.py` drives it.
 

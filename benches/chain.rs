@@ -1,8 +1,8 @@
-//! The five-server chain: packet-hops per CPU second, and what callgrind needs to count
-//! instructions per packet-hop.
+//! The five-server chain: packet-hops per CPU second, and a run for callgrind to count instructions
+//! per packet-hop.
 //!
-//! `chain SCHEDULER SECONDS [MILLISECONDS]` runs once, with links of so many milliseconds (none by default), and prints one
-//! line; `benches/report.py` drives it.
+//! `chain SCHEDULER SECONDS [MILLISECONDS]` runs once, with links of that many milliseconds (none
+//! by default), and prints one line; `benches/report.py` drives it.
 
 use std::process::ExitCode;
 use tidegate_core::units::Span;

@@ -1,11 +1,13 @@
-//! What one decision of a dropper or a meter costs, with one state that stays in the nearest cache and with a million.
+//! Cost of one decision of a dropper or a meter, with one state that stays in the nearest cache and
+//! with a million.
 //!
 //! `cargo bench --bench decisions [-- --json]` prints nanoseconds; `-- names` lists the policies; `-- count NAME STATES DECISIONS`
 //! runs one of them under an instruction counter. Subtract two runs of different length to take out the set-up.
 //!
-//! The packets are of 64, 576 and 1500 bytes and of all colours. Every meter's profile is sent 1.5 times its rate. The queue
-//! that a dropper guards is a random walk of up to 60 packets, and a decision is all that the dropper does with one packet,
-//! which leaves when some more have come. `nothing` takes every packet: what it costs is the benchmark's own.
+//! The packets are of 64, 576 and 1500 bytes and of all colours. Every meter's profile is sent 1.5
+//! times its rate. The queue in front of a dropper is a random walk of up to 60 packets, and a
+//! decision is all work of the dropper for one packet, which leaves when some more have come.
+//! `nothing` takes every packet: its cost is that of the benchmark.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -24,14 +26,14 @@ use tidegate_core::stats::Count;
 use tidegate_core::units::{Rate, Span, Time};
 
 const SIZES: [u32; 3] = [64, 576, 1500];
-/// Of each profile, in bit/s.
+/// Rate of each profile, in bit/s.
 const TARGET: u64 = 1_000_000;
 /// Packets drawn beforehand, so that the loop measures the policy.
 const DRAWN: usize = 1 << 16;
 const MILLION: u32 = 1_000_000;
 const NOTHING: &str = "nothing";
 
-/// One packet, and what it finds.
+/// One packet, and the queue that it finds.
 struct Drawn {
     packet: Packet,
     at: Occupancy,
@@ -56,7 +58,8 @@ fn draw(states: u32) -> (Vec<Drawn>, Span) {
     (drawn.collect(), Span::from_ticks(ticks.max(1)))
 }
 
-/// Which state the `nth` packet belongs to: all of them in turn, in an order that no cache foresees.
+/// Returns the state that the `nth` packet belongs to: all of them in turn, in an order that no
+/// cache foresees.
 fn state_of(nth: usize, states: u32) -> u32 {
     let mixed = (nth as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     ((mixed * u64::from(states)) >> 32) as u32
@@ -78,7 +81,7 @@ impl Decide for Metering {
 
 struct Dropping {
     droppers: Vec<AnyDropper>,
-    /// Packets that were taken, and of which state: a queue of some packets for each.
+    /// Accepted packets with their states: a queue of some packets for each.
     queued: VecDeque<(u32, Packet)>,
     longest: usize,
 }
@@ -119,7 +122,7 @@ fn names() -> Vec<&'static str> {
     [NOTHING].into_iter().chain(droppers).chain(meters).collect()
 }
 
-/// The policy of this name with so many states.
+/// Creates the policy of this name with `states` states.
 fn make(name: &str, states: u32) -> Result<Box<dyn Decide>, String> {
     if name == NOTHING {
         return Ok(Box::new(Nothing));
@@ -150,7 +153,7 @@ fn make(name: &str, states: u32) -> Result<Box<dyn Decide>, String> {
     Ok(Box::new(Dropping { droppers, queued: VecDeque::new(), longest: 20.max(2 * states as usize) }))
 }
 
-/// So many decisions from a time on; returns when they end.
+/// Makes `decisions` decisions from `now` on; returns the time at their end.
 fn run(
     policy: &mut dyn Decide,
     states: u32,
@@ -168,12 +171,12 @@ fn run(
     now
 }
 
-/// Decisions after which all states are in use and queues have their length.
+/// Returns the number of decisions after which all states are in use and queues have their length.
 fn settled(states: u32) -> usize {
     DRAWN.max(4 * states as usize)
 }
 
-/// Nanoseconds a decision: the median of some rounds.
+/// Returns nanoseconds per decision: the median of some rounds.
 fn time(name: &str, states: u32) -> Result<f64, String> {
     const ROUNDS: usize = 9;
     const DECISIONS: usize = 16 * DRAWN;

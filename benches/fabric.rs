@@ -47,8 +47,8 @@ impl Fabric {
     }
 }
 
-/// A fat tree of switches with `k` ports (Al-Fares et al. 2008): k³ / 4 hosts, each of which sends 3 of its 10 Gbit/s to the
-/// host that a random permutation gives it.
+/// Writes a fat tree of switches with `k` ports (Al-Fares et al. 2008): k³ / 4 hosts, each of which
+/// sends 3 of its 10 Gbit/s to the host that a random permutation gives it.
 fn fat_tree(k: usize, micros: u64) -> String {
     let half = k / 2;
     let mut fabric = Fabric::new(micros, 2000, "rate = \"10gbit\"");
@@ -74,7 +74,7 @@ fn fat_tree(k: usize, micros: u64) -> String {
             }
         }
     }
-    // Sattolo's cycle: nobody sends to itself.
+    // Sattolo's cycle: no host sends to itself.
     let mut to: Vec<usize> = (0..hosts.len()).collect();
     for at in (1..to.len()).rev() {
         let other = fabric.below(at);
@@ -97,7 +97,8 @@ fn fat_tree(k: usize, micros: u64) -> String {
     fabric.text
 }
 
-/// Four hosts at each leaf and eight spines, with links of 1 Gbit/s; each host sends 150 Mbit/s to a host of another leaf.
+/// Writes a network with four hosts at each leaf and eight spines, with links of 1 Gbit/s; each
+/// host sends 150 Mbit/s to a host of another leaf.
 fn leaf_spine(switches: usize, micros: u64) -> String {
     const SPINES: usize = 8;
     const HOSTS: usize = 4;

@@ -34,7 +34,7 @@ impl EventQueue for Alone {
     }
 }
 
-/// The usual way: what comes out is popped, and pushed again.
+/// The usual way: an event that comes out is popped, and pushed again.
 struct Heap(BinaryHeap<Reverse<(Time, u32)>>);
 
 impl EventQueue for Heap {
@@ -79,7 +79,7 @@ fn hold<Q: EventQueue>(queue: &mut Q, increments: &[Span], operations: usize) ->
     sum
 }
 
-/// Nanoseconds per event.
+/// Returns nanoseconds per event.
 fn time<Q: EventQueue>(queue: &mut Q, increments: &[Span], operations: usize) -> f64 {
     let start = Instant::now();
     black_box(hold(queue, increments, operations));
@@ -102,7 +102,7 @@ fn compare(json: bool, sizes: &[usize]) {
         let operations = (2 * pending).max(400_000);
         let mut heap: Heap = filled(pending);
         let mut calendar: Calendar = filled(pending);
-        // Into the steady state.
+        // Run into the steady state.
         hold(&mut heap, &increments, 3 * pending);
         hold(&mut calendar, &increments, 3 * pending);
         let pairs: Vec<(f64, f64)> = (0..PAIRS)

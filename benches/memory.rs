@@ -1,7 +1,7 @@
-//! Bytes that an idle reserved flow costs at a port, and that flows and links cost in a network: everything that was
-//! allocated is counted.
+//! Bytes that an idle reserved flow costs at a port, and that flows and links cost in a network:
+//! all allocations are counted.
 //!
-//! `memory` prints a line for each: the thing, how many there are, and the bytes of each.
+//! `memory` prints a line for each: its kind, the number, and the bytes of each.
 
 use cap::Cap;
 use std::alloc::System;
@@ -38,7 +38,7 @@ fn measure() -> Result<(), String> {
         let bytes = bytes_per_flow(flows).map_err(|refused| refused.to_string())?;
         println!("port {flows} {bytes:.1}");
     }
-    // What twice as many take more, so that nothing that all share counts.
+    // The difference to twice as many, so that shared memory does not count.
     let each = |what: fn(usize) -> String, number: usize| -> Result<f64, String> {
         Ok((bytes_of(&what(2 * number))? - bytes_of(&what(number))?) as f64 / number as f64)
     };
@@ -48,7 +48,7 @@ fn measure() -> Result<(), String> {
     Ok(())
 }
 
-/// Flows with a group of their own over a chain of six links; each sends 45 packets.
+/// Writes flows with a group of their own over a chain of six links; each sends 45 packets.
 fn named_flows(number: usize) -> String {
     let rate = 900_000_000 / number;
     let duration = 450_000 * number / 900_000;
@@ -59,7 +59,7 @@ fn named_flows(number: usize) -> String {
     text
 }
 
-/// Members of one flow over the same chain.
+/// Writes members of one flow over that chain.
 fn members(number: usize) -> String {
     let mut text = chain("10us");
     _ = writeln!(text, "[[flow]]\nname = \"f\"\ncount = {number}\n{}", keys(900_000_000 / number));
@@ -80,7 +80,7 @@ fn keys(rate: usize) -> String {
     )
 }
 
-/// Pairs of nodes with a one-way link that no flow uses, beside one that a flow does.
+/// Writes pairs of nodes with a one-way link that no flow uses, beside one that a flow uses.
 fn idle_links(number: usize) -> String {
     let mut text = "version = 1\nduration = \"1ms\"\n".to_owned();
     for ix in 0..=number {
@@ -93,7 +93,7 @@ fn idle_links(number: usize) -> String {
     text + "[[flow]]\nname = \"f\"\nfrom = \"a0\"\nto = \"b0\"\nsize = \"1250B\"\nsource = { kind = \"cbr\", rate = \"1mbit\" }\n"
 }
 
-/// Bytes that are held at the end of a run, by what was assembled and by the world.
+/// Returns the bytes held at the end of a run, by the assembled network and by the world.
 fn bytes_of(text: &str) -> Result<usize, String> {
     let scenario =
         Scenario::parse(text, "memory.toml", Path::new(""), &[]).map_err(|mistakes| mistakes.to_string())?;

@@ -1,6 +1,6 @@
 //! Sustained push-out: the pool is full, and every arrival makes the switch drop the packet with
-//! the largest stamp. `push_out FLOWS PACKETS` does it so often, for callgrind; a linear search
-//! for the largest would show as instructions in proportion to the flows.
+//! the largest stamp. `push_out FLOWS PACKETS` repeats that for callgrind; a linear search for the
+//! largest would show as instructions in proportion to the flows.
 
 use std::process::ExitCode;
 use tidegate_core::context::Ctx;
@@ -28,8 +28,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every flow has two packets queued when the pool is full; then `packets` more arrive, and one
-/// is sent for every four that do. Returns how many were dropped.
+/// Fills the pool with two packets of every flow; then `packets` more arrive, and one is sent for
+/// every four that do. Returns the number of drops.
 fn overload(flows: u64, packets: u64) -> Result<u64, Refused> {
     let port = SchedulerKind::named("virtual-clock").map_or_else(Vec::new, |kind| vec![PortPlan::new(kind)]);
     let buffer = Some(Limit::Packets(2 * flows));

@@ -1,13 +1,15 @@
-//! What a packet costs at a scheduler: enqueue and dequeue, by discipline and by backlogged flows.
+//! Cost of a packet at a scheduler: enqueue and dequeue, by discipline and by backlogged flows.
 //!
-//! The hold model: every flow has two packets queued; the scheduler sends one, and its flow gets another of a random size.
-//! Sizes are 64, 576 and 1500 bytes, reservations lie over three decades. Beside each discipline with its queues stands
-//! a `BinaryHeap` with an entry for every packet, stamped by the same clocks, and the whole switch with VirtualClock,
-//! interleaved in one process.
+//! The hold model: every flow has two packets queued; the scheduler sends one, and its flow gets
+//! another of a random size. Sizes are 64, 576 and 1500 bytes, reservations lie over three decades.
+//! Each discipline with its queues is compared with a `BinaryHeap` with an entry for every packet,
+//! stamped by the same clocks, and with the whole switch with VirtualClock, interleaved in one
+//! process.
 //!
-//! `cargo bench --bench schedulers [-- [--json] [--barred] [FLOWS…]]` compares them, or those alone that have bars; `-- names`
-//! lists them; `-- count NAME FLOWS OPERATIONS` runs one of them under an instruction counter, where NAME is a discipline,
-//! `heap` or `switch`. Subtract two runs of different length to take out the set-up.
+//! `cargo bench --bench schedulers [-- [--json] [--barred] [FLOWS…]]` compares them, or only those
+//! that have bars; `-- names` lists them; `-- count NAME FLOWS OPERATIONS` runs one of them under
+//! an instruction counter, where NAME is a discipline, `heap` or `switch`. Subtract two runs of
+//! different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -31,7 +33,7 @@ const SIZES: [u32; 3] = [64, 576, 1500];
 /// Sizes drawn beforehand, so that the loop measures the scheduler.
 const DRAWN: usize = 1 << 12;
 
-/// What the flows state: 20 kbit/s to 20 Mbit/s.
+/// Returns the contract of a flow: 20 kbit/s to 20 Mbit/s.
 fn contract(rng: &mut Rng) -> Contract {
     let reserve = (20_000.0 * 1_000f64.powf(rng.unit())) as u64;
     Contract {
@@ -48,7 +50,7 @@ fn sizes() -> Vec<u32> {
     (0..DRAWN).map(|_| SIZES[rng.below(3) as usize]).collect()
 }
 
-/// The flows' contracts, and a link that carries them all.
+/// Returns the flows' contracts, and a link that carries them all.
 fn flows(count: u32) -> (Vec<Contract>, Rate) {
     let mut rng = Rng::named(2, "contracts");
     let contracts: Vec<Contract> = (0..count).map(|_| contract(&mut rng)).collect();
@@ -57,15 +59,15 @@ fn flows(count: u32) -> (Vec<Contract>, Rate) {
     (contracts, link.unwrap_or_else(|| unreachable!("within the range")))
 }
 
-/// Two packets for every flow.
+/// Adds two packets for every flow.
 fn fill(flows: u32, mut arrive: impl FnMut(u32, u32)) {
     let sizes = sizes();
     (0..2 * flows).for_each(|nth| arrive(nth % flows, sizes[nth as usize % DRAWN]));
 }
 
-/// Something that sends a packet and gets another of the same flow.
+/// A queue that sends a packet and gets another of the same flow.
 trait Hold {
-    /// One packet out, one in. Returns whose it was.
+    /// Sends one packet and adds one. Returns the flow of the packet sent.
     fn hold(&mut self, size: u32) -> u32;
 }
 
@@ -132,7 +134,7 @@ impl Hold for Node {
     }
 }
 
-/// One entry a packet, stamped by VirtualClock.
+/// A heap with one entry a packet, stamped by VirtualClock.
 struct Heap {
     packets: BinaryHeap<Reverse<(Time, u64, Ticket)>>,
     clocks: Vec<(Time, Rate)>,
@@ -240,11 +242,12 @@ impl Hold for Whole {
     }
 }
 
-/// Something that holds, whatever it is.
+/// A [`Hold`] of any kind.
 trait Run {
-    /// Operations, one after the other.
+    /// Runs operations, one after the other.
     fn run(&mut self, sizes: &[u32], operations: usize) -> u64;
-    /// The same, each timed: the shorter of what it takes and what `least` says.
+    /// Like [`run`](Self::run), with each operation timed: lowers its value in `least` if it takes
+    /// less.
     fn time(&mut self, sizes: &[u32], least: &mut [u32]);
 }
 
@@ -263,14 +266,15 @@ impl<H: Hold> Run for H {
     }
 }
 
-/// The discipline of the bars, in the whole switch too.
+/// The discipline with bars, also in the whole switch.
 const MEASURED: &str = "virtual-clock";
 const HEAP: &str = "heap";
 const SWITCH: &str = "switch";
 /// Rounds of a comparison.
 const ROUNDS: usize = 9;
 
-/// A discipline with queues for so many flows, or one of what stands beside it, by its name.
+/// Creates by name a discipline with queues for `flows` flows, or the heap or switch that it is
+/// compared with.
 fn make(name: &str, flows: u32) -> Result<Box<dyn Run>, String> {
     let named = |name| {
         let found = BuiltInScheduler::examples().into_iter().find(|one| one.record().name == name);
@@ -289,14 +293,14 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The same, in the steady state.
+/// Like [`make`], in the steady state.
 fn settled(name: &str, flows: u32) -> Result<Box<dyn Run>, String> {
     let mut one = make(name, flows)?;
     black_box(one.run(&sizes(), 3 * flows as usize));
     Ok(one)
 }
 
-/// Nanoseconds per packet of each of these, interleaved; the medians.
+/// Returns nanoseconds per packet of each of these, interleaved; the medians.
 fn compare(held: &mut [&mut dyn Run], flows: u32) -> Vec<f64> {
     let sizes = sizes();
     let operations = (flows as usize / 4).max(100_000);
@@ -311,8 +315,8 @@ fn compare(held: &mut [&mut dyn Run], flows: u32) -> Vec<f64> {
     taken.into_iter().map(median).collect()
 }
 
-/// The longest single operation, in nanoseconds: of each operation the shortest of three equal runs, so that
-/// what else the machine does is left out.
+/// Returns the longest single operation, in nanoseconds: for each operation the shortest of three
+/// equal runs, to leave out other work of the machine.
 fn longest(name: &str, flows: u32) -> Result<u32, String> {
     let sizes = sizes();
     let mut least = vec![u32::MAX; (3 * flows as usize).max(200_000)];
@@ -328,8 +332,8 @@ fn names() -> Vec<&'static str> {
 }
 
 fn show(json: bool, barred_only: bool, flows: &[u32]) -> Result<(), String> {
-    // Those of the bars in one run, each of the others by itself, and always the same heap beside them: to fill one
-    // takes long.
+    // Those with bars share one run, each of the others has its own, and the same heap is beside
+    // all of them: to fill one takes long.
     let barred = [MEASURED, SWITCH];
     let others = names().into_iter().filter(|name| !barred_only && *name != HEAP && !barred.contains(name));
     let groups: Vec<Vec<&str>> =

@@ -1,8 +1,10 @@
-//! Subscribers by the thousand, in sites with ceilings: what a packet costs as they become more, and what
-//! memory one takes while it is idle and while it has a flow; and how long their list takes to be read.
+//! Subscribers by the thousand, in sites with ceilings: the cost of a packet as their number grows,
+//! the memory of a subscriber while it is idle and while it has a flow, and the time to read their
+//! list.
 //!
-//! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `-- SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs of
-//! different length to take out the set-up.
+//! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `--
+//! SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs
+//! of different length to take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -35,7 +37,7 @@ static ALLOCATED: Cap<System> = Cap::new(System, usize::MAX);
 const PORT: PortIx = PortIx(0);
 /// The link, in bit/s.
 const LINK: u64 = 1_000_000_000;
-/// Bytes of a packet, and how many of them a subscriber sends at once.
+/// Bytes of a packet, and the number of packets that a subscriber sends at once.
 const LEN: u32 = 1000;
 const BURST: u32 = 4;
 
@@ -43,8 +45,8 @@ fn rate(bits: u64) -> Option<Rate> {
     Rate::from_bits_per_second(bits)
 }
 
-/// Subscribers in sites that have the link's rate between them. Everyone may have four times its share, and
-/// a site twice its own.
+/// Returns a subscriber's circuit, in sites that share the link's rate. A subscriber may have four
+/// times its share, and a site twice its own.
 fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
     let share = LINK / u64::from(subscribers);
     Circuit {
@@ -163,7 +165,7 @@ impl Line {
         self.now = until;
     }
 
-    /// Bursts from subscribers drawn at random, at 0.9 of the link's rate.
+    /// Sends bursts from subscribers drawn at random, at 0.9 of the link's rate.
     #[inline(never)]
     fn load(&mut self, subscribers: u32, packets: u64, draw: &mut Rng) {
         let gap = Span::from_ticks(u64::from(BURST * LEN) * 8 * 100_000_000_000 / LINK * 10 / 9);
@@ -177,11 +179,11 @@ impl Line {
     }
 }
 
-/// Nanoseconds per packet, the least of five stretches.
+/// Returns nanoseconds per packet, the least of five stretches.
 fn nanoseconds(subscribers: u32, sites: u32) -> Result<f64, Refused> {
     let mut line = Line::new(circuits(subscribers, sites), sites)?;
     let mut draw = Rng::named(1, "arrivals");
-    // Until everyone has a flow.
+    // Until every subscriber has a flow.
     line.load(subscribers, u64::from(subscribers) * 60, &mut draw);
     let mut least = f64::INFINITY;
     for _ in 0..5 {
@@ -192,7 +194,8 @@ fn nanoseconds(subscribers: u32, sites: u32) -> Result<f64, Refused> {
     Ok(least)
 }
 
-/// Bytes that a subscriber takes in one direction: idle since ever, with a flow, and idle again.
+/// Returns the bytes that a subscriber takes in one direction: never active yet, with a flow, and
+/// idle again.
 fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     let before = ALLOCATED.allocated();
     let mut line = Line::new(circuits(subscribers, sites), sites)?;
@@ -208,8 +211,8 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     Ok([idle, active, per(ALLOCATED.allocated())])
 }
 
-/// Milliseconds until a change of one subscriber's ceiling is in force at a port where all have flows, the least
-/// of five times.
+/// Returns milliseconds until a change of one subscriber's ceiling is in force at a port where all
+/// have flows, the least of five times.
 fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
     let mut line = Line::new(circuits(subscribers, sites), sites)?;
     for number in 0..subscribers {
@@ -239,7 +242,8 @@ fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
     Ok(least)
 }
 
-/// Milliseconds to read and check a gate file and its list of circuits, the least of five times.
+/// Returns milliseconds to read and check a gate file and its list of circuits, the least of five
+/// times.
 fn loading(subscribers: u32, sites: u32) -> Result<f64, String> {
     let folder = std::env::temp_dir().join(format!("tidegate-subscribers-{}", std::process::id()));
     let said = |error: std::io::Error| error.to_string();

@@ -1,5 +1,5 @@
-//! What sends frames for the gate and the kernel to forward: an AF_XDP socket in copy mode, which takes
-//! less of the processor for a frame than the other ways to send from a process.
+//! Sender of frames for the gate and the kernel to forward: an AF_XDP socket in copy mode, which
+//! uses less processor time for a frame than other ways to send from a process.
 
 use libc::c_void;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const CHUNK: usize = 2048;
 const CHUNKS: u32 = 2048;
-/// The kernel sends so many for one call.
+/// The most frames that the kernel sends for one call.
 const BATCH: u32 = 32;
 
 /// Sends copies of one frame. It lives as long as the process.
@@ -33,15 +33,15 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// For an interface of this thread's network namespace.
+    /// Creates a generator for an interface of this thread's network namespace.
     ///
     /// # Errors
-    /// The system's; most of all when the kernel has no AF_XDP.
+    /// The system's errors; most of all when the kernel has no AF_XDP.
     pub fn new(interface: &str) -> io::Result<Generator> {
         let socket = socket_with(AddressFamily::XDP, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let length = CHUNK * CHUNKS as usize;
         let (access, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | MapFlags::POPULATE);
-        // SAFETY: the kernel chooses where.
+        // SAFETY: the kernel chooses the address.
         let memory =
             unsafe { mmap_anonymous(null_mut(), length, access, MapFlags::PRIVATE | MapFlags::POPULATE)? };
         let region = XdpUmemReg {
@@ -58,7 +58,7 @@ impl Generator {
         set_xdp_tx_ring_size(&socket, CHUNKS)?;
         let offsets = xdp_mmap_offsets(&socket)?;
         let map = |bytes: u64, offset| -> io::Result<*mut u8> {
-            // SAFETY: the kernel chooses where.
+            // SAFETY: the kernel chooses the address.
             Ok(unsafe { mmap(null_mut::<c_void>(), bytes as usize, access, shared, &socket, offset)? }.cast())
         };
         let (tx, cr) = (offsets.tx, offsets.cr);
@@ -67,7 +67,7 @@ impl Generator {
         let other = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
         let index = netdevice::name_to_index(&other, interface)?;
         bind(&socket, &SocketAddrXdp::new(SocketAddrXdpFlags::XDP_COPY, index, 0))?;
-        // SAFETY: the kernel says where in its mappings these are, and nothing unmaps them.
+        // SAFETY: the kernel gives the offsets of these in its mappings, and nothing unmaps them.
         unsafe {
             let atomic = |start: *mut u8, offset: u64| AtomicU32::from_ptr(start.add(offset as usize).cast());
             Ok(Generator {
@@ -82,7 +82,7 @@ impl Generator {
         }
     }
 
-    /// Sends as many copies as the kernel takes at once, at most `most`, and says how many.
+    /// Sends as many copies as the kernel takes at once, at most `most`, and returns their number.
     pub fn send(&mut self, frame: &[u8], most: u32) -> u32 {
         let completed = self.completed.load(Ordering::Acquire);
         self.consumed.store(completed, Ordering::Release);
@@ -103,7 +103,7 @@ impl Generator {
             self.next = self.next.wrapping_add(1);
         }
         self.produced.store(self.next, Ordering::Release);
-        // It says that there was more, or too much: what is not sent now is sent next time.
+        // An error means that there was more, or too much: the rest is sent next time.
         let _ = send(&self.socket, &[], SendFlags::DONTWAIT);
         count
     }

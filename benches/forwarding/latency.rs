@@ -1,4 +1,4 @@
-//! How long one frame takes, when there are few.
+//! Latency of single frames at a low rate.
 
 use crate::generator::Generator;
 use crate::net::Net;
@@ -10,9 +10,9 @@ use std::time::Duration;
 
 const FRAMES: usize = 2000;
 const GAP: Duration = Duration::from_millis(1);
-/// Frames have all come when none comes for so long.
+/// Time without a frame after which all have come.
 pub const PATIENCE: Duration = Duration::from_millis(500);
-/// Where in a frame its number is.
+/// Position of the number in a frame.
 const NUMBER: usize = 42;
 
 fn nanoseconds() -> i64 {
@@ -25,7 +25,7 @@ fn checked(result: i64) -> usize {
     result as usize
 }
 
-/// Sends frames with numbers, one after the other, and says when each was sent.
+/// Sends frames with numbers, one after the other, and returns the time of each.
 pub fn send(generator: &mut Generator, frame: &[u8]) -> Vec<i64> {
     let mut frame = frame.to_vec();
     let send = |number: usize| {
@@ -38,14 +38,14 @@ pub fn send(generator: &mut Generator, frame: &[u8]) -> Vec<i64> {
     (0..FRAMES).map(send).collect()
 }
 
-/// Sees frames with numbers come, on a thread that listens already.
+/// Receives frames with numbers, on a thread that listens already.
 pub fn watch(net: &Net) -> JoinHandle<Vec<(usize, i64)>> {
     let socket = net.spawn("b", 0, listen).join().expect("a listener");
     net.spawn("b", 0, move || read(socket))
 }
 
-/// The median and the 99 % quantile of the time, in seconds, from before a frame was sent until the far end's
-/// kernel had it.
+/// Returns the median and the 99 % quantile of the time, in seconds, from before a frame was sent
+/// until the far end's kernel had it.
 pub fn quantiles(sent: &[i64], seen: &[(usize, i64)]) -> [f64; 2] {
     let mut spans: Vec<i64> = seen.iter().filter_map(|(number, at)| Some(at - sent.get(*number)?)).collect();
     assert!(spans.len() > FRAMES * 9 / 10, "{} of {FRAMES} frames arrived", spans.len());
@@ -53,7 +53,7 @@ pub fn quantiles(sent: &[i64], seen: &[(usize, i64)]) -> [f64; 2] {
     [0.5, 0.99].map(|share| spans[(spans.len() as f64 * share) as usize] as f64 * 1e-9)
 }
 
-/// A packet socket for what comes in at b0, with the times at which it came.
+/// Opens a packet socket for frames that come in at b0, with their arrival times.
 fn listen() -> libc::c_int {
     let on: libc::c_int = 1;
     // SAFETY: each call reads the value that it is given a pointer to, with its true length.
@@ -86,13 +86,14 @@ fn listen() -> libc::c_int {
     }
 }
 
-/// The numbers of the frames that come, until none comes for a while, and when the kernel had them.
+/// Returns the numbers of the frames that come, until none comes for a while, with the times at
+/// which the kernel had them.
 fn read(socket: libc::c_int) -> Vec<(usize, i64)> {
     let mut seen = Vec::with_capacity(FRAMES);
     let (mut bytes, mut control) = ([0_u8; 2048], [0_u64; 16]);
     loop {
-        // SAFETY: the message points to memory of this function with its true length, which the kernel
-        // fills; what is read of the control message is what SO_TIMESTAMPNS puts there.
+        // SAFETY: the message points to memory of this function with its true length, which the
+        // kernel fills; the part read of the control message is written by SO_TIMESTAMPNS.
         unsafe {
             let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
             let mut message: libc::msghdr = zeroed();

@@ -1,12 +1,13 @@
 //! Forwarding beside the kernel: the same frames, over the same pairs of veth, in one run.
 //!
-//! `cargo bench --package tidegate-gate --bench forwarding [-- WAY…]`, as root, on two processors: the
-//! first sends, the second is the gate's. The kernel forwards as a bridge, once where the sender runs (as
-//! veth does by itself: one processor for both) and once steered to the second. What arrives is counted
-//! at the far end's interface. The processor's time for a packet is the gate's own, and that of the whole
-//! machine without idling, the sender's included. Latency is taken at 1000 packets/s from before a
-//! frame is sent until the far end's kernel has it. Machines are noisy: each number is the median of
-//! runs that take turns, and the ratio to the kernel is what to compare.
+//! `cargo bench --package tidegate-gate --bench forwarding [-- WAY…]`, as root, on two processors:
+//! the first sends, the second is the gate's. The kernel forwards as a bridge, once where the
+//! sender runs (as veth does by itself: one processor for both) and once steered to the second.
+//! Arrivals are counted at the far end's interface. The processor time for a packet is the gate's
+//! own, and that of the whole machine without idling, the sender's included. Latency is taken at
+//! 1000 packets/s from before a frame is sent until the far end's kernel has it. Machines are
+//! noisy: each number is the median of runs that take turns, and the ratio to the kernel is the one
+//! to compare.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 #![allow(unsafe_code)]
@@ -27,7 +28,7 @@ const SETTLE: Duration = Duration::from_millis(500);
 const MEASURE: Duration = Duration::from_secs(2);
 const SIZES: [usize; 2] = [60, 1514];
 
-/// Who forwards.
+/// Forwarders.
 #[derive(Clone, Copy)]
 enum Way {
     Kernel { steered: bool },
@@ -46,7 +47,7 @@ const WAYS: [(&str, Way); 9] = [
     ("xdp --busy", Way::Gate { io: "xdp", busy: true }),
 ];
 
-/// An IPv4 frame of UDP for nobody: the far end's kernel drops it as soon as it has it.
+/// Returns an IPv4 frame of UDP for nobody: the far end's kernel drops it as soon as it has it.
 fn frame(length: usize) -> Vec<u8> {
     let mut frame = vec![0; length];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0]);
@@ -80,7 +81,7 @@ impl Gate {
         Gate(child)
     }
 
-    /// User and system time so far.
+    /// Returns user and system time so far.
     fn cpu(&self) -> Duration {
         let read = std::fs::read_to_string(format!("/proc/{}/schedstat", self.0.id())).expect("its time");
         Duration::from_nanos(read.split(' ').next().and_then(|text| text.parse().ok()).expect("a time"))
@@ -94,7 +95,7 @@ impl Drop for Gate {
     }
 }
 
-/// Time that the machine's processors were not idle.
+/// Returns the time that the machine's processors were not idle.
 fn busy_time() -> Duration {
     let table = std::fs::read_to_string("/proc/stat").expect("/proc/stat");
     let columns: Vec<u64> = table
@@ -109,14 +110,14 @@ fn busy_time() -> Duration {
     Duration::from_millis([0, 1, 2, 5, 6].iter().map(|ix| columns[*ix] * 10).sum())
 }
 
-/// Packets that this thread's namespace has received at an interface.
+/// Returns the number of packets that this thread's namespace has received at an interface.
 fn received(interface: &str) -> u64 {
     let table = std::fs::read_to_string("/proc/thread-self/net/dev").expect("/proc/net/dev");
     let row = table.lines().find_map(|line| line.trim_start().strip_prefix(interface)?.strip_prefix(':'));
     row.and_then(|row| row.split_whitespace().nth(1)?.parse().ok()).expect("an interface's counters")
 }
 
-/// What one run saw.
+/// Results of one run.
 #[derive(Clone, Copy, Default)]
 struct Run {
     offered: f64,
@@ -150,7 +151,7 @@ fn run(way: Way, size: usize) -> Option<Run> {
     let sender = net.spawn("a", 0, move || {
         let mut generator = Generator::new("a0").expect("AF_XDP");
         few.send(latency::send(&mut generator, &bytes)).expect("someone who waits");
-        // Until the watcher has given up.
+        // Wait until the watcher has given up.
         std::thread::sleep(latency::PATIENCE + SETTLE);
         let (start, mut sent) = (Instant::now(), 0_u64);
         while start.elapsed() < SETTLE + MEASURE + SETTLE {

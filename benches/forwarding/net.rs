@@ -1,4 +1,4 @@
-//! Two hosts and what is between them, in network namespaces of their own.
+//! Two hosts and the gate between them, in network namespaces of their own.
 
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 use std::fs::File;
@@ -6,17 +6,17 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 
-/// `a` with a0, `g` in the middle with gi and go, `b` with b0.
+/// Namespaces: `a` with a0, `g` in the middle with gi and go, `b` with b0.
 pub struct Net(String);
 
-/// Runs `ip`; whether that worked.
+/// Runs `ip`; returns true if it succeeded.
 fn ip(words: &str) -> bool {
     let done = Command::new("ip").args(words.split(' ')).stderr(Stdio::null()).status();
     done.is_ok_and(|status| status.success())
 }
 
 impl Net {
-    /// `None` where it is not permitted; without links when a gate is going to make them.
+    /// Returns `None` where it is not permitted; without links when a gate is going to make them.
     pub fn new(links: bool) -> Option<Net> {
         let net = Net(format!("tgf{}", std::process::id()));
         for one in ["a", "g", "b"] {
@@ -49,7 +49,7 @@ impl Net {
         }
     }
 
-    /// The kernel forwards, as a bridge; on another processor than the one that sends, if `steered`.
+    /// Makes the kernel forward as a bridge; if `steered`, on another processor than the sender's.
     pub fn bridge(&self, steered: bool) {
         self.ip("g", "link add bridge type bridge");
         self.ip("g", "link set bridge up");
@@ -63,17 +63,17 @@ impl Net {
         }
     }
 
-    /// Switches off what AF_XDP does not tell of.
+    /// Switches off offloads that AF_XDP does not report.
     pub fn plain(&self) {
         for port in ["gi", "go"] {
             let off = ["ethtool", "-K", port, "gro", "off", "lro", "off", "rxvlan", "off"];
             let mut command = Command::new("ip");
-            // What cannot be changed is off.
+            // Offloads that cannot be changed are off.
             let _ = command.args(["netns", "exec", &self.name("g")]).args(off).output();
         }
     }
 
-    /// Does something on a thread of one of them, and on one processor.
+    /// Runs `work` on a thread in one of them, on one processor.
     pub fn spawn<T: Send + 'static>(
         &self,
         one: &str,

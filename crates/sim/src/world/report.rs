@@ -15,101 +15,107 @@ use tidegate_core::switch::QueueStats;
 use tidegate_core::units::{Span, Time};
 
 impl<Q> World<Q> {
-    /// Progress of the run, from 0 to 1.
+    /// Returns the progress of the run, from 0 to 1.
     pub fn progress(&self) -> f64 {
         let whole = self.until.since(Time::ORIGIN).as_secs_f64();
         if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
     }
 
-    /// The sum over outcomes so far.
+    /// Returns the sum of the hashes of outcomes so far.
     pub fn fingerprint(&self) -> u64 {
         self.measures.fingerprint.value()
     }
 
-    /// Packets that have left an output port.
+    /// Returns the number of packets that have left an output port.
     pub fn packet_hops(&self) -> u64 {
         self.measures.packet_hops
     }
 
-    /// One record per flow, in the network's order.
+    /// Returns one record per flow, in the network's order.
     pub fn records(&self) -> &[FlowRecord] {
         &self.measures.records
     }
 
-    /// Waiting times of a flow's packets in its envelope; `None` for a flow without one.
+    /// Returns the waiting times of a flow's packets in its envelope; `None` for a flow without
+    /// one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
         self.measures.envelopes.get(&(flow as u32)).map(|envelope| &envelope.waits)
     }
 
-    /// The delays in a group so far; `None` when they were not asked for.
+    /// Returns the delays in a group so far; `None` when they are not recorded.
     pub fn group_delays(&self, group: usize) -> Option<Delays> {
         self.measures.group_counts.get(group).map(DelayCounts::delays)
     }
 
-    /// The delays of a flow so far; `None` when they were not asked for.
+    /// Returns the delays of a flow so far; `None` when they are not recorded.
     pub fn flow_delays(&self, flow: usize) -> Option<Delays> {
         self.measures.flow_counts.get(flow).map(DelayCounts::delays)
     }
 
-    /// Measured time so far, from the end of the warm-up.
+    /// Returns the measured time so far, from the end of the warm-up.
     pub fn measured(&self) -> Span {
         self.now.since(self.measures.warm_at)
     }
 
-    /// Quantities over time, if they were asked for.
+    /// Returns quantities over time, if they are sampled.
     pub fn series(&self) -> Option<&Series> {
         self.measures.series.as_ref()
     }
 
-    /// The exact W of flows along their routes, if it was asked for.
+    /// Returns the exact W of flows along their routes, if it is measured.
     pub fn workaheads(&self) -> Option<&Workaheads> {
         self.measures.workaheads.as_ref()
     }
 
-    /// The record of the watched packets, if any are watched.
+    /// Returns the record of the watched packets, if any are watched.
     pub fn watch(&self) -> Option<&Watch> {
         self.measures.watch.as_ref()
     }
 
-    /// Log of every packet's events, in order of occurrence; empty if it was not requested.
+    /// Returns the log of every packet's events, in order of occurrence; empty if it was not
+    /// requested.
     pub fn log(&self) -> &[Entry] {
         self.measures.log.as_deref().unwrap_or_default()
     }
 
-    /// Ledgers of bookings on the links; empty without admission.
+    /// Returns the ledgers of bookings on the links; empty without admission.
     pub fn ledgers(&self) -> &[Ledger] {
         self.flow_network().map_or(&[], FlowNetwork::ledgers)
     }
 
-    /// Outcomes of requests, in chronological order.
+    /// Returns the outcomes of requests, in chronological order.
     pub fn signals(&self) -> &[Signal] {
         self.flow_network().map_or(&[], FlowNetwork::signals)
     }
 
-    /// Packets of a flow that links on its way have lost, of those sent since the warm-up.
+    /// Returns the number of a flow's packets that links on its way have lost, of those sent since
+    /// the warm-up.
     pub fn lost(&self, flow: usize) -> u64 {
         self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
     }
 
-    /// Copies of a flow's packets that drops and losses on its way kept from their destinations, of the packets sent since
-    /// the warm-up: a packet that is gone counts once for each destination behind the place.
+    /// Returns the number of copies of a flow's packets that drops and losses on its way kept from
+    /// their destinations, of the packets sent since the warm-up: a lost packet counts once for
+    /// each destination behind the place.
     pub fn missed(&self, flow: usize) -> u64 {
         let unicast = || self.measures.records[flow].dropped + self.lost(flow);
         self.measures.missed.get(&(flow as u32)).copied().unwrap_or_else(unicast)
     }
 
-    /// Drops and marks at the port in front of a link since the warm-up, by the reasons that occurred.
+    /// Returns drops and marks at the port in front of a link since the warm-up, by the reasons
+    /// that occurred.
     pub fn drops(&self, link: usize) -> impl Iterator<Item = (Reason, DropCounts)> {
         let reasons = (link as u32, Reason::ALL[0])..=(link as u32, Reason::ALL[Reason::ALL.len() - 1]);
         self.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
     }
 
-    /// Flows found unresponsive to congestion since the start of the run, and where, in chronological order.
+    /// Returns the flows found unresponsive to congestion since the start of the run, with the
+    /// links, in chronological order.
     pub fn non_responsive(&self) -> &[NonResponsive] {
         &self.measures.non_responsive
     }
 
-    /// Report of a link since the warm-up.
+    /// Returns the report of a link since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
         let link = &self.fabric.links[ix];
         let switch = &self.fabric.nodes[link.node as usize].switch;
@@ -137,30 +143,30 @@ impl<Q> World<Q> {
         }
     }
 
-    /// What each direction of the gate has done since the warm-up, flow by flow as its file has them, and what no
-    /// flow means last; nothing without a gate.
+    /// Returns the counts of each direction of the gate since the warm-up, flow by flow as its file
+    /// has them, with unmatched packets last; nothing without a gate.
     pub fn gate_flows(&self) -> Vec<GateFlow> {
         self.gate_edge().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
     }
 
-    /// Reports of links with credit since the warm-up.
+    /// Returns the reports of links with credit since the warm-up.
     pub fn credit_links(&self) -> Vec<CreditReport> {
         self.credit().map(|credit| credit.reports()).unwrap_or_default()
     }
 
-    /// Reports of VCs of links with credit since the warm-up.
+    /// Returns the reports of VCs of links with credit since the warm-up.
     pub fn credit_vcs(&self) -> Vec<VcReport> {
         self.credit().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
     }
 
-    /// VCs that had packets to send, no credit and nothing at the receiver for 100 RTT and more, from the start of the
-    /// run on.
+    /// Returns the VCs that had packets to send, no credit and nothing at the receiver for 100 RTT
+    /// or more, since the start of the run.
     pub fn stalls(&self) -> Vec<StallReport> {
         let waits = |hop| self.fabric.waits_at(hop);
         self.credit().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
     }
 
-    /// Current gauges of endpoints and relays.
+    /// Shows the current gauges of endpoints and relays.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (ix, flow) in self.flows.iter().enumerate() {
             if let Source::Endpoint(endpoint) = &flow.source {
@@ -186,7 +192,7 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Bytes of memory held by the switches for flows and packets.
+    /// Returns the bytes of memory held by the switches for flows and packets.
     pub fn memory(&self) -> usize {
         self.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
     }
@@ -197,24 +203,26 @@ impl<Q> World<Q> {
 pub struct LinkReport {
     /// Packets and bytes whose last bit has left.
     pub sent: (u64, u64),
-    /// Credit cells and credit_check cells whose last bit has left, which are not among the packets, and for how long
-    /// they took the link.
+    /// Credit cells and credit_check cells whose last bit has left, which are not among the
+    /// packets, and the time for which they occupied the link.
     pub control: (Count, Span),
     /// Packets dropped at its port.
     pub dropped: u64,
     /// Times that its port marked congestion on a packet.
     pub marked: u64,
-    /// Packets lost on the link, having left it.
+    /// Packets lost on the link after they had left.
     pub lost: u64,
-    /// Packets that have started, and the ticks that they waited in all.
+    /// Packets that have started, and the total ticks that they waited.
     pub waited: (u64, u128),
     /// Measured time.
     pub measured: Span,
     /// The queue over time.
     pub stats: Option<QueueStats>,
-    /// Bytes of its trace's opportunities that packets have used, and all of them; `None` without a trace.
+    /// Bytes of its trace's opportunities that packets have used, and all of them; `None` without a
+    /// trace.
     pub used: Option<(u64, u64)>,
-    /// Share of its capacity that in-traffic took of it: over the measured time (`None` when nothing could be carried), and the
-    /// most in a second (`None` when that is shorter). `None` for a link without in-traffic.
+    /// Share of its capacity taken by in-traffic: over the measured time (`None` when nothing could
+    /// be carried), and the most in a second (`None` when that is shorter). `None` for a link
+    /// without in-traffic.
     pub in_traffic: Option<(Option<f64>, Option<f64>)>,
 }

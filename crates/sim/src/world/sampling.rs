@@ -1,4 +1,4 @@
-//! Quantities over time: what is sampled of links, groups, endpoints and relays.
+//! Samples over time: quantities of links, groups, endpoints and relays.
 
 use super::World;
 use crate::probe::{Series, Subject};
@@ -20,8 +20,8 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Queues, what droppers show of them, the share of the interval in which each link was sending, and the share of its
-    /// capacity that in-traffic took.
+    /// Samples queues, the gauges of their droppers, the share of the interval in which each link
+    /// was sending, and the share of its capacity that in-traffic took.
     fn sample_links(&self, series: &mut Series) {
         let (at, spacing) = (series.next(), series.spacing());
         for (ix, link) in self.fabric.links.iter().enumerate() {
@@ -38,8 +38,8 @@ impl<Q> World<Q> {
                 }
             };
             let since = series.since_before(subject, "utilisation", so_far);
-            // A link with a trace is said to be sending for the share of an interval that it used of what it
-            // was offered.
+            // For a link with a trace, the sending time is the share of an interval that it used of
+            // its opportunities.
             let busy = match offered {
                 Some(0) => 0,
                 Some(offered) => (spacing.ticks() as f64 * (since as f64 / offered as f64)) as u64,
@@ -54,7 +54,7 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Throughput, and what meters say.
+    /// Samples throughput and the gauges of meters.
     fn sample_groups(&self, series: &mut Series) {
         let (at, spacing) = (series.next(), series.spacing());
         let received = series.take_received();
@@ -70,8 +70,8 @@ impl<Q> World<Q> {
         }
     }
 
-    /// What the meters say at the time of a sample: for each group the most that a flow of it is ahead, and how
-    /// often it has been warned so far.
+    /// Returns the meters' counts at the time of a sample: for each group the greatest lead of a
+    /// flow, and the number of warnings so far.
     fn leads(&self, at: Time, groups: usize) -> Vec<(Span, u64)> {
         let mut samples = vec![(Span::ZERO, 0); groups];
         for (ix, flow) in self.flows.iter().enumerate() {

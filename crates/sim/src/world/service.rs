@@ -16,7 +16,8 @@ use tidegate_core::switch::Entry;
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
-    /// The switch in front of a hop takes a packet in, whose last bit is in; it came over the hop `from`.
+    /// Lets a packet, whose last bit is in, enter the switch in front of a hop; it came over the
+    /// hop `from`.
     #[inline(always)]
     pub(super) fn enter(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         if self.fabric.hops[hop as usize].attended {
@@ -25,7 +26,7 @@ impl<Q: EventQueue> World<Q> {
         self.enter_port(hop, packet);
     }
 
-    /// The packet enters the port of a hop.
+    /// Lets the packet enter the port of a hop.
     #[inline(always)]
     pub(super) fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
         let Hop { link: ix, node: at, leg, .. } = self.fabric.hops[hop as usize];
@@ -50,7 +51,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The same where something sees the packet first, or where the route forks.
+    /// Like [`enter`](Self::enter), where a packet is processed before the port, or where the route
+    /// forks.
     #[inline(never)]
     fn enter_attended(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         let flow = self.packets.body(packet.body).flow;
@@ -67,7 +69,7 @@ impl<Q: EventQueue> World<Q> {
             [] => true,
             [relay] => self.pass_relay(relay, at, packet),
             _ => {
-                // What relays do waits in the outbox: no other packet passes them meanwhile.
+                // Actions of relays wait in the outbox: no other packet passes them meanwhile.
                 let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
                 let goes_on = self.pass_relays(&relays, at, packet);
                 self.fabric.relay_sets[set] = relays;
@@ -85,7 +87,8 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// The port of a link that was idle has packets: one starts now, or when all of this instant have arrived.
+    /// Starts a packet at the port of a link that was idle, now or when all packets of this instant
+    /// have arrived.
     #[inline(never)]
     fn start_of_instant(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
@@ -97,7 +100,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// All packets of this instant have arrived.
+    /// Starts the ports that are due, once all packets of this instant have arrived.
     #[inline(never)]
     pub(super) fn start_all(&mut self) {
         let mut starts = core::mem::take(&mut self.starts);
@@ -110,7 +113,7 @@ impl<Q: EventQueue> World<Q> {
         self.starts = starts;
     }
 
-    /// The link is free: its next packet starts, if there is one.
+    /// Starts the next packet of a free link, if there is one.
     #[inline(never)]
     pub(super) fn start(&mut self, ix: u32) {
         if !self.fabric.links[ix as usize].stepwise {
@@ -122,7 +125,7 @@ impl<Q: EventQueue> World<Q> {
         self.watch_link(ix);
     }
 
-    /// The same on a link that nothing else keeps from starting a packet.
+    /// Like [`start`](Self::start), on a link where nothing else blocks the start of a packet.
     #[inline(always)]
     fn start_next(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
@@ -145,8 +148,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Whether a packet may start now on a link that is free. If not, and something waits for it, the next
-    /// opportunity of its trace is noted.
+    /// Returns true if a packet may start now on a link that is free. If not, and a packet waits
+    /// for it, schedules the next opportunity of its trace.
     fn opens(&mut self, ix: u32) -> bool {
         let has_cells =
             self.fabric.links[ix as usize].control.as_ref().is_some_and(|control| !control.is_idle());
@@ -156,7 +159,7 @@ impl<Q: EventQueue> World<Q> {
         let link = &mut self.fabric.links[ix as usize];
         let switch = &self.fabric.nodes[link.node as usize].switch;
         if !link.line.is_traced() || !switch.is_idle(link.port) || switch.backlog(link.port).packets == 0 {
-            // It has no trace, or nothing will start.
+            // It has no trace, or no packet will start.
             return true;
         }
         let at = link.line.opens(self.now);
@@ -166,7 +169,7 @@ impl<Q: EventQueue> World<Q> {
         at == self.now
     }
 
-    /// The last bit of the packet in service is out, and the next packet starts.
+    /// Completes the packet in service, whose last bit is out, and starts the next packet.
     #[inline(always)]
     pub(super) fn departed(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
@@ -188,8 +191,9 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// The same where something is done before the next packet starts. It starts as on an idle link: no departure is pending
-    /// meanwhile, and what is noted is the next opportunity of a trace.
+    /// Like [`departed`](Self::departed), where work is done before the next packet starts. That
+    /// starts as on an idle link: no departure is pending meanwhile, and the next opportunity of a
+    /// trace is scheduled instead.
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
         self.events.set(Event::Departed(ix), Time::NEVER);
@@ -226,7 +230,7 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// Whether a link has a packet at its port or a cell of its own to send.
+    /// Returns true if a link has a packet at its port or a cell of its own to send.
     #[inline(always)]
     fn may_have_next(&self, ix: u32) -> bool {
         let link = &self.fabric.links[ix as usize];
@@ -234,7 +238,7 @@ impl<Q: EventQueue> World<Q> {
         has_cell || !self.fabric.nodes[link.node as usize].switch.is_empty(link.port)
     }
 
-    /// The last bit of a packet that has waited so long is out of a link.
+    /// Handles a packet whose last bit is out of a link, after having waited for `waited`.
     #[inline(always)]
     fn sent(&mut self, ix: u32, packet: &mut Packet, waited: Span) {
         tally(&mut self.measures.packet_hops, 1);
@@ -256,7 +260,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The packet's last bit is on the way to the end of the link, which it may never reach.
+    /// Sends the packet's last bit to the end of the link, which it may never reach.
     #[inline(never)]
     fn fly(&mut self, ix: u32, packet: &mut Packet) {
         match self.send_off(ix, packet) {
@@ -266,7 +270,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// The last bit of a packet, or of a cell of the link's own, has left a link.
+    /// Sends off the last bit of a packet, or of a link's own cell, that has left a link.
     #[inline(always)]
     pub(super) fn send_off(&mut self, ix: u32, packet: &Packet) -> Flight {
         let link = &mut self.fabric.links[ix as usize];
@@ -283,7 +287,7 @@ impl<Q: EventQueue> World<Q> {
         Flight::InFlight { first }
     }
 
-    /// The same where the line keeps what is in flight itself.
+    /// Like [`send_off`](Self::send_off), where the line itself keeps packets in flight.
     #[inline(never)]
     fn send_off_alone(&mut self, ix: u32, packet: &Packet) -> Flight {
         let link = &mut self.fabric.links[ix as usize];
@@ -294,7 +298,7 @@ impl<Q: EventQueue> World<Q> {
         flight
     }
 
-    /// The first packet in flight reaches the far end of its link.
+    /// Handles the first packet in flight, which reaches the far end of its link.
     #[inline(always)]
     pub(super) fn arrived(&mut self, ix: u32) {
         let link = &mut self.fabric.links[ix as usize];
@@ -318,7 +322,7 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// A port asked to be woken now, or something may have made it ready.
+    /// Wakes a port that asked for it, or that may have become ready.
     #[inline(never)]
     pub(super) fn timer(&mut self, ix: u32) {
         self.measures.log(self.now, ix, What::Woken);

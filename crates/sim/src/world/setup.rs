@@ -1,4 +1,4 @@
-//! From a network to a world: switches, links, flows, and what is known to happen from the start.
+//! Construction of a world from a network: switches, links, flows, and events known from the start.
 
 use super::aal5::Aal5;
 use super::host_events::HostEvents;
@@ -103,7 +103,7 @@ impl<Q: EventQueue> World<Q> {
     }
 }
 
-/// Switches and links; whether switches report when a shaper lets a packet go.
+/// Builds switches and links; `reports` is true if switches report the releases of shapers.
 fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Result<Fabric, Refused> {
     let node = |node: &NodePlan| (format!("node/{}", node.name), node.buffer, Sharing::Complete);
     let gate = network.gate.as_ref();
@@ -178,7 +178,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
     })
 }
 
-/// A flow whose hops begin at `first_hop`.
+/// Builds a flow whose hops begin at `first_hop`.
 fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), first_hop: u32) -> Flow {
     let setup = &network.flows[ix];
     let peer = setup.peer.map(|peer| peer as u32);
@@ -208,7 +208,7 @@ fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), fi
     }
 }
 
-/// The source of the flow, as planned.
+/// Builds the source of the flow, as planned.
 fn source(setup: &FlowSetup, seat: Seat) -> Source {
     let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
     let restraint = Restraint::new(setup.when_warned, reserve);
@@ -235,7 +235,7 @@ fn source(setup: &FlowSetup, seat: Seat) -> Source {
     }
 }
 
-/// Opens the flow at the ports on its way, and says what becomes of its packets there.
+/// Opens the flow at the ports on its way, and lays its hops.
 fn lay_route(
     network: &Network,
     flow: usize,
@@ -304,7 +304,8 @@ fn lay_route(
     relays.lay_credit(flow as u32, setup, first as u32, fabric)
 }
 
-/// Forks in the route of a multicast flow, by the first of the hops that leave a node, and what is behind each hop.
+/// Registers the forks in the route of a multicast flow, by the first of the hops that leave a
+/// node, and the number of destinations behind each hop.
 fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     let mut siblings: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     // The last hop at each depth on the way to the present one.
@@ -312,7 +313,7 @@ fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     for (ix, depth) in setup.depths.iter().enumerate() {
         let depth = usize::from(*depth);
         let eldest = match way.get(depth - 1) {
-            // It leaves the node that the hop before it at this depth leaves.
+            // It leaves the node that the previous hop at this depth leaves.
             Some(eldest) => *eldest,
             None => ix,
         };

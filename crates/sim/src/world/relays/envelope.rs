@@ -1,13 +1,13 @@
 //! The user-behaviour envelope in front of a flow's first port (Zhang 1991, section 3.3).
 //!
-//! The port's shaper delays the packets; this relay keeps the account: a packet leaves its source when the
-//! envelope lets it go.
+//! The port's shaper delays the packets; this relay keeps the counts: a packet leaves its source
+//! when the envelope releases it.
 
 use crate::relay::{Relay, RelayCx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
 
-/// The account of every envelope.
+/// The counts of every envelope.
 pub(in crate::world) struct Envelope;
 
 impl Relay for Envelope {

@@ -1,10 +1,10 @@
-//! The Flow Network (Zhang 1991, section 2): flows are set up link by link before they send, changed
-//! while they run, and torn down from either end.
+//! The Flow Network (Zhang 1991, section 2): flows are set up link by link before they send,
+//! changed while they run, and torn down from either end.
 //!
-//! Messages take the propagation delay of the links that they cross, back as well as forth, and no
-//! capacity. A source that has stopped tears its flow down when its last packet is through or
-//! lost. When the destination hangs up, each link closes the flow as the message passes it on its
-//! way to the source: what waits there leaves as it would have, and what comes to it later is lost.
+//! Messages take the propagation delay of the links that they cross, in both directions, and no
+//! capacity. A source that has stopped tears its flow down when its last packet is through or lost.
+//! When the destination hangs up, each link closes the flow as the message passes it on its way to
+//! the source: packets waiting there leave as usual, and packets that come later are lost.
 
 use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
@@ -17,7 +17,7 @@ use tidegate_core::endpoint::Notice;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Span, Time};
 
-/// What is to be done for a flow.
+/// A step for a flow.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Its source asks for it to be set up.
@@ -62,7 +62,8 @@ pub enum Answer {
     Changed,
     /// The change was refused at this link, for this reason.
     ChangeRefused(usize, Refusal),
-    /// A change was due while it could not be asked for: it was not set up, or one was under way.
+    /// A change was due while it could not be requested: the flow was not set up, or another change
+    /// was under way.
     ChangeMissed,
     /// It was torn down by its source.
     TornDown,
@@ -71,7 +72,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// Its name in tables.
+    /// Returns its name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Answer::Granted => "granted",
@@ -96,16 +97,16 @@ pub struct Signal {
     pub answer: Answer,
 }
 
-/// The state of every flow's set-up, the books of every link, and the messages under way.
+/// Set-up states of all flows, ledgers of all links, and messages under way.
 pub(in crate::world) struct FlowNetwork {
-    /// What is planned of each flow.
+    /// Plan of each flow.
     setups: Vec<FlowSetup>,
     standings: Vec<Standing>,
-    /// When a flow is to start.
+    /// Start time of each flow.
     starts: Vec<Time>,
-    /// When it stops, as far as that is planned.
+    /// Stop time of each flow, if planned.
     stops: Vec<Time>,
-    /// One a link.
+    /// One for each link.
     ledgers: Vec<Ledger>,
     signals: Vec<Signal>,
     /// Steps by their time, those of one instant in the order in which they were noted.
@@ -114,7 +115,7 @@ pub(in crate::world) struct FlowNetwork {
 }
 
 impl FlowNetwork {
-    /// The Flow Network of `network`; `None` where no flow is set up by signalling.
+    /// Creates the Flow Network of `network`; `None` where no flow is set up by signalling.
     pub(in crate::world) fn new(network: &Network) -> Option<FlowNetwork> {
         if network.policies.is_empty() {
             return None;
@@ -131,7 +132,7 @@ impl FlowNetwork {
         })
     }
 
-    /// The next flow of the world: what is known of it from the start.
+    /// Registers the next flow of the world, with the steps known from the start.
     pub(in crate::world) fn expect(&mut self, start: Time, stop: Time) {
         let flow = self.standings.len() as u32;
         let life = self.setups[flow as usize].life.clone();
@@ -154,17 +155,17 @@ impl FlowNetwork {
         }
     }
 
-    /// When the first step is due; [`Time::NEVER`] when none is.
+    /// Returns the time of the first step; [`Time::NEVER`] when there is none.
     pub(in crate::world) fn next(&self) -> Time {
         self.agenda.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }
 
-    /// Ledgers of bookings on the links.
+    /// Returns the ledgers of bookings on the links.
     pub(in crate::world) fn ledgers(&self) -> &[Ledger] {
         &self.ledgers
     }
 
-    /// Outcomes of requests, in chronological order.
+    /// Returns the outcomes of requests, in chronological order.
     pub(in crate::world) fn signals(&self) -> &[Signal] {
         &self.signals
     }
@@ -178,12 +179,12 @@ impl FlowNetwork {
         &self.setups[ix as usize]
     }
 
-    /// Number of links that the flow crosses.
+    /// Returns the number of links that the flow crosses.
     fn links_of(&self, ix: u32) -> u32 {
         self.setup(ix).route.len() as u32
     }
 
-    /// The delay of the link with this place on the flow's route.
+    /// Returns the delay of the link with this place on the flow's route.
     fn delay_at(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Span {
         cx.fabric.links[self.setup(ix).route[place as usize]].line.delay()
     }
@@ -219,8 +220,8 @@ impl FlowNetwork {
         self.send(now, ix, 0, What::Change(spec));
     }
 
-    /// What stamps claim of a link on the flow's route. Packets of the flow that wait are as good as stamped at what
-    /// it reserves, whatever the scheduler.
+    /// Returns the stamps at a link on the flow's route. Waiting packets of the flow count as
+    /// stamped at its reserved rate, whatever the scheduler.
     fn stamps(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Stamps {
         let hop = &cx.fabric.hops[(cx.hops_of(ix).start + place) as usize];
         let switch = &cx.fabric.nodes[hop.node as usize].switch;
@@ -257,7 +258,7 @@ impl FlowNetwork {
         }
     }
 
-    /// The switch in front of a link opens the flow or changes its contract.
+    /// Opens the flow at the switch in front of a link, or changes its contract there.
     fn promise(&self, cx: &mut RelayCx<'_>, ix: u32, place: u32) {
         let setup = self.setup(ix);
         let mut plan = setup.plans[place as usize];
@@ -277,7 +278,7 @@ impl FlowNetwork {
                 let change = &setup.life.changes[nth];
                 plan.contract = change.contract;
                 plan.shaper = change.envelope.filter(|_| place == 0);
-                // Ledgers promise no more than schedulers take: building the network checks it.
+                // Ledgers promise no more than schedulers take: building the network checks that.
                 let _ = switch.change(cx.now, hop.leg, &plan);
                 cx.measures.log(cx.now, link, Logged::Changed(ix, nth));
                 cx.outbox.ask(link);
@@ -292,7 +293,7 @@ impl FlowNetwork {
         let hop = cx.fabric.hops[at];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         cx.measures.closed_at_port(hop.link, ix, switch.metered(hop.leg), switch.usage(hop.leg));
-        // Its packets leave as they would have: nothing becomes ready.
+        // Its packets leave as usual: nothing becomes ready.
         let before = switch.participation(hop.leg);
         _ = switch.close(cx.now, hop.leg);
         if let Some(how) = before.filter(|_| switch.packet_of(hop.leg).is_some()) {
@@ -364,7 +365,7 @@ impl FlowNetwork {
         self.send(cx.now, ix, 0, What::TearDown { forward: true });
     }
 
-    /// Whether a packet of the flow is still in front of a link.
+    /// Returns true if a packet of the flow is still in front of a link.
     fn is_under_way(&self, cx: &RelayCx<'_>, ix: u32) -> bool {
         let hops = cx.hops_of(ix);
         let counters = |hop: u32| {
@@ -379,8 +380,9 @@ impl FlowNetwork {
         let links = self.links_of(ix);
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
-            // It cannot hang up on a flow that has not been answered: it tries again a path's time later, and
-            // of a flow that has not started the first of these times from its start on.
+            // It cannot hang up on a flow that has not been answered: it tries again a path's time
+            // later. For a flow that has not started, that is the first such time at or after its
+            // start.
             Standing::New | Standing::Asked => {
                 let delays = (0..links).map(|place| self.delay_at(cx, ix, place));
                 let path = delays.fold(Span::TICK, |sum, delay| sum + delay);

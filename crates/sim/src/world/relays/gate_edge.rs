@@ -1,5 +1,5 @@
-//! The edge of a gate among the links: core's own edge says which flow of the gate's ports a packet goes to, what it is charged,
-//! and its mark.
+//! The edge of a gate among the links: core's own edge determines the flow of the gate's ports for
+//! a packet, its charged length and its mark.
 //!
 //! A flow's packets have the same headers, so that the lookup is cached until the gate closes the flow.
 
@@ -22,13 +22,13 @@ pub(in crate::world) struct GateEdge {
     /// Its switch among the nodes.
     node: usize,
     edges: [Edge; 2],
-    /// By flow of the world.
+    /// State by flow of the world.
     passing: Vec<Passing>,
-    /// How long packets are that are charged otherwise, by body.
+    /// Lengths of packets that are charged differently, by body.
     lengths: Vec<u32>,
     /// Number of rules.
     rules: usize,
-    /// What had been counted when the warm-up ended, for each direction, rule by rule and then the rest.
+    /// Counts at the end of the warm-up, for each direction, rule by rule and then the rest.
     before: [Vec<FlowCounters>; 2],
 }
 
@@ -46,7 +46,7 @@ pub struct GateFlow {
     pub direction: Direction,
     /// Its place in the file; `None` if no flow selects it.
     pub rule: Option<usize>,
-    /// How many flows it is at this moment: with `each`, as many as were made and are not forgotten.
+    /// Number of flows that it is at this moment: with `each`, those made and not forgotten.
     pub flows: usize,
     /// Packets arrived, sent and dropped; bytes as charged.
     pub counters: FlowCounters,
@@ -78,12 +78,12 @@ impl GateEdge {
         })
     }
 
-    /// Whether a link is one of its directions.
+    /// Returns true if a link is one of its directions.
     pub(in crate::world) fn has(&self, link: usize) -> bool {
         self.links.contains(&link)
     }
 
-    /// The next flow of the world.
+    /// Registers the next flow of the world.
     pub(in crate::world) fn expect(&mut self, headers: Option<Headers>) {
         self.passing.push(Passing { headers: headers.unwrap_or_default(), cached: None });
     }
@@ -120,14 +120,14 @@ fn since(mut now: FlowCounters, before: &FlowCounters) -> FlowCounters {
 }
 
 impl Relay for GateEdge {
-    /// A packet reaches the gate: its hop leads to its flow there.
+    /// Maps a packet that reaches the gate to its flow there.
     fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         let passing = &mut self.passing[at.flow as usize];
         let edge = &mut self.edges[usize::from(hop.link as usize == self.links[1])];
-        // A sender that responds to congestion marks says so packet by packet.
+        // A sender that responds to congestion marks declares that packet by packet.
         let mut headers = passing.headers;
         if let Some(ip) = headers.ip.as_mut().filter(|_| packet.mark.is_ecn_capable()) {
             ip.ecn = packet.mark.ecn();
@@ -143,7 +143,7 @@ impl Relay for GateEdge {
         Passage::Forward
     }
 
-    /// Behind the gate a packet has its own length again.
+    /// Restores a packet's own length behind the gate.
     fn leave(&mut self, _: &mut RelayCx<'_>, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
         packet.len = self.lengths[packet.body.0 as usize];
     }

@@ -1,4 +1,4 @@
-//! The built-in relays, and how the world calls relays.
+//! The built-in relays, and the world's calls of relays.
 
 mod abr_ends;
 mod credit;
@@ -28,7 +28,7 @@ use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
-    /// Calls a relay, and notes when it is to be woken. What it hands out waits in the outbox.
+    /// Calls a relay, and schedules its wake-up. Its actions wait in the outbox.
     pub(super) fn call_relay<T>(
         &mut self,
         ix: u32,
@@ -37,7 +37,7 @@ impl<Q: EventQueue> World<Q> {
         self.call_any_relay(ix, |relay, cx| call(relay.relay(), cx))
     }
 
-    /// Calls the credit of links; `None` where no link has it.
+    /// Calls the relay of credit; `None` where no link has credit.
     pub(super) fn call_credit<T>(
         &mut self,
         call: impl FnOnce(&mut Credit, &mut RelayCx<'_>) -> T,
@@ -73,7 +73,7 @@ impl<Q: EventQueue> World<Q> {
         self.settle();
     }
 
-    /// A packet is in at a node with one relay: whether it goes on.
+    /// Passes a packet at a node to its only relay; returns true if the packet continues.
     #[inline(always)]
     pub(super) fn pass_relay(&mut self, relay: u32, at: Crossing, packet: &mut Packet) -> bool {
         if let AnyRelay::RateControlled(control) = &mut self.relays[relay as usize]
@@ -85,7 +85,8 @@ impl<Q: EventQueue> World<Q> {
         self.pass_relays(&[relay], at, packet)
     }
 
-    /// A packet is in at a node, for the hop `at.to` or for its receiver: whether it goes on.
+    /// Passes a packet at a node to its relays, for the hop `at.to` or for its receiver; returns
+    /// true if it continues.
     #[inline(never)]
     pub(super) fn pass_relays(&mut self, relays: &[u32], at: Crossing, packet: &mut Packet) -> bool {
         let mut payload = self.packets.payload(packet.body);
@@ -108,7 +109,7 @@ impl<Q: EventQueue> World<Q> {
         true
     }
 
-    /// A relay has taken a packet for itself.
+    /// Records that a relay has taken a packet for itself.
     fn absorbed(&mut self, at: Crossing, packet: &Packet) {
         let body = self.packets.body(packet.body);
         if body.born >= self.measures.warm_at {
@@ -125,8 +126,8 @@ impl<Q: EventQueue> World<Q> {
         self.packets.forget(packet.body);
     }
 
-    /// A packet is in at a node and is counted for the credit of the link over which it has come: whether there is a
-    /// place for it. That comes before all relays.
+    /// Counts a packet at a node for the credit of the link over which it has come, before all
+    /// relays; returns true if there is a place for it.
     #[inline(always)]
     pub(super) fn enter_credit(&mut self, at: Crossing, packet: &Packet) -> bool {
         match self.call_credit(|credit, cx| credit.enter(cx, at, packet)) {
@@ -142,7 +143,8 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    /// Tells relays, and credit, that a packet which they let pass to the port of `hop` goes no further.
+    /// Notifies relays, and credit, that a packet which they let pass to the port of `hop` goes no
+    /// further.
     #[cold]
     pub(super) fn tell_dropped(&mut self, relays: &[u32], flow: u32, hop: Option<u32>, packet: &Packet) {
         let Some(hop) = hop else { return };
@@ -183,8 +185,8 @@ impl<Q: EventQueue> World<Q> {
         });
     }
 
-    /// Calls the relays of a hop with the flow and the payload of a packet, which they may change: on its way out in the
-    /// opposite order of that in which it came in.
+    /// Calls the relays of a hop with the flow and the payload of a packet, which they may change.
+    /// On its way out their order is reversed.
     fn show_relays(
         &mut self,
         hop: u32,

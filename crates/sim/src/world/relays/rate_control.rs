@@ -1,8 +1,9 @@
-//! Output ports that control the rates of ABR connections, with and without VS/VD: the algorithms are core's, and this relay
-//! brings them the cells.
+//! Output ports that control the rates of ABR connections, with and without VS/VD: the algorithms
+//! are core's, and this relay feeds them the cells.
 //!
-//! There is one relay for a node. A VC is the flow of a connection's data whose transport heeds RM cells; its answers come
-//! back on the other flow. What else leaves a port goes before the ABR class, unless its class is less urgent than theirs.
+//! There is one relay for a node. A VC is the flow of a connection's data whose transport uses RM
+//! cells; its answers come back on the other flow. Other packets leave a port before the ABR class,
+//! unless their class is less urgent than that.
 
 mod setup;
 
@@ -22,7 +23,7 @@ use tidegate_core::units::{Rate, Time};
 pub(in crate::world) struct RateControlled {
     node: usize,
     ports: Vec<Port>,
-    /// By flow of the world.
+    /// State by flow of the world.
     passing: Vec<Passing>,
 }
 
@@ -59,7 +60,7 @@ struct Vc {
     hop: u32,
     /// Bytes of an RM cell.
     rm_cell: u32,
-    /// With VS/VD the flow of its answers, and that flow's hop from here.
+    /// With VS/VD, the flow of its answers, and that flow's hop from here.
     back: Option<(u32, u32)>,
 }
 
@@ -68,7 +69,7 @@ struct Vc {
 struct Passing {
     /// The port by which it leaves, and its role there.
     out: Option<(usize, Leaves)>,
-    /// Whether its cells wait in a queue of the VC before they enter the class queue.
+    /// True if its cells wait in a queue of the VC before they enter the class queue.
     queued: bool,
     /// The VC whose answers it carries.
     answers: Option<(usize, VcIx)>,
@@ -81,13 +82,13 @@ enum Leaves {
     Cells(VcIx),
     /// Answers of a VC in the other direction.
     Answers,
-    /// Before the ABR class: CBR and VBR.
+    /// Packets served before the ABR class: CBR and VBR.
     Above,
 }
 
 impl RateControlled {
-    /// A packet that is no RM cell is in at the node. If it is a cell of a VC on its way through a port, it is counted and goes
-    /// on: true. Otherwise nothing is done.
+    /// Handles a packet at the node that is not an RM cell. If it is a cell of a VC on its way
+    /// through a port, counts it and returns true: it continues. Otherwise does nothing.
     #[inline(always)]
     pub(in crate::world) fn counts(
         &mut self,
@@ -106,13 +107,13 @@ impl RateControlled {
                     vcs[vc.ix()].send_frm(outbox);
                 }
             }
-            // It is counted when its queue lets it go, or it was made here.
+            // It is counted when its queue releases it, or it was made here.
             Control::Plain(_) | Control::Coupled(_) => {}
         }
         true
     }
 
-    /// A packet of a flow that is no RM cell goes from the queue of its VC to the class queue.
+    /// Counts a packet, not an RM cell, that goes from the queue of its VC to the class queue.
     #[inline(always)]
     pub(in crate::world) fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
         let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
@@ -129,7 +130,7 @@ impl RateControlled {
         self.node
     }
 
-    /// What the ports show, and with VS/VD each VC there.
+    /// Shows the gauges of the ports and, with VS/VD, of each VC there.
     pub(in crate::world) fn gauges(&self, fabric: &Fabric, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for port in &self.ports {
             let link = Subject::Link(port.link);
@@ -149,7 +150,7 @@ impl RateControlled {
         }
     }
 
-    /// An answer to a VC of one of the ports has come: whether it goes on.
+    /// Handles an answer to a VC of one of the ports; returns its fate.
     #[inline(never)]
     fn answered(
         &mut self,
@@ -176,7 +177,7 @@ impl RateControlled {
     }
 }
 
-/// An FRM cell of so many bytes is at a port with VS/VD, which ends its loop.
+/// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop.
 #[inline(never)]
 fn end_loop(
     cx: &mut RelayCx<'_>,
@@ -198,7 +199,8 @@ fn end_loop(
 }
 
 impl Vc {
-    /// An FRM cell enters the per-VC queue. What it says is written when it goes to the class queue.
+    /// Sends an FRM cell into the per-VC queue. Its fields are written when it goes to the class
+    /// queue.
     #[inline(never)]
     fn send_frm(&self, outbox: &mut Outbox) {
         outbox.send(Sending {
@@ -212,27 +214,28 @@ impl Vc {
     }
 }
 
-/// The queue of a VC at a hop is served at ACR from now on, where it was served at `before`.
+/// Sets the service rate of a VC's queue at a hop to ACR, if it differs from the previous one,
+/// `before`.
 pub(super) fn pace(cx: &mut RelayCx<'_>, hop: u32, before: f64, acr: f64) {
     if before != acr {
         set_pace(cx, hop, acr);
     }
 }
 
-/// The queue of a VC at a hop is served at ACR from now on, a cell at a time.
+/// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
 pub(super) fn set_pace(cx: &mut RelayCx<'_>, hop: u32, acr: f64) {
     let rate = Rate::from_bits_per_second((acr as u64).max(1));
     let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
     cx.set_pace(hop, rate.map(plan));
 }
 
-/// The FRM cell that a packet of a VC is.
+/// Returns the FRM cell that a packet of a VC is.
 fn frm_of(payload: &Payload) -> Option<&RmCell> {
     if let Payload::Rm(frm) = payload { Some(frm) } else { None }
 }
 
 impl Relay for RateControlled {
-    /// The run begins: the virtual sources are at their initial rates.
+    /// Begins the run: the virtual sources are at their initial rates.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         for port in &self.ports {
             let Control::Coupled(coupled) = &port.control else { continue };
@@ -298,7 +301,7 @@ impl Relay for RateControlled {
         }
     }
 
-    /// What goes before the ABR class is counted then, and data cells get EFCI.
+    /// Traffic before the ABR class is counted then, and data cells get EFCI.
     fn sees_leaving(&self, flow: u32, link: u32) -> bool {
         match self.passing[flow as usize].out {
             Some((port, leaves)) if self.ports[port].link == link => match leaves {

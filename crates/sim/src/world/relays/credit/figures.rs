@@ -1,4 +1,4 @@
-//! Measurements of links with credit, and their reports.
+//! Counters of links with credit, and their reports.
 
 use super::Credit;
 use super::link::CreditLink;
@@ -13,9 +13,9 @@ use tidegate_core::units::{Span, Time};
 pub(super) struct Figures {
     pub(super) credit_cells: Count,
     pub(super) check_cells: Count,
-    /// Credit cells and credit_check cells that were lost.
+    /// Credit cells and credit_check cells lost.
     pub(super) lost_cells: u64,
-    /// Credit cells that came twice.
+    /// Credit cells that arrived twice.
     pub(super) duplicated_cells: u64,
     /// Packets that checks found lost.
     pub(super) found_lost: u64,
@@ -44,7 +44,7 @@ impl Default for VcFigures {
 
 impl Figures {
     pub(super) fn count_anew(&mut self, queued: u64) {
-        // Stalls are reported from the start of the run on.
+        // Stalls are reported since the start of the run.
         let stalls = core::mem::take(&mut self.stalls);
         *self = Figures { stalls, queue_max: queued, ..Figures::default() };
     }
@@ -55,19 +55,19 @@ impl VcFigures {
         *self = VcFigures { queue_max: queued, without_credit: Span::ZERO, counted_from: now };
     }
 
-    /// The VC has had no credit from `since` until now.
+    /// Ends the time without credit since `since`.
     pub(super) fn ended_without_credit(&mut self, now: Time, since: Time) {
         self.without_credit += now.since(since.max(self.counted_from));
     }
 
-    /// How long it has had no credit, if it has none since `since`.
+    /// Returns the time without credit; if it has none now, since `since`.
     fn without_credit(&self, now: Time, since: Time) -> Span {
         let begun = since.max(self.counted_from);
         self.without_credit + if begun < now { now.since(begun) } else { Span::ZERO }
     }
 }
 
-/// A link with credit, since the warm-up.
+/// Report of a link with credit, since the warm-up.
 #[derive(Clone, Debug)]
 pub struct CreditReport {
     /// Its index in the network.
@@ -76,17 +76,17 @@ pub struct CreditReport {
     pub plan: CreditPlan,
     /// VCs.
     pub vcs: usize,
-    /// Packets that the receiver has memory for.
+    /// Packets for which the receiver has memory.
     pub memory: u64,
     /// The most packets that were there.
     pub queue_max: u64,
-    /// Credit cells that were sent, on the link in the other direction.
+    /// Credit cells sent, on the link in the other direction.
     pub credit_cells: Count,
-    /// credit_check cells that were sent.
+    /// credit_check cells sent.
     pub check_cells: Count,
-    /// Of both, those that were lost.
+    /// Cells of both kinds that were lost.
     pub lost_cells: u64,
-    /// Credit cells that came twice.
+    /// Credit cells that arrived twice.
     pub duplicated_cells: u64,
     /// Packets that checks found lost.
     pub found_lost: u64,
@@ -94,7 +94,7 @@ pub struct CreditReport {
     pub dropped: u64,
 }
 
-/// A VC of a link with credit, since the warm-up.
+/// Report of a VC of a link with credit, since the warm-up.
 #[derive(Clone, Copy, Debug)]
 pub struct VcReport {
     /// The link's index in the network.
@@ -113,16 +113,16 @@ pub struct VcReport {
     pub without_credit: Span,
 }
 
-/// A VC that had no credit for long, from the start of the run on.
+/// A long time without credit of a VC, since the start of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct StallReport {
     /// The link's index in the network.
     pub link: u32,
     /// The flow; `None` for all flows of the link.
     pub flow: Option<u32>,
-    /// The VC, since when, and for how many RTT.
+    /// The VC, the start, and the duration in RTT.
     pub stall: Stall,
-    /// When it ended; `None` where it had not by the end.
+    /// End of the stall; `None` where it had not ended.
     pub until: Option<Time>,
 }
 
@@ -169,19 +169,20 @@ impl CreditLink {
 }
 
 impl Credit {
-    /// Measurements of each link with credit.
+    /// Returns the measurements of each link with credit.
     pub(in crate::world) fn reports(&self) -> Vec<CreditReport> {
         self.links.iter().map(CreditLink::report).collect()
     }
 
-    /// Measurements of each VC.
+    /// Returns the measurements of each VC.
     pub(in crate::world) fn vc_reports(&self, now: Time) -> Vec<VcReport> {
         let of_link =
             |link: &CreditLink| (0..link.vcs.len()).map(|vc| link.vc_report(now, VcIx(vc as u32))).collect();
         self.links.iter().flat_map(|link| -> Vec<VcReport> { of_link(link) }).collect()
     }
 
-    /// The VCs that have stalled, in the order of links; whether packets wait at a hop says `waits`.
+    /// Returns the VCs that have stalled, in the order of links; `waits` returns true if packets
+    /// wait at a hop.
     pub(in crate::world) fn stalls(&self, now: Time, waits: impl Fn(u32) -> bool) -> Vec<StallReport> {
         let mut stalls = Vec::new();
         for link in &self.links {

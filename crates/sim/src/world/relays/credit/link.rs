@@ -1,4 +1,4 @@
-//! One link with credit: both of its ends, and what they do to the ports on either side.
+//! One link with credit: both of its ends, and their effects on the ports on either side.
 
 use super::figures::{Figures, StallReport, VcFigures};
 use crate::probe::Subject;
@@ -16,20 +16,21 @@ use tidegate_core::units::Time;
 /// A link with credit.
 pub(super) struct CreditLink {
     pub(super) plan: CreditPlan,
-    /// Its index in the network; of a virtual link, that of its first link.
+    /// Its index in the network; for a virtual link, that of its first link.
     pub(super) link: u32,
-    /// The links that its credit cells pass, from the receiver on: one, unless it is a virtual link.
+    /// Links that its credit cells pass, starting at the receiver: one, unless it is a virtual
+    /// link.
     pub(super) back: Box<[u32]>,
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) vcs: Vec<LinkVc>,
-    /// Whether the packet in service at the port is counted as sent already.
+    /// True if the packet in service at the port already counts as sent.
     counted: bool,
-    /// When the next allocation is due; `NEVER` with static allocation.
+    /// Time of the next allocation; `NEVER` with static allocation.
     allocation_at: Time,
-    /// Whether a check is due that waits for the link.
+    /// True while a check waits for the link.
     pub(super) check_due: bool,
-    /// When it is to be woken, as was asked for.
+    /// The wake-up time requested last.
     wake_at: Time,
     /// Duplication of credit cells; `None` if none arrives twice.
     duplication: Option<Duplication>,
@@ -46,22 +47,22 @@ struct Duplication {
     copy: Option<CreditCell>,
 }
 
-/// What is known of a VC besides what both ends count.
+/// State of a VC besides the counts of both ends.
 #[derive(Clone, Debug)]
 pub(super) struct LinkVc {
-    /// The hops of the flows in it, by which their packets leave over the link.
+    /// Hops by which its flows' packets leave over the link.
     pub(super) hops: Vec<u32>,
     /// Its flow; the first, where there are several.
     pub(super) flow: u32,
-    /// Its packets in switches between the ends of a virtual link.
+    /// Number of its packets in switches between the ends of a virtual link.
     pub(super) between: u32,
-    /// When its last packet left the receiver, or a switch between the ends.
+    /// Time at which its last packet left the receiver, or a switch between the ends.
     pub(super) empty_since: Time,
     pub(super) figures: VcFigures,
 }
 
 impl CreditLink {
-    /// The random stream is for what happens to its credit cells.
+    /// Creates the link; the random stream is for the duplication of its credit cells.
     pub(super) fn new(
         plan: CreditPlan,
         link: u32,
@@ -95,24 +96,24 @@ impl CreditLink {
         Ok(made)
     }
 
-    /// Whether switches without credit are between its ends.
+    /// Returns true if switches without credit are between its ends.
     #[inline(always)]
     pub(super) fn is_virtual(&self) -> bool {
         self.back.len() > 1
     }
 
-    /// Whether there are times at which it has something to do: allocations, checks.
+    /// Returns true if it has tasks at set times: allocations, checks.
     #[inline(always)]
     pub(super) fn is_woken(&self) -> bool {
         self.plan.check.is_some() || self.allocation_at < Time::NEVER
     }
 
-    /// When it is to be woken from the start.
+    /// Returns its first wake-up time.
     pub(super) fn wakes_at(&self) -> Option<Time> {
         (self.wake_at < Time::NEVER).then_some(self.wake_at)
     }
 
-    /// The VC of a flow whose packets leave by `hop`: a new one, or the one of all flows.
+    /// Opens a VC for a flow whose packets leave by `hop`: a new one, or the one of all flows.
     pub(super) fn open(&mut self, flow: u32, hop: u32) -> Result<VcIx, Refused> {
         if self.plan.per == Per::Link
             && let Some(vc) = self.vcs.first_mut()
@@ -140,7 +141,7 @@ impl CreditLink {
         Ok(vc)
     }
 
-    /// A packet of a VC has come to the receiver.
+    /// Counts a packet of a VC that has come to the receiver.
     pub(super) fn arrived(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) -> Arrival {
         let arrival = self.receiver.arrived(cx.now(), vc);
         match arrival {
@@ -157,7 +158,7 @@ impl CreditLink {
         arrival
     }
 
-    /// A packet of a VC has left the receiver.
+    /// Counts a packet of a VC that has left the receiver.
     pub(super) fn left(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
         self.receiver.left(vc);
         if self.receiver.queued(vc) == 0 {
@@ -166,7 +167,8 @@ impl CreditLink {
         self.announce(cx);
     }
 
-    /// A switch between the ends of a virtual link has passed on a packet of a VC, or dropped it.
+    /// Counts a packet of a VC that a switch between the ends of a virtual link has passed on, or
+    /// dropped.
     pub(super) fn passed_on(&mut self, now: Time, vc: VcIx) {
         let vc = &mut self.vcs[vc.0 as usize];
         debug_assert!(vc.between > 0, "a switch passed on a packet that had not come to it");
@@ -174,13 +176,14 @@ impl CreditLink {
         vc.empty_since = now;
     }
 
-    /// A check has come to the receiver.
+    /// Handles a check that has come to the receiver.
     pub(super) fn checked(&mut self, cx: &mut RelayCx<'_>, check: &CreditCheck) {
         self.figures.found_lost += u64::from(self.receiver.checked(cx.now(), check));
         self.announce(cx);
     }
 
-    /// A check goes on over a switch without credit, as a packet of its flow behind those that it counts.
+    /// Sends a check on over a switch without credit, as a packet of its flow behind those that it
+    /// counts.
     pub(super) fn send_check(&self, cx: &mut RelayCx<'_>, check: CreditCheck) {
         let LinkVc { flow, hops, .. } = &self.vcs[check.vc.0 as usize];
         cx.send(*flow, hops[0] + 1, self.plan.credit_cell, Mark::NONE, Payload::Check(check));
@@ -193,7 +196,7 @@ impl CreditLink {
         }
     }
 
-    /// The last bit of a packet of a VC has left the sender.
+    /// Counts a packet of a VC whose last bit has left the sender.
     pub(super) fn sent(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
         if core::mem::take(&mut self.counted) {
             return;
@@ -209,7 +212,8 @@ impl CreditLink {
         }
     }
 
-    /// Counts the packet in service, which is of this VC, as sent: an allocation cannot call it back.
+    /// Counts the packet in service, which is of this VC, as sent: an allocation cannot call it
+    /// back.
     pub(super) fn count_in_service(&mut self, cx: &mut RelayCx<'_>, vc: VcIx) {
         if !self.counted {
             self.count_sent(cx, vc);
@@ -224,7 +228,8 @@ impl CreditLink {
         }
     }
 
-    /// A credit cell has arrived at the sender, followed by a copy of the previous one if that is duplicated.
+    /// Handles a credit cell that has arrived at the sender, followed by a copy of the previous one
+    /// if that is duplicated.
     pub(super) fn credited(&mut self, cx: &mut RelayCx<'_>, cell: &CreditCell) {
         self.take_credit(cx, cell);
         let Some(Duplication { probability, rng, copy }) = &mut self.duplication else { return };
@@ -247,7 +252,7 @@ impl CreditLink {
         }
     }
 
-    /// Acts on what a VC has now that had no credit since `since`; `NEVER` where it had some.
+    /// Acts on the present credit of a VC that had none since `since`; `NEVER` if it had some.
     fn see_credit(&mut self, cx: &mut RelayCx<'_>, vc: VcIx, since: Time) {
         let (had, has) = (since == Time::NEVER, self.sender.balance(vc) > 0);
         if had == has {
@@ -266,7 +271,7 @@ impl CreditLink {
         self.take_part(cx, vc, has);
     }
 
-    /// The stall of a VC that has had no credit since a time and that packets wait for.
+    /// Returns the stall of a VC that has had no credit since `no_credit_since`, if it is one.
     pub(super) fn stall(&self, vc: VcIx, no_credit_since: Time, now: Time) -> Option<Stall> {
         let LinkVc { between, empty_since, .. } = self.vcs[vc.0 as usize];
         let is_empty = self.receiver.queued(vc) == 0 && between == 0;
@@ -274,12 +279,12 @@ impl CreditLink {
         Stall::found(vc, no_credit_since, empty_since, now, self.plan.rtt)
     }
 
-    /// Whether the sender is about to make an allocation.
+    /// Returns true if the sender is about to make an allocation.
     pub(super) fn sender_allocates(&self, now: Time) -> bool {
         self.allocation_at <= now && matches!(self.plan.terms, Terms::Sender { .. })
     }
 
-    /// The time of an allocation or of a check has come.
+    /// Does the allocation or the check that is due.
     pub(super) fn wake(&mut self, cx: &mut RelayCx<'_>) {
         let now = cx.now();
         if self.allocation_at <= now {
@@ -312,7 +317,7 @@ impl CreditLink {
         }
     }
 
-    /// A check that was due and waits for the link.
+    /// Takes a check that was due and waits for the link.
     pub(super) fn take_check(&mut self, now: Time) -> Option<CreditCheck> {
         if !self.check_due {
             return None;
@@ -322,9 +327,9 @@ impl CreditLink {
         check
     }
 
-    /// When it was to be woken and when it is to be woken now, if that has changed.
+    /// Returns the previous and the new wake-up time, if they differ.
     pub(super) fn new_wake(&mut self) -> Option<(Time, Time)> {
-        // A check that is due waits for the link, which asks for it.
+        // A check that is due waits for the link, which fetches it.
         let check_at = if self.check_due { Time::NEVER } else { self.sender.next_check() };
         let at = self.allocation_at.min(check_at);
         let before = core::mem::replace(&mut self.wake_at, at);

@@ -1,9 +1,10 @@
-//! The memory of nodes that VCs without credit share with credit: a `buffer` with links that have their receivers there.
+//! Memory of nodes shared by VCs with and without credit: a `buffer` at a node with receivers of
+//! links with credit.
 //!
-//! Each VC with credit has the memory of its receiver. What that leaves is divided equally among the flows that come without
-//! credit, or start there; a packet of one that has its share queued is discarded. So whatever they send, there is always a
-//! place for a packet with credit. The count of a VC's packets is the one that decides on credit: the receiver's (Kung
-//! 1997, section "CreditNet ATM switch").
+//! Each VC with credit has the memory of its receiver. The rest is divided equally among the flows
+//! that arrive without credit, or start there; a packet of one that has its share queued is
+//! discarded. So there is always room for a packet with credit, whatever these flows send. A VC's
+//! packets are counted as for credit: by the receiver (Kung 1997, section "CreditNet ATM switch").
 
 use crate::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +23,9 @@ pub(super) struct Rest {
 struct Memory {
     /// Packets that a VC may have there.
     share: u32,
-    /// The end of VCs that no sender keeps to an allocation.
+    /// The receiving end of VCs that no sender keeps to an allocation.
     receiver: Receiver,
-    /// The flow that has come last, and its VC.
+    /// The flow opened last, and its VC.
     latest: Option<(u32, VcIx)>,
 }
 
@@ -64,7 +65,8 @@ impl Rest {
         self.by_node.contains_key(&node)
     }
 
-    /// The VC of a flow at a node; `None` where no memory is shared. Flows come one after another.
+    /// Returns the VC of a flow at a node; `None` where no memory is shared. Flows come one after
+    /// another.
     ///
     /// # Errors
     /// When there is no place for it, or there are more VCs than can be told apart.
@@ -80,13 +82,13 @@ impl Rest {
         Ok(Some(Uncontrolled { memory, vc }))
     }
 
-    /// A packet of a VC has come.
+    /// Counts a packet of a VC that has arrived.
     pub(super) fn arrived(&mut self, of: Uncontrolled) -> Arrival {
-        // An allocation that stays holds at any time.
+        // A constant allocation is valid at any time.
         self.memories[of.memory as usize].receiver.arrived(Time::ORIGIN, of.vc)
     }
 
-    /// A packet of a VC has left, or was dropped.
+    /// Counts a packet of a VC that has left, or was dropped.
     pub(super) fn left(&mut self, of: Uncontrolled) {
         self.memories[of.memory as usize].receiver.left(of.vc);
     }

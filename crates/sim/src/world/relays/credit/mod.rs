@@ -1,19 +1,24 @@
 //! Credit-based flow control over links (Kung 1997): the sender at a link's port, the receiver at the node at its end.
 //!
 //! - **VC.** Each flow over a link with credit is a VC of it, numbered in the order of the flows, or all of them are one.
-//! - **Sender.** A packet counts as sent when its last bit leaves the port. A VC without credit does not take part in the
-//!   port's scheduling (`Absent`): what comes waits there, and back to the flow's host when that is how far credit goes.
-//! - **Receiver.** A packet counts as arrived when its last bit is in, and as forwarded when its last bit leaves the next
-//!   port, at once at its destination. One that is dropped in between counts as forwarded. Of a multicast packet one copy
-//!   is stored, and counts as forwarded when its last copy has left.
-//! - **Credit cells** go over the link in the other direction, credit_check cells over the link itself, ahead of what
-//!   ports have queued. They are made when they start, with the counts of that moment.
-//! - **Virtual links.** Where switches without credit are between the ends, credit cells go ahead of their queues, too. A
-//!   credit_check cell is a packet of its flow there, which keeps its place among the packets that it counts.
-//! - **VCs without credit** have at most their share of what credit leaves of a node's memory ([`memory`]).
+//! - **Sender.** A packet counts as sent when its last bit leaves the port. A VC without credit
+//!   does not take part in the port's scheduling (`Absent`): its packets wait there, and further
+//!   back up to the flow's host where all links have credit.
+//! - **Receiver.** A packet counts as arrived when its last bit is in, and as forwarded when its
+//!   last bit leaves the next port, at once at its destination. One that is dropped in between
+//!   counts as forwarded. Of a multicast packet one copy is stored, and counts as forwarded when
+//!   its last copy has left.
+//! - **Credit cells** go over the link in the other direction, credit_check cells over the link
+//!   itself, ahead of the ports' queues. They are made when they start, with the counts of that
+//!   moment.
+//! - **Virtual links.** Where switches without credit are between the ends, credit cells go ahead
+//!   of their queues, too. A credit_check cell is a packet of its flow there, which keeps its place
+//!   among the packets that it counts.
+//! - **VCs without credit** have at most their share of a node's memory that credit leaves
+//!   ([`memory`]).
 //!
-//! Choices where the paper is silent: a packet is a cell, whatever its length; what another relay makes on the way takes
-//! no credit where it was not received.
+//! Choices where the paper is silent: a packet is a cell, whatever its length; packets that another
+//! relay makes on the way use no credit where they were not received.
 
 mod cells;
 mod figures;
@@ -45,42 +50,43 @@ struct Place {
     vc: VcIx,
 }
 
-/// What a hop has to do with credit.
+/// The VCs of a hop.
 #[derive(Clone, Copy, Debug, Default)]
 struct HopVcs {
     /// The VC over which packets leave by it.
     out: Option<Place>,
-    /// The VC of which the receiver is at its end: `out`, unless that is a virtual link.
+    /// The VC whose receiver is at its end: `out`, unless that is a virtual link.
     ends: Option<Place>,
     /// The VC over which they have come to it.
     into: Option<Place>,
     /// The VC of a virtual link whose packets it passes on.
     within: Option<Place>,
-    /// Where they have come without credit, their VC in the memory that they share with credit.
+    /// Their VC in the memory shared with credit, if they have come without credit.
     uncontrolled: Option<Uncontrolled>,
-    /// Whether copies of a packet leave by other hops, too.
+    /// True if copies of a packet leave by other hops, too.
     forks: bool,
 }
 
 /// Credit of all links that use it.
 pub(in crate::world) struct Credit {
     links: Vec<CreditLink>,
-    /// By link of the network: the one with credit that it is, and those whose credit cells leave their receiver by it.
+    /// By link of the network: its index among those with credit, and those whose credit cells
+    /// leave their receiver by it.
     forward: Vec<Option<u32>>,
     back: Vec<Vec<u32>>,
     /// By link of the network: credit cells of virtual links that wait for it.
     passing: BTreeMap<u32, VecDeque<u32>>,
-    /// By hop.
+    /// VCs, by hop.
     hops: Vec<HopVcs>,
-    /// The VCs of virtual links by the hops behind the sender's that their packets pass, and if the receiver is at the
-    /// end of that hop.
+    /// The VCs of virtual links, by hop behind the sender's that their packets pass; true if the
+    /// receiver is at the end of that hop.
     ahead: BTreeMap<u32, (Place, bool)>,
     /// Node memory left over by credit.
     rest: Rest,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were made on the way.
     forked: BTreeSet<BodyId>,
     made_here: BTreeSet<BodyId>,
-    /// Links with something to do at a time.
+    /// Wake-up times of links.
     agenda: BTreeSet<(Time, u32)>,
     /// Cells under way on links, and the free places in this list.
     cells: Vec<Cell>,
@@ -88,7 +94,7 @@ pub(in crate::world) struct Credit {
 }
 
 impl Credit {
-    /// The credit of `network`; `None` where no link has it.
+    /// Creates the credit of `network`; `None` where no link has it.
     ///
     /// # Errors
     /// When a link with credit has none in the other direction.
@@ -130,17 +136,18 @@ impl Credit {
         Ok(Some(credit))
     }
 
-    /// When it is to be woken first.
+    /// Returns the first wake-up time.
     pub(in crate::world) fn next(&self) -> Time {
         self.agenda.first().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// Whether VCs without credit share the memory of a node with credit.
+    /// Returns true if VCs without credit share the memory of a node with credit.
     pub(in crate::world) fn shares_memory(&self, node: u32) -> bool {
         self.rest.is_of(node)
     }
 
-    /// The next hop of the network: of a flow from a node over a link, to which packets come by the hop `from`.
+    /// Adds the next hop of the network: of a flow from a node over a link, to which packets come
+    /// by the hop `from`.
     ///
     /// # Errors
     /// When a link has more VCs than can be told apart.
@@ -180,7 +187,7 @@ impl Credit {
         Ok(())
     }
 
-    /// Before an allocation, which does not hold for the packet that a link has started.
+    /// Counts the packet that a link has started, before an allocation, which does not apply to it.
     fn count_in_service(&mut self, cx: &mut RelayCx<'_>, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some(hop) = cx.in_service(link.link)
@@ -190,7 +197,7 @@ impl Credit {
         }
     }
 
-    /// Sees to it that a link is woken when it has something to do.
+    /// Schedules the wake-up of a link for its next task.
     #[inline(always)]
     fn plan_wake(&mut self, cx: &mut RelayCx<'_>, place: u32) {
         if self.links[place as usize].is_woken() {
@@ -210,7 +217,8 @@ impl Credit {
         }
     }
 
-    /// A packet leaves the node of `hop`, or was dropped there: it takes no place any more, if it took one.
+    /// Frees the place of a packet, if it has one, that leaves the node of `hop` or was dropped
+    /// there.
     fn forwarded(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
         if let Some(Place { link, vc }) = within
@@ -224,7 +232,7 @@ impl Credit {
         if !self.made_here.is_empty() && self.made_here.remove(&packet.body) {
             return;
         }
-        // The copies that leave before the last one have bodies of their own.
+        // Copies that leave before the last one have bodies of their own.
         if forks && !self.forked.remove(&packet.body) {
             return;
         }
@@ -235,14 +243,14 @@ impl Credit {
         }
     }
 
-    /// What is to be recorded over time.
+    /// Shows the gauges of all links.
     pub(in crate::world) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         self.links.iter().for_each(|link| link.gauges(show));
     }
 }
 
 impl Credit {
-    /// A packet is in at a node, before it enters the next port or reaches its receiver.
+    /// Handles a packet at a node, before it enters the next port or reaches its receiver.
     pub(in crate::world) fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
         let Some(Place { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
             return self.enter_without_credit(cx, at, packet);
@@ -267,7 +275,7 @@ impl Credit {
         Passage::Forward
     }
 
-    /// The same for a packet that has not come over a link with credit.
+    /// Like [`enter`](Self::enter), for a packet that has not come over a link with credit.
     fn enter_without_credit(&mut self, cx: &RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
@@ -290,7 +298,8 @@ impl Credit {
         Passage::Forward
     }
 
-    /// The last bit of a packet has left the port of `hop`, whose next packet has not started.
+    /// Handles a packet whose last bit has left the port of `hop`, whose next packet has not
+    /// started.
     pub(in crate::world) fn leave(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
         self.forwarded(cx, hop, packet);
         if let Some(Place { link, vc }) = self.hops[hop as usize].out {
@@ -299,8 +308,8 @@ impl Credit {
         }
     }
 
-    /// A packet for which there was a place was dropped at the port of `hop`, or taken by a relay before it. Of a
-    /// multicast packet: the last copy.
+    /// Handles a packet that had a place and was dropped at the port of `hop`, or taken by a relay
+    /// before it. For a multicast packet: the last copy.
     pub(in crate::world) fn dropped(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
         self.forwarded(cx, hop, packet);
     }

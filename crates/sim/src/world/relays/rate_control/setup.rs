@@ -1,4 +1,4 @@
-//! Which VCs pass the rate-controlling ports of a node, and what else does?
+//! Set-up of the rate-controlling ports of a node: the VCs that pass them, and the other flows.
 
 use super::{Control, Leaves, Passing, Port, RateControlled, Vc};
 use crate::network::{FlowSetup, Network, RateControlPlan};
@@ -8,7 +8,7 @@ use tidegate_core::contract::Refused;
 use tidegate_core::units::Time;
 
 impl RateControlled {
-    /// The relays of a network: one for each node with such a port.
+    /// Creates the relays of a network: one for each node with such a port.
     ///
     /// # Errors
     /// When an algorithm refuses its parameters, or a VC has no loop before a port with VS/VD.
@@ -109,7 +109,8 @@ impl RateControlled {
         Ok(vc)
     }
 
-    /// Whether what a flow that is no VC sends goes before the VCs of a port: unless its class is less urgent.
+    /// Returns true if a flow that is not a VC is served before the VCs of a port: unless its class
+    /// is less urgent.
     fn goes_above(&self, network: &Network, port: usize, setup: &FlowSetup) -> bool {
         let Port { link, vcs, .. } = &self.ports[port];
         let Some(vc) = vcs.first() else { return false };
