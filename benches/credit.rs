@@ -11,7 +11,7 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
-/// Ten switches, with credit on the links between them and on the last one's to the end.
+/// Writes a path of ten switches, with credit on all its links.
 fn scenario(milliseconds: &str) -> String {
     let mut text = format!(
         "version = 1\nduration = \"{milliseconds}ms\"\nport = {{ scheduler = \"round-robin\", credit = {{ n2 = 4 }} }}\n"

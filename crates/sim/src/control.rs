@@ -77,7 +77,7 @@ impl Control {
         }
     }
 
-    /// Number and bytes of cells whose last bit has left, since the warm-up.
+    /// Returns the number and bytes of cells whose last bit has left, since the warm-up.
     pub(crate) fn sent(&self) -> Count {
         self.sent
     }

@@ -23,7 +23,8 @@ use tidegate_core::units::{Rate, Time};
 
 /// A relay at a node.
 pub trait Relay: Send {
-    /// The last bit of a packet is in at the node, before it enters the next port or reaches its receiver.
+    /// Called when the last bit of a packet is in at the node, before it enters the next port or
+    /// reaches its receiver.
     fn enter(
         &mut self,
         cx: &mut RelayCx<'_>,
@@ -35,7 +36,8 @@ pub trait Relay: Send {
         Passage::Forward
     }
 
-    /// The last bit of a packet of `flow` has left the node's port of `hop`, whose next packet has not started.
+    /// Called when the last bit of a packet of `flow` has left the node's port of `hop`, whose next
+    /// packet has not started.
     fn leave(
         &mut self,
         cx: &mut RelayCx<'_>,
@@ -55,29 +57,30 @@ pub trait Relay: Send {
         true
     }
 
-    /// The shaper in front of the node's port of `hop` releases a packet of `flow` to the port's
-    /// queue. Called only if [`RelayCx::watch_shapers`] asked for it.
+    /// Called when the shaper in front of the node's port of `hop` releases a packet of `flow` to
+    /// the port's queue. Only if [`RelayCx::watch_shapers`] asked for it.
     fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {
         let _ = (cx, flow, hop, packet, payload);
     }
 
-    /// A packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the node's port of
-    /// `hop`, or taken by another relay before it. For a multicast packet: the last copy.
+    /// Called when a packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the
+    /// node's port of `hop`, or taken by another relay before it. For a multicast packet: the last
+    /// copy.
     fn dropped(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet) {
         let _ = (cx, flow, hop, packet);
     }
 
-    /// The run begins, or the time requested with [`RelayCx::wake_at`] has come.
+    /// Called when the run begins, or the time requested with [`RelayCx::wake_at`] has come.
     fn wake(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
     }
 
-    /// The source of a flow has nothing more to send, ever.
+    /// Called when the source of a flow has nothing more to send, ever.
     fn source_ended(&mut self, cx: &mut RelayCx<'_>, flow: u32) {
         let _ = (cx, flow);
     }
 
-    /// The warm-up is over: counts so far are discarded.
+    /// Called at the end of the warm-up: discards the counts so far.
     fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
         let _ = cx;
     }

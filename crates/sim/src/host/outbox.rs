@@ -45,7 +45,7 @@ pub(crate) enum Task {
 }
 
 impl Outbox {
-    /// True if tasks are pending and no drain is running.
+    /// Returns true if tasks are pending and no drain is running.
     #[inline(always)]
     pub(crate) fn is_left(&self) -> bool {
         self.is_filled && !self.being_emptied

@@ -57,7 +57,7 @@ pub(super) struct Beside {
     /// Packets in the last two seconds of the epoch before, and in the first two of this one.
     pub(super) at_end: u64,
     pub(super) at_start: u64,
-    /// Of these, the packets of flows that are in both.
+    /// Packets among them of flows that are in both.
     pub(super) shared_start: u64,
     pub(super) shared_end: u64,
 }

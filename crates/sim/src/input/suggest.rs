@@ -309,7 +309,7 @@ impl<'a> Need<'a> {
     /// Returns the promise at `bits` bit/s, not below the mean rate.
     ///
     /// A pass starts with the backlog left by the previous one. As no pass brings more than the
-    /// rate drains, that is constant from the second pass on, which is the worst of all.
+    /// rate drains, the backlog is constant from the second pass on, which is the worst of all.
     fn promise(&self, bits: u64) -> Option<Promise> {
         let mut flow = FlowAtPort::new(Rate::from_bits_per_second(bits)?, self.port);
         let schedule = self.flow.schedule(1.0, self.passes).ok()?;

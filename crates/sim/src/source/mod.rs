@@ -75,7 +75,7 @@ pub enum Traffic {
         flow: Arc<TraceFlow>,
         /// Factor on the recorded speed.
         speed: f64,
-        /// Number of repetitions.
+        /// Number of times that it is played.
         repeat: u64,
     },
     /// Plays a video repeatedly.

@@ -6,7 +6,7 @@ use tidegate_core::units::Span;
 const EPOCH: u64 = 1_700_000_000_000_000_000;
 const LITTLE: Style = Style { big: false, nanoseconds: false };
 
-/// Three packets of two flows, 1 ms and 2 ms apart, the last cut off after its ports.
+/// Returns three packets of two flows, 1 ms and 2 ms apart, the last cut off after its ports.
 fn classic(style: Style) -> Vec<u8> {
     let [a, b] = [frame(1, 100), frame(2, 58)];
     [

@@ -38,7 +38,7 @@ fn fluid(bits: u64, packets: &[(Span, u32)]) -> (u64, i128) {
     (u64::try_from((most + unit - 1) / unit).unwrap(), most)
 }
 
-/// Packets, some of them simultaneous, the others microseconds to a tenth of a second apart.
+/// Draws packets, some of them simultaneous, the others microseconds to a tenth of a second apart.
 fn gaps() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![Just(0), 100_000..=200_000_000u64, 0..=10_000_000_000u64];
     prop::collection::vec((gap, 1u32..=1500), 2..200)

@@ -19,12 +19,12 @@ fn trace(flows: Vec<Vec<(u64, u32)>>) -> Trace {
     Trace { flows, packets, bytes, span, reordered: 0, cut: None, mended: Mended::default() }
 }
 
-/// `count` packets of `bytes` bytes every `micros` µs.
+/// Returns `count` packets of `bytes` bytes every `micros` µs.
 fn even(count: u64, micros: u64, bytes: u32) -> Vec<(u64, u32)> {
     (0..count).map(|k| (k * micros, bytes)).collect()
 }
 
-/// Bursts of ten packets of 1000 bytes at once, every 100 ms: 800 kbit/s.
+/// Returns bursts of ten packets of 1000 bytes at once, every 100 ms: 800 kbit/s.
 fn bursty() -> Vec<(u64, u32)> {
     (0..1000).map(|k| (k / 10 * 100_000, 1000)).collect()
 }

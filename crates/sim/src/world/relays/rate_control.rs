@@ -301,7 +301,7 @@ impl Relay for RateControlled {
         }
     }
 
-    /// Traffic before the ABR class is counted then, and data cells get EFCI.
+    /// Returns true where leaving packets before the ABR class are counted, or data cells get EFCI.
     fn sees_leaving(&self, flow: u32, link: u32) -> bool {
         match self.passing[flow as usize].out {
             Some((port, leaves)) if self.ports[port].link == link => match leaves {
