@@ -15,7 +15,7 @@ use tidegate_sim::world::World;
 
 const LOT: &str = include_str!("../papers/tidegate_papers/vsvd/parking-lot.toml");
 
-/// Writes a path of ten switches between the host of a thousand sources and that of their destinations.
+/// Writes a path of ten switches between the host of a thousand sources and their destinations'.
 fn path() -> String {
     let mut text = String::from(
         "version = 1\nport = { rate_control = { kind = \"erica\", interval = \"1ms\" } }\n\

@@ -3,8 +3,7 @@
 //! The hold model: every flow has two packets queued; the scheduler sends one, and its flow gets
 //! another of a random size. Sizes are 64, 576 and 1500 bytes, reservations lie over three decades.
 //! Each discipline with its queues is compared with a `BinaryHeap` with an entry for every packet,
-//! stamped by the same clocks, and with the whole switch with VirtualClock, interleaved in one
-//! process.
+//! stamped by the same clocks, and the whole switch with VirtualClock, interleaved in one process.
 //!
 //! `cargo bench --bench schedulers [-- [--json] [--barred] [FLOWS…]]` compares them, or only those
 //! that have bars; `-- names` lists them; `-- count NAME FLOWS OPERATIONS` runs one of them under
@@ -246,8 +245,7 @@ impl Hold for Whole {
 trait Run {
     /// Runs operations, one after the other.
     fn run(&mut self, sizes: &[u32], operations: usize) -> u64;
-    /// Like [`run`](Self::run), with each operation timed: lowers its value in `least` if it takes
-    /// less.
+    /// Like [`run`](Self::run), with each operation timed: lowers its value in `least` to its time.
     fn time(&mut self, sizes: &[u32], least: &mut [u32]);
 }
 
@@ -273,8 +271,7 @@ const SWITCH: &str = "switch";
 /// Rounds of a comparison.
 const ROUNDS: usize = 9;
 
-/// Creates by name a discipline with queues for `flows` flows, or the heap or switch that it is
-/// compared with.
+/// Creates by name a discipline with queues for `flows` flows, or the heap or the switch.
 fn make(name: &str, flows: u32) -> Result<Box<dyn Run>, String> {
     let named = |name| {
         let found = BuiltInScheduler::examples().into_iter().find(|one| one.record().name == name);

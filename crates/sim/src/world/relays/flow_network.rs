@@ -62,8 +62,7 @@ pub enum Answer {
     Changed,
     /// The change was refused at this link, for this reason.
     ChangeRefused(usize, Refusal),
-    /// A change was due while it could not be requested: the flow was not set up, or another change
-    /// was under way.
+    /// A change was due while none could be requested: not set up, or another change under way.
     ChangeMissed,
     /// It was torn down by its source.
     TornDown,
@@ -381,8 +380,7 @@ impl FlowNetwork {
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
             // It cannot hang up on a flow that has not been answered: it tries again a path's time
-            // later. For a flow that has not started, that is the first such time at or after its
-            // start.
+            // later; if the flow has not started, at the first such time from its start on.
             Standing::New | Standing::Asked => {
                 let delays = (0..links).map(|place| self.delay_at(cx, ix, place));
                 let path = delays.fold(Span::TICK, |sum, delay| sum + delay);
