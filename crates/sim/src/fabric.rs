@@ -34,6 +34,7 @@ pub(crate) struct Fabric {
 }
 
 /// A switch, with the links and relays around it.
+#[repr(C, align(64))]
 pub(crate) struct Node {
     pub(crate) switch: Switch,
     pub(crate) rng: Rng,

@@ -62,6 +62,10 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     rate: Rate,
+    /// Whether a trace determines the times at which bytes leave.
+    is_traced: bool,
+    /// Whether items are lost at all.
+    loses: bool,
     /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes less than a tick.
     extras: Option<Box<Extras<T>>>,
 }
@@ -87,7 +91,7 @@ struct Extras<T> {
 impl<T: Copy> Line<T> {
     /// Creates a line with the properties of the plan; a trace starts at `now`.
     pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
-        let mut line = Line { rate: plan.rate, extras: None };
+        let mut line = Line { rate: plan.rate, is_traced: false, loses: false, extras: None };
         line.change(now, plan);
         line
     }
@@ -96,7 +100,7 @@ impl<T: Copy> Line<T> {
     /// position. Packets in flight keep their arrival times, and no later packet arrives before
     /// them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
-        self.rate = plan.rate;
+        (self.rate, self.is_traced, self.loses) = (plan.rate, plan.trace.is_some(), plan.loss.happens());
         if self.extras.is_none() && plan.is_plain() {
             return;
         }
@@ -123,7 +127,7 @@ impl<T: Copy> Line<T> {
 
     /// Returns true if a trace determines the times at which bytes leave.
     pub fn is_traced(&self) -> bool {
-        self.traced().is_some()
+        self.is_traced
     }
 
     /// Returns true if every packet is at the far end as soon as its last bit is out: without
@@ -169,6 +173,7 @@ impl<T: Copy> Line<T> {
         let taken = self.rate.time_for(len);
         match &mut self.extras {
             None => now + taken,
+            Some(_) if !self.is_traced => now + taken.max(Span::TICK),
             Some(extras) => match &mut extras.traced {
                 None => now + taken.max(Span::TICK),
                 Some(traced) => traced.departure(now, len),
@@ -191,7 +196,7 @@ impl<T: Copy> Line<T> {
     /// all.
     #[inline(always)]
     pub fn loses(&mut self, rng: &mut Rng) -> bool {
-        self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
+        self.loses && self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
     }
 
     /// Returns when the first item in flight arrives; [`Time::NEVER`] when none is.

@@ -101,11 +101,12 @@ impl<'a> Departing<'a> {
 }
 
 /// A switch: output ports, with one pool of memory for all or one for each.
+#[repr(C)]
 pub struct Switch {
     ports: Vec<Port>,
-    pool: Pool,
     /// Counter that numbers the arrivals at all ports.
     orders: u64,
+    pool: Pool,
 }
 
 impl Switch {

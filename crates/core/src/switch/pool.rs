@@ -36,13 +36,14 @@ impl Claim {
 
 /// Stored packets, counted once however many ports hold them.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(super) struct Pool {
+    pub(super) used: Count,
     pub(super) limit: Option<Limit>,
     /// Scope of the limit: all ports together, or each port.
     pub(super) sharing: Sharing,
     /// The rule that chooses the packet to drop when the pool is exhausted.
     pub(super) push_out: PushOut,
-    pub(super) used: Count,
     /// Number of ports that hold each multicast body.
     copies: BTreeMap<BodyId, u32>,
 }

@@ -26,7 +26,7 @@ use std::collections::BinaryHeap;
 
 /// Fields are in the order in which a packet-hop touches them, on as few cache lines as possible.
 /// Those that it does not touch come last.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Port {
     /// True if an arriving packet passes no meter and no dropper, and is not counted by its colour.
     pub(super) is_plain_in: bool,
@@ -38,23 +38,23 @@ pub(super) struct Port {
     /// True while a packet is in service.
     pub(super) busy: bool,
     pub(super) ix: PortIx,
-    /// The order of the latest arrival: breaks ties between ports.
-    pub(super) latest: u64,
     /// The queue, the packet in service included.
     pub(super) backlog: Count,
     /// Sent packets of all flows, counted at the last bit.
     pub(super) sent: Count,
+    /// The order of the latest arrival: breaks ties between ports.
+    pub(super) latest: u64,
+    /// The earliest wake-up that was requested and is still to come.
+    wake_at: Time,
+    pub(super) stats: QueueStats,
     /// The packet in service, or the last one that was.
     pub(super) serving: Packet,
-    pub(super) stats: QueueStats,
     pub(super) guards: Guards,
     pub(super) table: FlowTable,
     pub(super) tree: Tree,
-    pub(super) shaping: Shaping,
-    /// The earliest wake-up that was requested and is still to come.
-    wake_at: Time,
     /// Members of the tree that a ceiling holds, by their release time.
     held: BinaryHeap<Reverse<(Time, Member)>>,
+    pub(super) shaping: Shaping,
     pub(super) metering: Metering,
     /// Green packets that have passed the meters; `None` where they are not counted.
     pub(super) green: Option<Count>,
@@ -152,7 +152,7 @@ impl Port {
     /// flow.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        self.backlog.packets == 0 && self.shaping.next().is_none() && self.held.is_empty()
+        self.backlog.packets == 0 && self.shaping.queues.is_empty() && self.held.is_empty()
     }
 
     /// The packet in service.
