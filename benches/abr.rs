@@ -2,7 +2,8 @@
 //! of each. Three connections in the parking lot of the VS/VD paper, or a thousand over a path of
 //! ten switches.
 //!
-//! `abr lot|path plain|vsvd MILLISECONDS` runs once and prints one line; `benches/report.py` drives it.
+//! `abr lot|path plain|vsvd MILLISECONDS` runs once and prints one line; `benches/report.py` drives
+//! it.
 
 use std::fmt::Write;
 use std::path::Path;

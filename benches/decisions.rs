@@ -1,8 +1,9 @@
 //! Cost of one decision of a dropper or a meter, with one state that stays in the nearest cache and
 //! with a million.
 //!
-//! `cargo bench --bench decisions [-- --json]` prints nanoseconds; `-- names` lists the policies; `-- count NAME STATES DECISIONS`
-//! runs one of them under an instruction counter. Subtract two runs of different length to take out the set-up.
+//! `cargo bench --bench decisions [-- --json]` prints nanoseconds; `-- names` lists the policies;
+//! `-- count NAME STATES DECISIONS` runs one of them under an instruction counter. Subtract two
+//! runs of different length to take out the set-up.
 //!
 //! The packets are of 64, 576 and 1500 bytes and of all colours. Every meter's profile is sent 1.5
 //! times its rate. The queue in front of a dropper is a random walk of up to 60 packets, and a

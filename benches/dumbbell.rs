@@ -1,5 +1,6 @@
-//! Ten TCP connections with time sliding window taggers over a RIO bottleneck (the allocated-capacity paper's Table I):
-//! packet-hops and packets of the bottleneck, for CPU seconds and instructions of each.
+//! Ten TCP connections with time sliding window taggers over a RIO bottleneck (the
+//! allocated-capacity paper's Table I): packet-hops and packets of the bottleneck, for CPU seconds
+//! and instructions of each.
 //!
 //! `dumbbell SECONDS` runs once and prints one line; `benches/report.py` drives it.
 

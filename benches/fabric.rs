@@ -1,7 +1,9 @@
-//! Networks of a thousand nodes: packet-hops, for CPU seconds, instructions and cache misses of each.
+//! Networks of a thousand nodes: packet-hops, for CPU seconds, instructions and cache misses of
+//! each.
 //!
-//! `fabric fat-tree K MICROSECONDS` and `fabric leaf-spine SWITCHES MICROSECONDS` run once and print one line;
-//! `benches/report.py` drives them. Every host sends Poisson packets to another one, over a path drawn at random.
+//! `fabric fat-tree K MICROSECONDS` and `fabric leaf-spine SWITCHES MICROSECONDS` run once and
+//! print one line; `benches/report.py` drives them. Every host sends Poisson packets to another
+//! one, over a path drawn at random.
 
 use std::fmt::Write;
 use std::path::Path;

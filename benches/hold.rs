@@ -1,11 +1,11 @@
 //! The hold model: take the first event and give its component the next time, an exponential
 //! increment later, with a fixed number of components.
 //!
-//! `cargo bench --bench hold [-- [--json] [PENDING…]]` compares the fast event queue with the standard
-//! library's binary heap (popped and pushed as usual, entries of a time and a component),
-//! interleaved in one process. `-- count QUEUE PENDING OPERATIONS` runs one of them
-//! under an instruction counter; `none` as QUEUE is the loop alone. Subtract two runs
-//! of different length to take out the set-up.
+//! `cargo bench --bench hold [-- [--json] [PENDING…]]` compares the fast event queue with the
+//! standard library's binary heap (popped and pushed as usual, entries of a time and a component),
+//! interleaved in one process. `-- count QUEUE PENDING OPERATIONS` runs one of them under an
+//! instruction counter; `none` as QUEUE is the loop alone. Subtract two runs of different length to
+//! take out the set-up.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 

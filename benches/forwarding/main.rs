@@ -106,7 +106,8 @@ fn busy_time() -> Duration {
         .skip(1)
         .map(|text| text.parse().unwrap_or(0))
         .collect();
-    // user, nice, system, idle, waiting, hardware and software interrupts, in hundredths of a second.
+    // user, nice, system, idle, waiting, hardware and software interrupts, in hundredths of a
+    // second.
     Duration::from_millis([0, 1, 2, 5, 6].iter().map(|ix| columns[*ix] * 10).sum())
 }
 

@@ -25,8 +25,8 @@ pub struct Capture {
 
 #[pymethods]
 impl Capture {
-    /// Reads the capture or list at `path`; raises TidegateError for a file that cannot be used. `progress` is
-    /// called with the share of the file that is read, 0 to 1.
+    /// Reads the capture or list at `path`; raises TidegateError for a file that cannot be used.
+    /// `progress` is called with the share of the file that is read, 0 to 1.
     #[staticmethod]
     #[pyo3(signature = (path, progress = None))]
     fn load(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResult<Capture> {
@@ -57,7 +57,8 @@ impl Capture {
         self.trace.span.as_secs_f64()
     }
 
-    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a whole file.
+    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a
+    /// whole file.
     #[getter]
     fn cut(&self) -> Option<String> {
         self.trace.cut.map(|place| place.to_string())
@@ -110,7 +111,8 @@ impl Capture {
         Ok(list)
     }
 
-    /// The places of the flows that match `pattern`: a name, or a pattern such as `10.0.0.1:80>*/tcp`.
+    /// The places of the flows that match `pattern`: a name, or a pattern such as
+    /// `10.0.0.1:80>*/tcp`.
     fn matching(&self, pattern: &str) -> Vec<usize> {
         let wanted: Option<FlowPattern> = pattern.parse().ok();
         let meant = |name: &str| {
@@ -121,10 +123,10 @@ impl Capture {
         (0..self.trace.flows.len()).filter(|flow| meant(&self.trace.flows[*flow].name)).collect()
     }
 
-    /// Suggested reservations of flows on a link of `rate` bit/s with packets of up to `longest_packet` bytes
-    /// and a queue of up to `buffer` (as a scenario spells it, or `None`), when the file is played once or
-    /// `again` and again; `wishes` are places of flows and the delay in seconds that 99 % of their packets
-    /// should keep. One dictionary per wish.
+    /// Suggested reservations of flows on a link of `rate` bit/s with packets of up to
+    /// `longest_packet` bytes and a queue of up to `buffer` (as a scenario spells it, or `None`),
+    /// when the file is played once or `again` and again; `wishes` are places of flows and the
+    /// delay in seconds that 99 % of their packets should keep. One dictionary per wish.
     #[pyo3(signature = (rate, longest_packet, buffer, again, wishes))]
     fn suggest<'py>(
         &self,
@@ -158,8 +160,9 @@ impl Capture {
     }
 }
 
-/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets and bytes
-/// there, so that push-out takes none of theirs; `largest` is the largest packet of any flow.
+/// Packets and bytes that the buffer of a port must hold for flows that have at most these packets
+/// and bytes there, so that push-out takes none of theirs; `largest` is the largest packet of any
+/// flow.
 #[pyfunction]
 pub fn buffer_for(backlogs: Vec<(u64, u64)>, largest: u32) -> (u64, u64) {
     bounds::buffer_for(backlogs, largest)

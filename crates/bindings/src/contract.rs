@@ -12,8 +12,8 @@ use tidegate_core::units::Span;
 use tidegate_sim::input::contract::{self, AtRate, Fitting};
 use tidegate_sim::input::{self, Content};
 
-/// The content of the file at `path`: `packets` or `frames`; raises TidegateError for a file that cannot be
-/// read.
+/// The content of the file at `path`: `packets` or `frames`; raises TidegateError for a file that
+/// cannot be read.
 #[pyfunction]
 pub fn sniff(path: PathBuf) -> PyResult<&'static str> {
     match input::sniff(&path) {
@@ -44,8 +44,8 @@ impl Arrivals {
         Ok(Arrivals { arrivals: Arc::new(arrivals), cut })
     }
 
-    /// The frames of the video at `path`, `fps` in a second; raises TidegateError for a file that cannot be
-    /// used.
+    /// The frames of the video at `path`, `fps` in a second; raises TidegateError for a file that
+    /// cannot be used.
     #[staticmethod]
     fn of_video(py: Python<'_>, path: PathBuf, fps: f64) -> PyResult<Arrivals> {
         let read = interruptible(py, move || {
@@ -58,7 +58,8 @@ impl Arrivals {
         Ok(Arrivals { arrivals: Arc::new(arrivals), cut: cut.map(|place| place.to_string()) })
     }
 
-    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a whole file.
+    /// The packet or line that the end of the file cuts off, and which was left out; `None` for a
+    /// whole file.
     #[getter]
     fn cut(&self) -> Option<&str> {
         self.cut.as_deref()
@@ -90,7 +91,8 @@ impl Arrivals {
         interruptible(py, move || arrivals.rates(points))
     }
 
-    /// W in bytes, and the longest delay and its 99th percentile in seconds at a server of `rate` bit/s.
+    /// W in bytes, and the longest delay and its 99th percentile in seconds at a server of `rate`
+    /// bit/s.
     fn at(&self, py: Python<'_>, rate: u64) -> PyResult<(u64, f64, f64)> {
         let arrivals = self.arrivals.clone();
         let AtRate { workahead, delay_max, delay_p99 } =
@@ -98,8 +100,8 @@ impl Arrivals {
         Ok((workahead, Span::as_secs_f64(delay_max), Span::as_secs_f64(delay_p99)))
     }
 
-    /// The contract with a reservation from `rate` bit/s on that the arrivals keep: r in bit/s, W in bytes
-    /// and the peak rate in bit/s.
+    /// The contract with a reservation from `rate` bit/s on that the arrivals keep: r in bit/s, W
+    /// in bytes and the peak rate in bit/s.
     fn contract(&self, py: Python<'_>, rate: u64) -> PyResult<(u64, u64, u64)> {
         let arrivals = self.arrivals.clone();
         let Fitting { reserve, workahead, peak } =

@@ -6,7 +6,8 @@ use tidegate_core::credit::sizing::{self, Exact, Link, Loop, Pool, Unsizable};
 use tidegate_core::units::Span;
 use tidegate_formats::units;
 
-/// A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in seconds.
+/// A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in
+/// seconds.
 #[pyclass(frozen, module = "tidegate._tidegate")]
 pub struct CreditLink {
     link: Link,
@@ -46,13 +47,14 @@ impl CreditLink {
         self.link.overhead(n2, records).map(float).map_err(refused)
     }
 
-    /// The least N2 at which credit cells of one record take at most `percent` % of what the data take.
+    /// The least N2 at which credit cells of one record take at most `percent` % of what the data
+    /// take.
     fn n2_for_overhead(&self, percent: u32) -> PyResult<u64> {
         self.link.n2_for_overhead(percent).map_err(refused)
     }
 
-    /// The least and the highest rate in bit/s of each of `active` VCs with `buf_alloc` cells each (equation
-    /// 2).
+    /// The least and the highest rate in bit/s of each of `active` VCs with `buf_alloc` cells each
+    /// (equation 2).
     fn rates(&self, n2: u64, buf_alloc: u64, active: u64) -> PyResult<(f64, f64)> {
         let share = self.control(n2)?.share(buf_alloc, active).map_err(refused)?;
         let rate = |share| float(share) * self.link.rate as f64;
@@ -65,8 +67,8 @@ impl CreditLink {
         self.control(n2)?.buffer(share, active).map_err(refused)
     }
 
-    /// The pool M in cells, and the number of queued cells below which a newcomer ramps up (equations 5 and
-    /// 6).
+    /// The pool M in cells, and the number of queued cells below which a newcomer ramps up
+    /// (equations 5 and 6).
     fn pool(&self, alpha: u64, vcs: u64) -> PyResult<(u64, f64)> {
         let pool = Pool::new(self.rtt, alpha, vcs).map_err(refused)?;
         Ok((pool.cells, float(pool.queued_below)))

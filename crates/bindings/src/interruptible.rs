@@ -12,8 +12,8 @@ const EVERY: Duration = Duration::from_millis(50);
 /// Runs `work` on a separate thread without the interpreter's lock, and returns its result.
 ///
 /// # Errors
-/// The exception that a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread is then
-/// left to itself: it owns its data, and its result is discarded.
+/// The exception that a signal's handler raises meanwhile, such as `KeyboardInterrupt`. The thread
+/// is then left to itself: it owns its data, and its result is discarded.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

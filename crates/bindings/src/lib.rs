@@ -57,7 +57,8 @@ fn toml_as_json(text: &str) -> PyResult<String> {
     Ok(read.to_string())
 }
 
-/// The columns of every result table by its name: pairs of a column and its type, `whole`, `number` or `text`.
+/// The columns of every result table by its name: pairs of a column and its type, `whole`, `number`
+/// or `text`.
 #[pyfunction]
 fn table_columns() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     let columns =
@@ -65,14 +66,15 @@ fn table_columns() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
     TABLES.iter().map(|table| (table.name, columns(table).collect())).collect()
 }
 
-/// Half the width of the 95 % interval of the mean of `results` (Student t); `None` of fewer than two.
+/// Half the width of the 95 % interval of the mean of `results` (Student t); `None` of fewer than
+/// two.
 #[pyfunction]
 fn half_width_95(results: Vec<f64>) -> Option<f64> {
     tidegate_core::stats::half_width_95(&results)
 }
 
-/// Half the width of a 95 % interval of the share of trials at which a rare event happens (Korn and Graubard
-/// 1998), of the (events, trials) of each replication; `None` of fewer than two.
+/// Half the width of a 95 % interval of the share of trials at which a rare event happens (Korn and
+/// Graubard 1998), of the (events, trials) of each replication; `None` of fewer than two.
 #[pyfunction]
 fn rare_half_width_95(runs: Vec<(u64, u64)>) -> Option<f64> {
     tidegate_core::stats::rare_half_width_95(&runs)

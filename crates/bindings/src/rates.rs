@@ -6,14 +6,15 @@ use tidegate_core::maxmin::{self, Demand, Exact};
 use tidegate_core::stats::convergence::{self, Course, Nearness};
 use tidegate_core::units::Span;
 
-/// The criterion of convergence, as window in seconds, tolerance as a share of the optimum, and packets in
-/// the queue: the defaults of [`Nearness`].
+/// The criterion of convergence, as window in seconds, tolerance as a share of the optimum, and
+/// packets in the queue: the defaults of [`Nearness`].
 pub fn usual() -> (f64, f64, f64) {
     let Nearness { window, tolerance, queue, .. } = Nearness::usual(Span::ZERO);
     (window.as_secs_f64(), tolerance, queue)
 }
 
-/// The max-min fair rate of each flow, of links with these capacities; a flow is the indexes of its links.
+/// The max-min fair rate of each flow, of links with these capacities; a flow is the indexes of its
+/// links.
 #[pyfunction]
 pub fn max_min(capacities: Vec<u64>, flows: Vec<Vec<usize>>) -> PyResult<Vec<f64>> {
     let capacities: Vec<Exact> =
@@ -24,8 +25,8 @@ pub fn max_min(capacities: Vec<u64>, flows: Vec<Vec<usize>>) -> PyResult<Vec<f64
     Ok(rates.into_iter().map(|rate| *rate.numer() as f64 / *rate.denom() as f64).collect())
 }
 
-/// Seconds until averages of all rates over a window in seconds stay within a tolerance of their optima, and
-/// the queue stays below a number of packets; `near` is these three.
+/// Seconds until averages of all rates over a window in seconds stay within a tolerance of their
+/// optima, and the queue stays below a number of packets; `near` is these three.
 #[pyfunction]
 pub fn convergence_time(
     spacing: f64,

@@ -16,7 +16,8 @@ use tidegate_sim::results::tables;
 use tidegate_sim::watch::{Cause, Hop, Served, Waiting, Watch};
 use tidegate_sim::world::{Overflow, World};
 
-/// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have them.
+/// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have
+/// them.
 const MAX_FLOW_DELAYS: usize = 500;
 
 /// One replication of a scenario, under one seed.
@@ -31,9 +32,9 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's packets and
-    /// keeps the given number of the slowest; `workahead` are factors on reserved rates at which the exact W
-    /// of every flow is measured along its route.
+    /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's
+    /// packets and keeps the given number of the slowest; `workahead` are factors on reserved rates
+    /// at which the exact W of every flow is measured along its route.
     #[new]
     #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
     fn new(
@@ -113,8 +114,8 @@ impl Run {
         Ok(named)
     }
 
-    /// The traffic terms of the watched flow: `reserve` in bit/s and `bucket` in seconds at that rate, or
-    /// `None` without a bucket. `None` for a datagram flow, and when nothing is watched.
+    /// The traffic terms of the watched flow: `reserve` in bit/s and `bucket` in seconds at that
+    /// rate, or `None` without a bucket. `None` for a datagram flow, and when nothing is watched.
     fn terms<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(terms) = self.world().watch().and_then(Watch::terms) else { return Ok(None) };
         let entry = PyDict::new(py);

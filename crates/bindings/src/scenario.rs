@@ -143,15 +143,15 @@ impl Scenario {
         self.spec.sample.as_secs_f64()
     }
 
-    /// The capacities that flows share, links first and in their order: name, rate in bit/s, whether a switch
-    /// sends on it, and the share of it that is to be used.
+    /// The capacities that flows share, links first and in their order: name, rate in bit/s,
+    /// whether a switch sends on it, and the share of it that is to be used.
     fn capacities(&self) -> Vec<(String, f64, bool, f64)> {
         let (capacities, _) = demands(&self.spec, &self.network);
         capacities.into_iter().map(|one| (one.name, one.rate, one.switched, one.target)).collect()
     }
 
-    /// The demand of each flow and the capacities that it uses, a dictionary for each; a flow that answers a
-    /// connection is left out.
+    /// The demand of each flow and the capacities that it uses, a dictionary for each; a flow that
+    /// answers a connection is left out.
     fn demands<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let (_, demands) = demands(&self.spec, &self.network);
         let entries = PyList::empty(py);

@@ -1,7 +1,7 @@
 //! Result tables, handed over as the buffers of Arrow arrays.
 //!
-//! Python makes the arrays with pyarrow, which it has anyway: crates that make them here are a sixth of what
-//! `make demo` would compile. Values are copied once, column by column.
+//! Python makes the arrays with pyarrow, which it has anyway: crates that make them here are a
+//! sixth of what `make demo` would compile. Values are copied once, column by column.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -73,7 +73,8 @@ fn bytes<'py, T: Copy, const N: usize>(
     })
 }
 
-/// A bit for each value, set when there is one; the first is the least significant of the first byte.
+/// A bit for each value, set when there is one; the first is the least significant of the first
+/// byte.
 fn bitmap(values: &[Option<f64>]) -> Vec<u8> {
     let byte = |eight: &[Option<f64>]| {
         eight.iter().enumerate().fold(0, |byte, (nth, value)| byte | u8::from(value.is_some()) << nth)

@@ -1,13 +1,14 @@
 //! AAL5 segmentation and reassembly of packets into and from ATM cells (ITU-T I.363.5).
 //!
-//! A packet gets a trailer of 8 bytes with its length and a CRC-32, and is padded to a whole number of cell
-//! payloads of 48 bytes. The last cell is marked as such. The receiving end has no other information about a
-//! cell: it collects cells until a last cell arrives, and delivers the packet if length and CRC are right. A
-//! lost cell therefore loses its packet, and a lost last cell also loses the next packet.
+//! A packet gets a trailer of 8 bytes with its length and a CRC-32, and is padded to a whole number
+//! of cell payloads of 48 bytes. The last cell is marked as such. The receiving end has no other
+//! information about a cell: it collects cells until a last cell arrives, and delivers the packet
+//! if length and CRC are right. A lost cell therefore loses its packet, and a lost last cell also
+//! loses the next packet.
 //!
-//! The cells of a VC arrive in order. This module counts cells and carries no bytes, whatever the source of
-//! the cells. A CRC that is right by chance does not occur. The payload of a cell may differ from 48 bytes,
-//! for example in ABR connections.
+//! The cells of a VC arrive in order. This module counts cells and carries no bytes, whatever the
+//! source of the cells. A CRC that is right by chance does not occur. The payload of a cell may
+//! differ from 48 bytes, for example in ABR connections.
 
 /// Bytes of an ATM cell on a link: a header of 5 and a payload of 48 (ITU-T I.361).
 pub const CELL: u32 = 53;
@@ -25,7 +26,8 @@ pub const fn cells(len: u32) -> u32 {
     cells_of(len, PAYLOAD)
 }
 
-/// The number of cells of a packet of `len` bytes with `payload` bytes in each, at least 1: ⌈(len + 8) / payload⌉.
+/// The number of cells of a packet of `len` bytes with `payload` bytes in each, at least 1: ⌈(len +
+/// 8) / payload⌉.
 pub const fn cells_of(len: u32, payload: u32) -> u32 {
     len.saturating_add(TRAILER).div_ceil(payload)
 }
@@ -55,8 +57,8 @@ pub struct Segmentation {
 }
 
 impl Segmentation {
-    /// Starts the segmentation of the packet with this number and `len` bytes, in cells with `payload` bytes,
-    /// at least 1.
+    /// Starts the segmentation of the packet with this number and `len` bytes, in cells with
+    /// `payload` bytes, at least 1.
     pub fn new(packet: u32, len: u32, payload: u32) -> Segmentation {
         Segmentation { packet, len, left: cells_of(len, payload) }
     }
@@ -82,8 +84,8 @@ pub enum Reassembled {
         /// True if any of its cells carried a congestion mark.
         marked: bool,
     },
-    /// The cell is the last one, and the length or the CRC is wrong: the collected cells are discarded,
-    /// including this one.
+    /// The cell is the last one, and the length or the CRC is wrong: the collected cells are
+    /// discarded, including this one.
     Discarded {
         /// Number of discarded cells, of one packet or of several.
         cells: u32,
@@ -152,9 +154,9 @@ mod tests {
     }
 
     proptest! {
-        /// A packet is delivered if and only if all its cells have arrived, and so has the last cell of the
-        /// packet before it, unless no cell of that packet has arrived: the remainder of a packet without its
-        /// last cell spoils the next.
+        /// A packet is delivered if and only if all its cells have arrived, and so has the last
+        /// cell of the packet before it, unless no cell of that packet has arrived: the remainder
+        /// of a packet without its last cell spoils the next.
         #[test]
         fn a_lost_cell_loses_its_packet(
             sizes in proptest::collection::vec(0u32..400, 1..30),

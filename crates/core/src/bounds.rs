@@ -16,29 +16,30 @@ pub struct Hop {
     pub delay: Span,
 }
 
-/// End-to-end delay bound of a conforming flow when every hop is a VirtualClock scheduler that reserves no
-/// more than its link carries: from a packet's arrival at the first hop to the arrival of its last bit beyond
-/// the last hop.
+/// End-to-end delay bound of a conforming flow when every hop is a VirtualClock scheduler that
+/// reserves no more than its link carries: from a packet's arrival at the first hop to the arrival
+/// of its last bit beyond the last hop.
 ///
-/// The flow sends at most `burst + reserve · t` bytes in any time `t`, in packets of at most `largest` bytes.
-/// It reserves `reserve` at every hop, and none of its packets is pushed out. Then, with K hops,
+/// The flow sends at most `burst + reserve · t` bytes in any time `t`, in packets of at most
+/// `largest` bytes. It reserves `reserve` at every hop, and none of its packets is pushed out.
+/// Then, with K hops,
 ///
 /// `D ≤ (burst + (K − 1) · largest) / reserve + Σₖ (Lₖ / Cₖ + delayₖ)`,
 ///
 /// Lₖ being the largest packet of any flow at hop k and Cₖ its rate. Each VirtualClock hop is a
-/// guaranteed-rate server: the last bit of a packet leaves at most Lₖ / Cₖ after the packet's stamp (Xie and
-/// Lam, "Delay guarantee of Virtual Clock server", 1995; Figueira and Pasquale, "An upper bound on delay for
-/// the VirtualClock service discipline", 1995; Goyal, Lam and Vin, "Determining end-to-end delay bounds in
-/// heterogeneous networks", 1997).
+/// guaranteed-rate server: the last bit of a packet leaves at most Lₖ / Cₖ after the packet's stamp
+/// (Xie and Lam, "Delay guarantee of Virtual Clock server", 1995; Figueira and Pasquale, "An upper
+/// bound on delay for the VirtualClock service discipline", 1995; Goyal, Lam and Vin, "Determining
+/// end-to-end delay bounds in heterogeneous networks", 1997).
 ///
 /// # Why it holds at one hop
 ///
-/// Let a packet have stamp `s`. Let `t` be the last time up to its service at which the link was idle, began
-/// a packet with a stamp later than `s`, or had no other stamped packet waiting. The packets served from the
-/// end of that packet until this one arrived at `t` or later, and have stamps up to `s`. A flow's stamps
-/// increase by `len / reserve` from the time of its arrival on. Hence a reservation of rate `r` contributes
-/// at most `r · (s - t)`, all reservations together at most `C · (s - t)`, and the packet has left by
-/// `s + L / C`.
+/// Let a packet have stamp `s`. Let `t` be the last time up to its service at which the link was
+/// idle, began a packet with a stamp later than `s`, or had no other stamped packet waiting. The
+/// packets served from the end of that packet until this one arrived at `t` or later, and have
+/// stamps up to `s`. A flow's stamps increase by `len / reserve` from the time of its arrival on.
+/// Hence a reservation of rate `r` contributes at most `r · (s - t)`, all reservations together at
+/// most `C · (s - t)`, and the packet has left by `s + L / C`.
 ///
 /// A monitor's check sets a clock back at the flow's first packet after no other stamped packet has
 /// waited: at `t` or before it, so none of the flow's stamps is counted twice.
@@ -48,14 +49,16 @@ pub struct Hop {
 /// For the flow itself: packets beyond its burst, a ceiling, being held or absent, and loss.
 ///
 /// For every flow of the link:
-/// - reservations beyond the link's rate, or a link that becomes slower, has a trace or is stopped by a gate;
+/// - reservations beyond the link's rate, or a link that becomes slower, has a trace or is stopped
+///   by a gate;
 /// - head starts of others, whose stamps are earlier than any promise;
-/// - `stamp = "virtual-clock"`, and checks with `synchronise = "later-stamp"`, of others or of itself;
-/// - a reservation given to others before the stamps at which it was used have passed. Signalling does not do so
-///   ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
+/// - `stamp = "virtual-clock"`, and checks with `synchronise = "later-stamp"`, of others or of
+///   itself;
+/// - a reservation given to others before the stamps at which it was used have passed. Signalling
+///   does not do so ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
 /// - a flow of datagrams that gains a reservation while its packets wait;
-/// - flows that return from a ceiling or an absence: they may still claim the service that they were held
-///   back from;
+/// - flows that return from a ceiling or an absence: they may still claim the service that they
+///   were held back from;
 /// - classes: a class is served by tokens, and the bound does not cover the flows inside it.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
@@ -95,9 +98,10 @@ pub fn behind_own_line(servers: &[Server]) -> Span {
 
 /// Delay and buffer bounds of one flow at a VirtualClock port, computed packet by packet.
 ///
-/// A packet's last bit has left by its stamp plus L / C, L being the largest packet of any flow at the port
-/// and C its rate (see [`virtual_clock_delay`]). The flow therefore has at most the packets at the port whose
-/// stamp plus L / C has not passed. This holds while none of them is pushed out ([`buffer_for`]).
+/// A packet's last bit has left by its stamp plus L / C, L being the largest packet of any flow at
+/// the port and C its rate (see [`virtual_clock_delay`]). The flow therefore has at most the
+/// packets at the port whose stamp plus L / C has not passed. This holds while none of them is
+/// pushed out ([`buffer_for`]).
 ///
 /// Times must not go back; one that does counts as the latest seen.
 #[derive(Clone, Debug)]
@@ -108,7 +112,8 @@ pub struct FlowAtPort {
     /// The latest packet's arrival and stamp.
     now: Time,
     stamp: Time,
-    /// Latest departure times of the packets that may still be at the port, with their sizes, oldest first.
+    /// Latest departure times of the packets that may still be at the port, with their sizes,
+    /// oldest first.
     there: VecDeque<(Time, u32)>,
     bytes: u64,
     /// The most packets and the most bytes so far, not necessarily at one time.
@@ -123,8 +128,8 @@ impl FlowAtPort {
         FlowAtPort { reserve, behind, now: zero, stamp: zero, there: VecDeque::new(), bytes: 0, most: (0, 0) }
     }
 
-    /// Records the arrival of `bytes` bytes at `at`, and returns the longest time until their last bit has
-    /// left.
+    /// Records the arrival of `bytes` bytes at `at`, and returns the longest time until their last
+    /// bit has left.
     pub fn see(&mut self, at: Time, bytes: u32) -> Span {
         self.now = self.now.max(at);
         while let Some((left, size)) = self.there.front()
@@ -147,10 +152,11 @@ impl FlowAtPort {
     }
 }
 
-/// Buffer that a VirtualClock port needs, in packets and in bytes, so that push-out takes no packet of a flow
-/// with a reservation: the most that each of these flows may have at the port ([`FlowAtPort::most`]), and one
-/// packet of the largest size, because a datagram in service is never pushed out. Whenever such a buffer is
-/// full, another datagram waits in it, and datagrams are pushed out first.
+/// Buffer that a VirtualClock port needs, in packets and in bytes, so that push-out takes no packet
+/// of a flow with a reservation: the most that each of these flows may have at the port
+/// ([`FlowAtPort::most`]), and one packet of the largest size, because a datagram in service is
+/// never pushed out. Whenever such a buffer is full, another datagram waits in it, and datagrams
+/// are pushed out first.
 pub fn buffer_for(flows: impl IntoIterator<Item = (u64, u64)>, largest: u32) -> (u64, u64) {
     flows.into_iter().fold((1, largest.into()), |(packets, bytes), flow| {
         (packets.saturating_add(flow.0), bytes.saturating_add(flow.1))

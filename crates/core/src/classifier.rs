@@ -128,12 +128,12 @@ fn end(text: &str) -> Result<(IpAddr, Option<u16>), NotAFlow> {
     }
 }
 
-/// A pattern of flows: a [`FiveTuple`] as text in which `*` may stand for an address, a port, a whole end, or
-/// the protocol.
+/// A pattern of flows: a [`FiveTuple`] as text in which `*` may stand for an address, a port, a
+/// whole end, or the protocol.
 ///
-/// `10.0.0.1:80>*/tcp` matches everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all answers to
-/// DNS queries, `*>*/icmp` all ICMP over IPv4, and `*>*/*` all IP. An end without a port, other than `*`,
-/// matches packets without ports. A pattern without a `*` matches one flow.
+/// `10.0.0.1:80>*/tcp` matches everything that 10.0.0.1 sends from TCP port 80, `*:53>*/udp` all
+/// answers to DNS queries, `*>*/icmp` all ICMP over IPv4, and `*>*/*` all IP. An end without a
+/// port, other than `*`, matches packets without ports. A pattern without a `*` matches one flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlowPattern {
     /// One flow.

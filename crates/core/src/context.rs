@@ -17,8 +17,8 @@ pub struct Ctx<'a> {
 /// An effect that the driver has to act on. The driver owns the list and reuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// A packet has left the switch without being sent. `body` tells whether its bytes are still held
-    /// for another port.
+    /// A packet has left the switch without being sent. `body` tells whether its bytes are still
+    /// held for another port.
     Dropped {
         /// The output port.
         port: PortIx,
@@ -38,8 +38,9 @@ pub enum Effect {
         /// The reason for the mark.
         reason: Reason,
     },
-    /// A packet conforms, and its flow's shaper releases it to the meters, the droppers and the queue.
-    /// Reported only after [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
+    /// A packet conforms, and its flow's shaper releases it to the meters, the droppers and the
+    /// queue. Reported only after
+    /// [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
     Conforms {
         /// The output port.
         port: PortIx,
@@ -52,7 +53,8 @@ pub enum Effect {
         port: PortIx,
         /// The flow that the notice is about.
         flow: FlowIx,
-        /// The packet that caused the notice; for [`Notice::BackedOff`] it may belong to another flow.
+        /// The packet that caused the notice; for [`Notice::BackedOff`] it may belong to another
+        /// flow.
         body: BodyId,
         /// The notice.
         notice: Notice,
@@ -79,7 +81,8 @@ pub enum Body {
 /// A notice to a source or an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// The flow's VirtualClock is ahead of real time by this span: the flow sends more than it reserved.
+    /// The flow's VirtualClock is ahead of real time by this span: the flow sends more than it
+    /// reserved.
     Ahead(Span),
     /// The flow continues to lose packets: its source does not respond to congestion.
     NonResponsive,

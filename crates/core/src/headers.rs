@@ -6,7 +6,8 @@
 //! unreadable fields are absent.
 //!
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
-//! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org registers them.
+//! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org
+//! registers them.
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -55,8 +56,8 @@ pub struct Vlan {
     pub priority: u8,
 }
 
-/// The MAC address of a network card (IEEE 802, clause 8.2). As text, `02:00:5e:10:00:0a`; `-` may separate
-/// the bytes, too.
+/// The MAC address of a network card (IEEE 802, clause 8.2). As text, `02:00:5e:10:00:0a`; `-` may
+/// separate the bytes, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MacAddress(pub [u8; 6]);
 
@@ -104,9 +105,11 @@ pub struct Macs {
 pub enum Fragment {
     /// The whole datagram.
     Whole,
-    /// The first fragment, with the datagram's identification (16 bits in IPv4, 32 in IPv6): it has the ports.
+    /// The first fragment, with the datagram's identification (16 bits in IPv4, 32 in IPv6): it has
+    /// the ports.
     First(u32),
-    /// A later fragment, with the datagram's identification: no transport header follows its IP header.
+    /// A later fragment, with the datagram's identification: no transport header follows its IP
+    /// header.
     Later(u32),
 }
 
@@ -117,8 +120,8 @@ pub struct Ip {
     pub source: IpAddr,
     /// Destination address; of the same family as the source.
     pub destination: IpAddr,
-    /// The protocol (IANA number) after the IP header, extension headers and authentication header skipped.
-    /// If one of those headers is cut off, the number of that header.
+    /// The protocol (IANA number) after the IP header, extension headers and authentication header
+    /// skipped. If one of those headers is cut off, the number of that header.
     pub protocol: u8,
     /// Differentiated services code point, 0 to 63.
     pub dscp: u8,
@@ -134,15 +137,17 @@ pub struct Ip {
 /// The headers of a frame, as far as the captured bytes contain them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Headers {
-    /// The addresses of the Ethernet header; `None` when there is none, or the frame is cut off in them.
+    /// The addresses of the Ethernet header; `None` when there is none, or the frame is cut off in
+    /// them.
     pub macs: Option<Macs>,
     /// The outer and the inner VLAN tag. Further tags are passed over.
     pub vlans: [Option<Vlan>; 2],
-    /// The EtherType behind the link header and the VLAN tags; below 1536 it is the length of an 802.3 frame.
-    /// `None` when the frame is cut off before it, or has no such field and no IP header.
+    /// The EtherType behind the link header and the VLAN tags; below 1536 it is the length of an
+    /// 802.3 frame. `None` when the frame is cut off before it, or has no such field and no IP
+    /// header.
     pub ethertype: Option<u16>,
-    /// The IP header, also behind MPLS labels and in the frames of a PPPoE session; `None` for other traffic, and
-    /// when its 20 (IPv4) or 40 (IPv6) fixed bytes are not all there.
+    /// The IP header, also behind MPLS labels and in the frames of a PPPoE session; `None` for
+    /// other traffic, and when its 20 (IPv4) or 40 (IPv6) fixed bytes are not all there.
     pub ip: Option<Ip>,
 }
 
@@ -230,8 +235,8 @@ const MPLS: u16 = 0x8847;
 const MPLS_MULTICAST: u16 = 0x8848;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// The payload under a stack of MPLS labels. No field gives its type: a first half byte of 4 or 6 means IP
-/// (RFC 4928), and a pseudowire starts with 0.
+/// The payload under a stack of MPLS labels. No field gives its type: a first half byte of 4 or 6
+/// means IP (RFC 4928), and a pseudowire starts with 0.
 fn below_labels(mut bytes: &[u8]) -> &[u8] {
     while let Some((label, rest)) = bytes.split_first_chunk::<4>() {
         bytes = rest;
@@ -242,8 +247,9 @@ fn below_labels(mut bytes: &[u8]) -> &[u8] {
     &[]
 }
 
-/// The IP header behind a PPPoE header of six bytes (version and type 1, code 0 for session data) and the PPP
-/// protocol, which a peer may compress to one byte: its first byte is then odd (RFC 1661, section 6.5).
+/// The IP header behind a PPPoE header of six bytes (version and type 1, code 0 for session data)
+/// and the PPP protocol, which a peer may compress to one byte: its first byte is then odd (RFC
+/// 1661, section 6.5).
 fn in_session(bytes: &[u8]) -> (Option<Ip>, &[u8]) {
     match bytes.split_first_chunk::<6>() {
         Some(([0x11, 0, ..], rest)) => match *rest {
@@ -341,8 +347,8 @@ fn fragment(offset: u16, more: bool, identification: u32) -> Fragment {
     }
 }
 
-/// The bytes after the first `header` bytes, up to the packet's own `total` length; a total shorter than the
-/// header (offload writes zero) is ignored.
+/// The bytes after the first `header` bytes, up to the packet's own `total` length; a total shorter
+/// than the header (offload writes zero) is ignored.
 fn clipped(packet: &[u8], header: usize, total: usize) -> &[u8] {
     let end = if total < header { packet.len() } else { total.min(packet.len()) };
     packet.get(header..end).unwrap_or_default()

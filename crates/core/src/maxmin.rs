@@ -1,13 +1,13 @@
-//! Max-min fair allocation of link capacity to flows, computed exactly (Bertsekas and Gallager 1992, section
-//! 6.5.2; ATM TM 4.0, appendix I.3).
+//! Max-min fair allocation of link capacity to flows, computed exactly (Bertsekas and Gallager
+//! 1992, section 6.5.2; ATM TM 4.0, appendix I.3).
 //!
 //! An allocation is max-min fair if no flow can have more except at the expense of a flow that has
 //! no more than it. Each flow has `minimum + weight · share`, where the share is that of the first
 //! of its links to fill. This is TM 4.0's "max-min" with weight 1 and no minimum, "MCR plus equal
 //! share" with the MCR, and "weighted" with weights.
 //!
-//! All links are filled at once: the share of every flow rises until a link is full; the flows of that link
-//! then keep theirs.
+//! All links are filled at once: the share of every flow rises until a link is full; the flows of
+//! that link then keep theirs.
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Zero};
@@ -71,7 +71,8 @@ pub enum Unallocatable {
 /// Computes the rate of each flow, in the unit of the capacities of the links.
 ///
 /// # Errors
-/// When a flow has no link, an unknown link or no weight, minima do not fit, or a figure is too large.
+/// When a flow has no link, an unknown link or no weight, minima do not fit, or a figure is too
+/// large.
 pub fn allocate(capacities: &[Exact], flows: &[Demand]) -> Result<Vec<Exact>, Unallocatable> {
     check(capacities, flows)?;
     let mut links = Links::new(capacities, flows)?;

@@ -19,8 +19,8 @@ pub struct FlowIx(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PortIx(pub u16);
 
-/// One leg of a flow at one switch: an output port and the flow's index there. A multicast flow has several
-/// legs.
+/// One leg of a flow at one switch: an output port and the flow's index there. A multicast flow has
+/// several legs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leg {
     /// The output port.
@@ -91,8 +91,8 @@ pub enum Colour {
     Red,
 }
 
-/// The marks that meters and droppers write on a packet, in 16 bits: DSCP (RFC 2474), ECN (RFC 3168), EFCI
-/// (ATM TM 4.0) and colour.
+/// The marks that meters and droppers write on a packet, in 16 bits: DSCP (RFC 2474), ECN (RFC
+/// 3168), EFCI (ATM TM 4.0) and colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Mark(u16);
 
@@ -127,17 +127,17 @@ impl Mark {
         Mark(self.0 & !0x3f | (dscp & 0x3f) as u16 | Self::SET)
     }
 
-    /// The drop precedence of an assured-forwarding codepoint, 1 to 3 (RFC 2597: AFxy, class x, drop precedence y);
-    /// `None` for others.
+    /// The drop precedence of an assured-forwarding codepoint, 1 to 3 (RFC 2597: AFxy, class x,
+    /// drop precedence y); `None` for others.
     const fn drop_precedence(self) -> Option<u8> {
         let (class, precedence) = (self.dscp() >> 3, self.dscp() >> 1 & 0b11);
         let assured = matches!(class, 1..=4) && precedence > 0 && self.dscp() & 1 == 0;
         if assured { Some(precedence) } else { None }
     }
 
-    /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597) gets at least the precedence of the
-    /// colour, 1 for green, 2 for yellow, 3 for red; a packet with a higher one keeps it. Other codepoints
-    /// cannot show a colour, and stay.
+    /// The DSCP that shows the colour. An assured-forwarding codepoint (RFC 2597) gets at least the
+    /// precedence of the colour, 1 for green, 2 for yellow, 3 for red; a packet with a higher one
+    /// keeps it. Other codepoints cannot show a colour, and stay.
     pub const fn coloured_dscp(self) -> u8 {
         let shown = self.colour() as u8 + 1;
         match self.drop_precedence() {
@@ -202,8 +202,8 @@ impl Mark {
         self.is_congested() || self.ecn() == Self::ECN_CE as u8
     }
 
-    /// Returns this mark without congestion indications: ECT(0) for CE, which does not show whether it
-    /// was ECT(0) or ECT(1), and no EFCI.
+    /// Returns this mark without congestion indications: ECT(0) for CE, which does not show whether
+    /// it was ECT(0) or ECT(1), and no EFCI.
     #[must_use]
     pub const fn congestion_cleared(self) -> Mark {
         if !self.has_met_congestion() {

@@ -1,5 +1,5 @@
-//! The per-flow queues of one scheduler node, and the participation of each flow: written by the switch, read
-//! by the schedulers.
+//! The per-flow queues of one scheduler node, and the participation of each flow: written by the
+//! switch, read by the schedulers.
 
 use crate::packet::{FlowIx, Packet};
 use crate::stats::{Count, tally};
@@ -15,11 +15,11 @@ pub enum Participation {
     /// The flow may be selected.
     #[default]
     Active,
-    /// The flow may not be selected, but keeps its tags: a ceiling. Afterwards it may catch up with the
-    /// reservation of the meantime.
+    /// The flow may not be selected, but keeps its tags: a ceiling. Afterwards it may catch up with
+    /// the reservation of the meantime.
     Held,
-    /// The flow may not be selected, and rejoins as a newcomer: a flow without credit. An absence never gives
-    /// it an advantage and never cancels a debt.
+    /// The flow may not be selected, and rejoins as a newcomer: a flow without credit. An absence
+    /// never gives it an advantage and never cancels a debt.
     Absent,
 }
 
@@ -143,8 +143,9 @@ impl Queues {
         self.held > 0
     }
 
-    /// Packets and bytes of the flow that may not be sent now, even if no other flow competes: all of its
-    /// queue when the flow does not take part; all but its first packet when it has a ceiling.
+    /// Packets and bytes of the flow that may not be sent now, even if no other flow competes: all
+    /// of its queue when the flow does not take part; all but its first packet when it has a
+    /// ceiling.
     pub(crate) fn blocked(&self, flow: FlowIx) -> Count {
         let queue = &self.flows[flow.ix()];
         let mut blocked = Count { packets: u64::from(queue.packets), bytes: queue.bytes };
@@ -184,9 +185,9 @@ impl Queues {
         self.slab.get(self.flows[flow.ix()].last as usize)
     }
 
-    /// Prefetches the data needed when these flows send: their queues, and the first two packets of each. The
-    /// reads are independent of each other, so that all of them together take little longer than one cache
-    /// miss.
+    /// Prefetches the data needed when these flows send: their queues, and the first two packets of
+    /// each. The reads are independent of each other, so that all of them together take little
+    /// longer than one cache miss.
     pub(crate) fn read_ahead(&self, flows: &[FlowIx]) {
         let mut places = [NONE; AHEAD];
         let places = &mut places[..flows.len().min(AHEAD)];
@@ -212,7 +213,8 @@ impl Queues {
         })
     }
 
-    /// Position in the order of arrival of the packet about to be pushed; schedulers break ties by it.
+    /// Position in the order of arrival of the packet about to be pushed; schedulers break ties by
+    /// it.
     #[inline]
     pub fn arriving(&self) -> u64 {
         self.arriving
@@ -230,7 +232,8 @@ impl Queues {
         (self.arriving, self.latest) = (order, order);
     }
 
-    /// Announces the order of the next packet to be pushed, which may be earlier than those before it.
+    /// Announces the order of the next packet to be pushed, which may be earlier than those before
+    /// it.
     pub(crate) fn announce_late(&mut self, order: u64) {
         self.arriving = order;
         self.latest = self.latest.max(order);

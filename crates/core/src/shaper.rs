@@ -1,14 +1,14 @@
 //! Traffic shaping: the token bucket that decides when a packet may leave, and the rate ceiling.
 //!
-//! A token bucket is kept as one instant, the time at which it will be full again (the generic cell rate
-//! algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). This is exact, and needs no
-//! refilling.
+//! A token bucket is kept as one instant, the time at which it will be full again (the generic cell
+//! rate algorithm of ATM TM 4.0, section 4.4, in its virtual-scheduling form). This is exact, and
+//! needs no refilling.
 //!
-//! A bucket of W bytes at rate r, full at the start, with a peak rate r̂, is the filter that forces a flow to
-//! keep the contract (W, r, r̂) of Pincheira 1994, section 2.1: its output has a backlog of at most W bytes
-//! at a server of rate r, and from the start of each packet its transmission time at r̂ passes before the next
-//! one starts. It serves as the shaper in front of a flow's queue, and as the bucket of a meter that polices
-//! contracts.
+//! A bucket of W bytes at rate r, full at the start, with a peak rate r̂, is the filter that forces
+//! a flow to keep the contract (W, r, r̂) of Pincheira 1994, section 2.1: its output has a backlog
+//! of at most W bytes at a server of rate r, and from the start of each packet its transmission
+//! time at r̂ passes before the next one starts. It serves as the shaper in front of a flow's
+//! queue, and as the bucket of a meter that polices contracts.
 
 use crate::contract::{Contract, Refused};
 use crate::params::{
@@ -23,15 +23,17 @@ parameters! {
     pub struct TokenBucketParams {
         /// Rate at which the bucket refills; without it, the flow's `reserve`
         rate: Option<Rate>,
-        /// Depth of the bucket: the most that may leave back to back, at least the largest packet; without it, the flow's
-        /// `workahead`, or `reserve` times `interval`
+        /// Depth of the bucket: the most that may leave back to back, at least the largest packet;
+        /// without it, the flow's `workahead`, or `reserve` times `interval`
         burst: Option<u32> as Size,
-        /// Peak rate: after each packet there is a gap of its transmission time at this rate; without it and without `rate`, the
-        /// flow's `peak`; without that, packets leave back to back
+        /// Peak rate: after each packet there is a gap of its transmission time at this rate;
+        /// without it and without `rate`, the flow's `peak`; without that, packets leave back to
+        /// back
         peak: Option<Rate>,
         /// Longest queue of waiting packets; without it nothing is discarded
         queue: Option<Limit>,
-        /// Packets that do not conform: they wait, are dropped, or are sent at once, marked as out of profile
+        /// Packets that do not conform: they wait, are dropped, or are sent at once, marked as out
+        /// of profile
         excess: Excess = Excess::Wait,
     }
 }
@@ -57,8 +59,8 @@ pub struct ShaperPlan {
     pub rate: Rate,
     /// Depth of the bucket in bytes.
     pub burst: u32,
-    /// Peak rate: each packet leaves no earlier than the previous one's start plus its transmission time at
-    /// this rate.
+    /// Peak rate: each packet leaves no earlier than the previous one's start plus its transmission
+    /// time at this rate.
     pub peak: Option<Rate>,
     /// Longest queue of waiting packets; `None` for no limit.
     pub queue: Option<Limit>,
@@ -131,7 +133,8 @@ impl PolicyParams for TokenBucketParams {
         }
     }
 
-    /// Rejects a packet larger than the bucket: it would conform as if it were as large as the bucket.
+    /// Rejects a packet larger than the bucket: it would conform as if it were as large as the
+    /// bucket.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         for member in node.members {
             let (plan, largest) = (self.of(&member.contract)?, member.largest);
@@ -160,8 +163,8 @@ impl BuiltInShaper {
     /// Plans the shaper of a flow with this contract.
     ///
     /// # Errors
-    /// When neither the parameters nor the contract state a rate and a burst, or when they contradict each
-    /// other.
+    /// When neither the parameters nor the contract state a rate and a burst, or when they
+    /// contradict each other.
     pub fn build(&self, contract: &Contract) -> Result<ShaperPlan, Refused> {
         match self {
             BuiltInShaper::TokenBucket(params) => params.of(contract).map_err(|fault| Refused(fault.message)),
@@ -169,7 +172,8 @@ impl BuiltInShaper {
     }
 }
 
-/// A token bucket of `burst` bytes refilled at `rate`, full at the start, with an optional peak rate.
+/// A token bucket of `burst` bytes refilled at `rate`, full at the start, with an optional peak
+/// rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenBucket {
     rate: Rate,
@@ -192,7 +196,8 @@ impl TokenBucket {
         TokenBucket { peak, ..self }
     }
 
-    /// Changes the rate and the depth. The debt stays the same in bytes, and the last packet keeps its time.
+    /// Changes the rate and the depth. The debt stays the same in bytes, and the last packet keeps
+    /// its time.
     pub fn change(&mut self, now: Time, rate: Rate, burst: u32) {
         let owed = u32::try_from(self.rate.bytes_in(self.full_at.since(now))).unwrap_or(u32::MAX);
         (self.rate, self.burst, self.full_at) = (rate, rate.time_for(burst), now + rate.time_for(owed));
@@ -219,12 +224,12 @@ impl TokenBucket {
     }
 }
 
-/// Rate ceiling of a flow, a class or a port, kept as the instant at which it may send again: over any
-/// interval at most two packets more than the rate allows.
+/// Rate ceiling of a flow, a class or a port, kept as the instant at which it may send again: over
+/// any interval at most two packets more than the rate allows.
 ///
-/// A packet that could have been sent earlier but found the link busy starts late. The next one makes up for
-/// the delay, by at most one packet time: otherwise a flow under a ceiling on a busy link would lose the rest
-/// of a packet time with every packet.
+/// A packet that could have been sent earlier but found the link busy starts late. The next one
+/// makes up for the delay, by at most one packet time: otherwise a flow under a ceiling on a busy
+/// link would lose the rest of a packet time with every packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     rate: Rate,

@@ -24,8 +24,8 @@ pub struct Time(u64);
 pub struct Span(u64);
 
 impl Time {
-    /// Start of simulated time: well above zero, so that `now − P` with a head start `P` of up to 133 days
-    /// cannot underflow. 5.7 years are left above it.
+    /// Start of simulated time: well above zero, so that `now − P` with a head start `P` of up to
+    /// 133 days cannot underflow. 5.7 years are left above it.
     pub const ORIGIN: Time = Time(1 << 60);
     /// Later than every instant: the stamp of a datagram, and the limit at which stamps saturate.
     pub const NEVER: Time = Time(u64::MAX);
@@ -152,8 +152,8 @@ impl fmt::Debug for Span {
 /// A rate, held as the time that one byte takes: fixed-point ticks of 10 ps with
 /// 24 bits of fraction.
 ///
-/// From 1 bit/s to 10 Tbit/s the stored value is within 2⁻²⁰ of the rate requested, and up to 33 Mbit/s
-/// within 2⁻³⁸.
+/// From 1 bit/s to 10 Tbit/s the stored value is within 2⁻²⁰ of the rate requested, and up to 33
+/// Mbit/s within 2⁻³⁸.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Rate {
     ticks_per_byte: NonZeroU64,
@@ -165,8 +165,8 @@ impl Rate {
     const HALF: u64 = 1 << (Self::FRACTION_BITS - 1);
     /// Bits per second in a rate of one stored unit per byte.
     const SCALE: u128 = (8 * TICKS_PER_SECOND as u128) << Self::FRACTION_BITS;
-    /// The weight of a rate of one stored unit per byte. For any weight, this constant divided by it is the
-    /// time that [`exact_time_for`](Self::exact_time_for) gives for one byte.
+    /// The weight of a rate of one stored unit per byte. For any weight, this constant divided by
+    /// it is the time that [`exact_time_for`](Self::exact_time_for) gives for one byte.
     pub(crate) const WEIGHT_SCALE: u128 = Self::SCALE << 16;
     /// The highest rate that can be represented, in bit/s.
     pub const MAX_BITS_PER_SECOND: u64 = 10_000_000_000_000;
@@ -184,7 +184,8 @@ impl Rate {
         }
     }
 
-    /// The transmission time of `bytes` bytes at this rate, to the nearest tick, halves up; saturates.
+    /// The transmission time of `bytes` bytes at this rate, to the nearest tick, halves up;
+    /// saturates.
     #[inline]
     pub fn time_for(self, bytes: u32) -> Span {
         let fraction = u64::from(bytes).checked_mul(self.ticks_per_byte.get());
@@ -202,15 +203,15 @@ impl Rate {
         Span(u64::try_from(ticks >> Self::FRACTION_BITS).unwrap_or(u64::MAX))
     }
 
-    /// The exact transmission time of `bytes` bytes: in ticks with [`FRACTION_BITS`](Self::FRACTION_BITS)
-    /// bits of fraction.
+    /// The exact transmission time of `bytes` bytes: in ticks with
+    /// [`FRACTION_BITS`](Self::FRACTION_BITS) bits of fraction.
     #[inline]
     pub(crate) fn exact_time_for(self, bytes: u32) -> u128 {
         u128::from(bytes) * u128::from(self.ticks_per_byte.get())
     }
 
-    /// The rate as a weight that can be summed: units of 2⁻¹⁶ bit/s, within 2⁻³⁸ of the stored rate; at
-    /// most 2⁶⁰.
+    /// The rate as a weight that can be summed: units of 2⁻¹⁶ bit/s, within 2⁻³⁸ of the stored
+    /// rate; at most 2⁶⁰.
     pub(crate) fn weight(self) -> u64 {
         let held = u128::from(self.ticks_per_byte.get());
         ((Self::WEIGHT_SCALE + held / 2) / held) as u64

@@ -16,7 +16,8 @@ use tidegate_core::units::Span;
 const FLOWS: u64 = 5;
 const PORT: PortIx = PortIx(0);
 
-/// Two switches with the same packets. One starts its port after each arrival, the other has packets start at once.
+/// Two switches with the same packets. One starts its port after each arrival, the other has
+/// packets start at once.
 struct Pair {
     after: World,
     at_once: World,

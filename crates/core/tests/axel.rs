@@ -163,7 +163,8 @@ fn figure_4_as_it_is_printed_is_virtual_clock() {
     }
 }
 
-/// Without a peak above the average, or without a workahead, Axel and PeakVC send what VirtualClock sends, with its stamps.
+/// Without a peak above the average, or without a workahead, Axel and PeakVC send what VirtualClock
+/// sends, with its stamps.
 #[test]
 fn axel_and_peak_vc_at_the_average_rate_are_virtual_clock() {
     for seed in 0..rounds(10) {
@@ -328,8 +329,8 @@ fn deferred_never_falls_and_is_virtual_clock_without_backlog() {
     }
 }
 
-/// Pulse's clock after n bytes stands at n/r̂ and a large tick for each W that is full and passed, from the first packet
-/// on and whatever the time is.
+/// Pulse's clock after n bytes stands at n/r̂ and a large tick for each W that is full and passed,
+/// from the first packet on and whatever the time is.
 #[test]
 fn pulse_ticks_large_once_every_workahead() {
     for seed in 0..rounds(10) {
@@ -355,8 +356,8 @@ fn pulse_ticks_large_once_every_workahead() {
     }
 }
 
-/// A flow sleeps for ten seconds and then sends as fast as it can for one; another keeps to its half of the link. Returns the
-/// longest wait of the other's packets meanwhile.
+/// A flow sleeps for ten seconds and then sends as fast as it can for one; another keeps to its
+/// half of the link. Returns the longest wait of the other's packets meanwhile.
 fn wait_beside_a_sleeper(scheduler: SchedulerKind) -> Span {
     let contracts = [contract(4_000_000, LINK, 10_000), contract(4_000_000, 4_000_000, 10_000)];
     let mut arrivals = Arrivals::new();
@@ -376,7 +377,8 @@ fn wait_beside_a_sleeper(scheduler: SchedulerKind) -> Span {
     other.map(|sent| sent.at.since(sent.packet.arrived)).max().unwrap()
 }
 
-/// A sleeper's savings are worth nothing under VirtualClock and Axel beyond W / r; under Pulse they let it pass for as long as it slept.
+/// A sleeper's savings are worth nothing under VirtualClock and Axel beyond W / r; under Pulse they
+/// let it pass for as long as it slept.
 #[test]
 fn pulse_alone_rewards_who_sleeps() {
     let packet = rate(LINK).time_for(1_000);
@@ -389,8 +391,8 @@ fn pulse_alone_rewards_who_sleeps() {
     assert!(wait > Span::from_millis(400), "{wait:?}");
 }
 
-/// Each packet of a flow alone at a link passes at once, whatever it is: one byte, 64 KiB, the smallest and the largest
-/// rates, W of a packet.
+/// Each packet of a flow alone at a link passes at once, whatever it is: one byte, 64 KiB, the
+/// smallest and the largest rates, W of a packet.
 #[test]
 fn extremes_have_stamps() {
     for scheduler in ["axel", "axel-unbounded", "deferred", "pulse", "peak-vc"] {

@@ -45,9 +45,9 @@ fn assert_never_exceeded(sent: &[Sent], ceiling: Rate, counts: impl Fn(&Sent) ->
     }
 }
 
-/// Mbit/s of three subscribers of a site and of one elsewhere, when some of them always have packets. The site
-/// reserves 6 and may have 10 of the link's 20; its subscribers reserve 1, 2 and 3, and the last two may
-/// have 4.
+/// Mbit/s of three subscribers of a site and of one elsewhere, when some of them always have
+/// packets. The site reserves 6 and may have 10 of the link's 20; its subscribers reserve 1, 2 and
+/// 3, and the last two may have 4.
 fn shares(active: [bool; 4]) -> [f64; 4] {
     let classes = vec![class(None, 6 * MEGA, Some(10 * MEGA)), class(None, 14 * MEGA, None)];
     let mut lines = lines(classes, 20 * MEGA);

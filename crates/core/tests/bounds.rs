@@ -138,8 +138,8 @@ impl Row {
 /// Half a tick a packet and hop.
 const ROUNDING: Span = Span::from_ticks(1000);
 
-/// Conforming flows across all hops, beside reserved flows that flood their hops and datagrams; with
-/// monitors that synchronise clocks, and without.
+/// Conforming flows across all hops, beside reserved flows that flood their hops and datagrams;
+/// with monitors that synchronise clocks, and without.
 #[test]
 fn no_conforming_packet_is_later_than_its_bound() {
     let mut closest: f64 = 0.0;
@@ -256,9 +256,10 @@ fn the_bound_is_attained_over_several_hops() {
     assert!(worst <= bound + 1e-9 && worst >= 0.95 * bound, "{worst} of {bound}");
 }
 
-/// Flows that keep their contracts, and whose monitors find them behind: each is silent for a while, so that its
-/// VirtualClock falls behind real time, then sends its whole bucket at once, is checked in the middle of it or soon
-/// after, and goes on at its rate. Returns by how much the latest packet exceeds its bound, as a ratio.
+/// Flows that keep their contracts, and whose monitors find them behind: each is silent for a
+/// while, so that its VirtualClock falls behind real time, then sends its whole bucket at once, is
+/// checked in the middle of it or soon after, and goes on at its rate. Returns by how much the
+/// latest packet exceeds its bound, as a ratio.
 fn late_checks(rng: &mut Rng, scheduler: SchedulerKind) -> f64 {
     const LEN: u32 = 250;
     let (flows, hops) = (pick(rng, &[2, 4, 5]), pick(rng, &[1, 1, 2, 3]));

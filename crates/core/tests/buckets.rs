@@ -208,7 +208,8 @@ fn a_pool_that_is_too_small_is_divided_by_what_ports_need() {
     }
 }
 
-/// A contract that changes, or ends, changes the share at once, whether it is changed by itself or by a new plan.
+/// A contract that changes, or ends, changes the share at once, whether it is changed by itself or
+/// by a new plan.
 #[test]
 fn shares_follow_contracts() {
     let plan = SwitchPlan {

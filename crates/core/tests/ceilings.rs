@@ -166,8 +166,8 @@ fn ceilings_that_change_let_go_and_hold_at_once() {
         }
         (0..4).for_each(|_| _ = lines.arrive(&[leg], 1000));
         // Clear at 8 ms, but taken away at 1 ms; there again at 1.04 ms, ten times slower, with one
-        // packet on the wire; the third is the first that counts, and the fourth waits for it: since it arrived,
-        // as the line was taken then.
+        // packet on the wire; the third is the first that counts, and the fourth waits for it:
+        // since it arrived, as the line was taken then.
         lines.run(at(1));
         change(&mut lines, leg, &plan(None), None);
         change(&mut lines, leg, &slower, Some(100_000));

@@ -94,7 +94,8 @@ fn what_is_inside_the_profile_is_cleared() {
     assert!(inside > 10_000 && outside > 10_000, "{inside} {outside}");
 }
 
-/// By an estimated rate: up to 4/3 of the target all is inside, far above it nothing is; without a target nothing ever is.
+/// By an estimated rate: up to 4/3 of the target all is inside, far above it nothing is; without a
+/// target nothing ever is.
 #[test]
 fn a_window_makes_the_profile_a_rate() {
     let params = ClearingParams {
@@ -138,7 +139,8 @@ fn a_cascade_tells_the_usage_of_each_meter() {
     assert_eq!(at, [(None, 0, Some(0)), (None, 1, Some(0))]);
 }
 
-/// A round-trip time reaches the flow's profile at every meter that follows it, its own or a shared one, and no other flow's.
+/// A round-trip time reaches the flow's profile at every meter that follows it, its own or a shared
+/// one, and no other flow's.
 #[test]
 fn a_round_trip_time_is_told_where_the_flow_is_metered() {
     let params = TswTaggerParams {

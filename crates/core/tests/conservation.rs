@@ -1,6 +1,7 @@
-//! Whatever happens — random trees, ceilings, shapers, droppers, pools, multicast, gates, flows that
-//! come and go, plans that change under load — no packet and no body is lost or duplicated,
-//! none overtakes within its flow, nothing that may be sent waits, and nothing of it leaves a trace.
+//! Whatever happens — random trees, ceilings, shapers, droppers, pools, multicast, gates, flows
+//! that come and go, plans that change under load — no packet and no body is lost or duplicated,
+//! none overtakes within its flow, nothing that may be sent waits, and nothing of it leaves a
+//! trace.
 
 mod common;
 
@@ -255,8 +256,8 @@ fn nothing_is_lost_duplicated_or_reordered() {
     }
 }
 
-/// Classes that wait for slots of their own, while the link is busy with others', contracts change and packets are
-/// pushed out: the audit of every step checks that each is let go in time.
+/// Classes that wait for slots of their own, while the link is busy with others', contracts change
+/// and packets are pushed out: the audit of every step checks that each is let go in time.
 #[test]
 fn classes_with_slots_are_let_go() {
     let slotted =
@@ -313,8 +314,8 @@ fn any_way_to_a_plan_ends_in_the_same_switch() {
                 }
             }
         }
-        // A last plan that is the last one but for rates: no tree is built anew by it. Monitors go: they
-        // remember what they have seen of an average interval, however long ago.
+        // A last plan that is the last one but for rates: no tree is built anew by it. Monitors go:
+        // they remember what they have seen of an average interval, however long ago.
         let mut wanted = storm.another_plan();
         for port in &mut wanted.ports {
             port.meters.clear();

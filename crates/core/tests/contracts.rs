@@ -41,7 +41,8 @@ impl Terms {
         }
     }
 
-    /// By definition: no stretch of the packets is more than W ahead of the rate, and each has its time at the peak rate.
+    /// By definition: no stretch of the packets is more than W ahead of the rate, and each has its
+    /// time at the peak rate.
     fn keeps(self, packets: &[(u64, u32)]) -> bool {
         let stretch = |first: usize| {
             let mut ahead = 0;

@@ -66,8 +66,8 @@ impl Bench {
     }
 }
 
-/// Conversations of one host are flows of one class, and those of two hosts of two. A host that comes back before its class
-/// was given to another has the same one.
+/// Conversations of one host are flows of one class, and those of two hosts of two. A host that
+/// comes back before its class was given to another has the same one.
 #[test]
 fn a_host_is_a_class_and_a_conversation_a_flow() {
     let mut bench = Bench::new("wf2q-plus", 100);
@@ -84,8 +84,8 @@ fn a_host_is_a_class_and_a_conversation_a_flow() {
     assert_eq!((counters.arrived.packets, counters.sent.packets), (5, 5));
 }
 
-/// A host has a flow for each of 1024 conversations at a time, and one for all others. Packets beyond the flows that there may
-/// be share one more.
+/// A host has a flow for each of 1024 conversations at a time, and one for all others. Packets
+/// beyond the flows that there may be share one more.
 #[test]
 fn no_host_takes_all_flows() {
     let mut bench = Bench::new("wf2q-plus", 1_100);
@@ -102,7 +102,8 @@ fn no_host_takes_all_flows() {
     assert!(bench.pass(3, 99) != bench.steering.rest() && bench.pass(3, 99) == bench.pass(4, 1));
 }
 
-/// A host that has sent 10 s ahead of its reservation leaves, and its class is no other host's until then.
+/// A host that has sent 10 s ahead of its reservation leaves, and its class is no other host's
+/// until then.
 #[test]
 fn a_class_is_given_to_another_host_once_its_debt_is_gone() {
     let mut bench = Bench::new("virtual-clock", 100);
@@ -119,7 +120,8 @@ fn a_class_is_given_to_another_host_once_its_debt_is_gone() {
     assert_eq!(bench.class(fourth), Some(1));
 }
 
-/// Hosts come and go for hours: the classes are a small multiple of the hosts that count at once, and memory stays.
+/// Hosts come and go for hours: the classes are a small multiple of the hosts that count at once,
+/// and memory stays.
 #[test]
 fn classes_go_with_their_hosts() {
     let until = Time::ORIGIN + Span::from_secs(rounds(1_800));

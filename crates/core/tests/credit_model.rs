@@ -1,6 +1,6 @@
-//! A bounded model check of the Credit Update Protocol: both ends as they are, on a link that may lose, delay, repeat and
-//! reorder as it likes, in every order of steps. Nothing overruns, and from every state that can be reached all cells get
-//! through once nothing more is lost.
+//! A bounded model check of the Credit Update Protocol: both ends as they are, on a link that may
+//! lose, delay, repeat and reorder as it likes, in every order of steps. Nothing overruns, and from
+//! every state that can be reached all cells get through once nothing more is lost.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};

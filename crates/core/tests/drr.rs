@@ -1,5 +1,5 @@
-//! Deficit round robin: the paper's loop, step by step; its fairness (Shreedhar and Varghese 1996, theorem 2) and its latency
-//! (Stiliadis and Varma 1998, table I, and a packet), exactly.
+//! Deficit round robin: the paper's loop, step by step; its fairness (Shreedhar and Varghese 1996,
+//! theorem 2) and its latency (Stiliadis and Varma 1998, table I, and a packet), exactly.
 
 mod common;
 
@@ -19,11 +19,13 @@ fn drr(quantum: u64, unreserved: u64) -> SchedulerKind {
     SchedulerKind::BuiltIn(BuiltInScheduler::read("drr", &values).unwrap().unwrap())
 }
 
-/// A list of flows with their deficits in 2⁻²⁴ bytes, the first of which may always send, and those that rest.
+/// A list of flows with their deficits in 2⁻²⁴ bytes, the first of which may always send, and those
+/// that rest.
 ///
-/// The loop of the paper's figures 3 and 4 sends a packet, and then looks whether its flow has another: without one the
-/// flow leaves the list and its deficit is 0, and a packet that has come by then is of the same turn. So a flow whose last
-/// packet is in service has its turn until the next packet is to be sent.
+/// The loop of the paper's figures 3 and 4 sends a packet, and then looks whether its flow has
+/// another: without one the flow leaves the list and its deficit is 0, and a packet that has come
+/// by then is of the same turn. So a flow whose last packet is in service has its turn until the
+/// next packet is to be sent.
 struct Drr {
     line: Line,
     quantum: u64,
@@ -252,7 +254,8 @@ impl Model for Drr {
     }
 }
 
-/// Reservations from a hundredth of `unreserved` on, so that quanta are from a few bytes to many packets.
+/// Reservations from a hundredth of `unreserved` on, so that quanta are from a few bytes to many
+/// packets.
 fn any_contract(rng: &mut Rng) -> Contract {
     let reserve = pick(rng, &[None, Some(1_000), Some(3_333), Some(100_000), Some(777_777)]);
     Contract { reserve: reserve.map(rate), ..Contract::default() }
@@ -275,7 +278,8 @@ fn packets_are_those_of_the_papers_loop() {
     assert!(pushed_out > 500, "{pushed_out}");
 }
 
-/// A packet of several quanta: the turns that passed before it may be sent are not lost when its flow is held.
+/// A packet of several quanta: the turns that passed before it may be sent are not lost when its
+/// flow is held.
 #[test]
 fn a_flow_that_is_held_keeps_the_turns_that_have_passed() {
     let mut world = World::with(drr(100, 10_000));
@@ -316,7 +320,8 @@ fn backlogged_flows_share_by_their_quanta() {
         // In units that make them whole.
         let quanta = weights.map(|weight| i128::from(weight * 100_000 * quantum));
         let unit = i128::from(largest);
-        // A flow whose packets are longer than its quantum joins behind all others, so that it may have a turn less.
+        // A flow whose packets are longer than its quantum joins behind all others, so that it may
+        // have a turn less.
         let rests = quanta.iter().any(|quantum| *quantum < i128::from(LARGEST) * unit);
         let turns = 1 + i128::from(rests);
         let bound = turns * quanta[0] * quanta[1] + i128::from(LARGEST) * unit * (quanta[0] + quanta[1]);
@@ -370,12 +375,13 @@ fn shares_are_equal_under_asymmetric_load() {
     }
 }
 
-/// A latency-rate server (Lenzini, Mingozzi and Stea 2004, for quanta of any length): from the beginning of a busy period on, a
-/// flow with the quantum φ among quanta that sum to F has its share of the link C, less what it has in
-/// ((F − φ) (1 + l / φ) + ΣL + L) / C, when its packets are no longer than l, and those of all at most L, which sum to ΣL.
-/// The source is without the last L: there a turn ends when its last packet is sent, and here when that packet's
-/// service begins, so that a flow may join behind one packet more. And a flow whose packets are longer than its quantum
-/// joins behind all others when it may send, so that it may wait for another F − φ.
+/// A latency-rate server (Lenzini, Mingozzi and Stea 2004, for quanta of any length): from the
+/// beginning of a busy period on, a flow with the quantum φ among quanta that sum to F has its
+/// share of the link C, less what it has in ((F − φ) (1 + l / φ) + ΣL + L) / C, when its packets
+/// are no longer than l, and those of all at most L, which sum to ΣL. The source is without the
+/// last L: there a turn ends when its last packet is sent, and here when that packet's service
+/// begins, so that a flow may join behind one packet more. And a flow whose packets are longer than
+/// its quantum joins behind all others when it may send, so that it may wait for another F − φ.
 #[test]
 fn a_flow_has_its_share_after_the_latency() {
     const BITS: u64 = 8_000_000;
@@ -419,7 +425,8 @@ fn a_flow_has_its_share_after_the_latency() {
     assert!(nearest > 0.6, "{nearest}");
 }
 
-/// A ceiling holds a flow after every packet, and takes nothing of its quantum away: one above the fair share leaves it that.
+/// A ceiling holds a flow after every packet, and takes nothing of its quantum away: one above the
+/// fair share leaves it that.
 #[test]
 fn a_flow_with_a_ceiling_has_its_whole_turn() {
     let link = rate(10_000_000);
@@ -440,7 +447,8 @@ fn a_flow_with_a_ceiling_has_its_whole_turn() {
     }
 }
 
-/// A flow that sends for long without rivals has nothing saved, and nothing to pay, when they come: the rest of its turn.
+/// A flow that sends for long without rivals has nothing saved, and nothing to pay, when they come:
+/// the rest of its turn.
 #[test]
 fn a_flow_without_rivals_saves_nothing() {
     let mut world = World::with(drr(1_500, 10_000));
@@ -457,7 +465,8 @@ fn a_flow_without_rivals_saves_nothing() {
     assert!(turns.into_iter().all(|(nth, turn)| turn.iter().all(|flow| *flow == 1 - nth as u32 % 2)));
 }
 
-/// Rounds without a packet are counted, not gone through: 64 KiB by quanta of a byte, and a hundred thousand flows.
+/// Rounds without a packet are counted, not gone through: 64 KiB by quanta of a byte, and a hundred
+/// thousand flows.
 #[test]
 fn short_quanta_take_no_longer() {
     let mut world = World::with(drr(1, 10_000));

@@ -1,4 +1,5 @@
-//! Earliest deadline first: the order of deadlines, and that all are kept when the published condition holds.
+//! Earliest deadline first: the order of deadlines, and that all are kept when the published
+//! condition holds.
 
 mod common;
 
@@ -91,7 +92,8 @@ fn fault(members: &[Member]) -> Option<Fault> {
     BuiltInScheduler::read("edf", &[]).unwrap().unwrap().check_at(&node).err()
 }
 
-/// A flow with a bucket of W bytes and r, under a peak rate if it has one; a deadline in milliseconds.
+/// A flow with a bucket of W bytes and r, under a peak rate if it has one; a deadline in
+/// milliseconds.
 fn member(rng: &mut Rng, tightest: u64) -> Member {
     let reserve = rate(pick(rng, &[100_000, 400_000, 1_000_000]));
     let contract = Contract {
@@ -210,7 +212,8 @@ fn deadlines_are_kept_where_the_condition_holds_and_missed_where_it_does_not() {
             }
         }
     }
-    // The envelopes are filled by whole packets: a condition that is missed by less than one cannot be seen.
+    // The envelopes are filled by whole packets: a condition that is missed by less than one cannot
+    // be seen.
     assert!(kept > rounds(30) && refused > rounds(30), "{kept} {refused}");
     assert!(missed * 10 >= refused * 9, "{missed} of {refused}");
     assert!(sent as u64 > rounds(150) * 20, "{sent} packets");
@@ -242,7 +245,8 @@ fn the_condition_is_exact_for_one_flow() {
     // At a peak rate of half the link, one packet is due at a time.
     assert!(with(5_000, Span::from_micros(2_500), Some(4_000_000)));
     assert!(!with(5_000, Span::from_micros(2_499), Some(4_000_000)));
-    // At twice the link's rate W is used up after (W − L) / (r̂ − r) = 2133.3 µs; 5266.7 bytes are due by then, and 1500.
+    // At twice the link's rate W is used up after (W − L) / (r̂ − r) = 2133.3 µs; 5266.7 bytes are
+    // due by then, and 1500.
     let steep = |micros| with(5_000, Span::from_micros(micros), Some(16_000_000));
     assert!(steep(4_634) && !steep(4_633));
 }

@@ -66,8 +66,9 @@ fn codepoints() -> impl Strategy<Value = [Option<u8>; 2]> {
 }
 
 proptest! {
-    /// The flow is steering's, the charge is framing's, and the mark is that of the headers, but for the DSCP that
-    /// the packet's rule sets on IP packets. A cached lookup gives the same, also after another plan.
+    /// The flow is steering's, the charge is framing's, and the mark is that of the headers, but
+    /// for the DSCP that the packet's rule sets on IP packets. A cached lookup gives the same, also
+    /// after another plan.
     #[test]
     fn an_edge_charges_and_marks_what_steering_finds(
         plans in prop::collection::vec((codepoints(), framings()), 2),

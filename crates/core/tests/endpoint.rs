@@ -30,7 +30,8 @@ fn seat(flow: u32, stop: Time) -> Seat {
     }
 }
 
-/// Packets on their way, by when they arrive; the end that receives them, their length and their payload.
+/// Packets on their way, by when they arrive; the end that receives them, their length and their
+/// payload.
 type Flying = VecDeque<(Time, usize, u32, Payload)>;
 
 /// The two ends of a connection with a fixed delay between them in each direction, and nothing
@@ -148,8 +149,8 @@ fn every_transport_says_whether_its_data_are_ecn_capable() {
     assert_eq!(said.len(), 2);
 }
 
-/// A transport that measures round-trip times has one as soon as something was acknowledged, of twice the delay, and none
-/// before; at the receiving end there is none.
+/// A transport that measures round-trip times has one as soon as something was acknowledged, of
+/// twice the delay, and none before; at the receiving end there is none.
 #[test]
 fn every_transport_says_whether_it_measures_round_trips() {
     let mut said = BTreeSet::new();

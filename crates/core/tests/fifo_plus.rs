@@ -73,7 +73,8 @@ fn packets_leave_in_the_order_of_expected_arrival() {
         for (most, gated) in [(None, true), (Some(12), false), (Some(40), true)] {
             let mut rng = Rng::named(seed, "expected");
             let mut twins = Twins::new(kind("fifo-plus"), rate(8_000_000), most, FifoPlus::default());
-            // Whole steps of time, so that expected arrivals coincide; now and then the ends of the scale.
+            // Whole steps of time, so that expected arrivals coincide; now and then the ends of the
+            // scale.
             let carry = |rng: &mut Rng| match rng.below(30) {
                 0 => pick(rng, &[i64::MIN, i64::MAX, i64::MIN + 1, -(1 << 61)]),
                 _ => Span::from_micros(500).ticks() as i64 * (rng.below(41) as i64 - 20),
@@ -130,8 +131,8 @@ fn who_waits_as_long_as_all_others_carries_nothing() {
     );
 }
 
-/// Three packets wait 0, 10 and 20 ms at the first hop, on average 0, 5 and 10 ms. At the second, the
-/// last of them overtakes a packet that came 5 ms before it, and had not waited anywhere.
+/// Three packets wait 0, 10 and 20 ms at the first hop, on average 0, 5 and 10 ms. At the second,
+/// the last of them overtakes a packet that came 5 ms before it, and had not waited anywhere.
 #[test]
 fn who_has_waited_long_overtakes_at_the_next_hop() {
     let order = |name: &str| {

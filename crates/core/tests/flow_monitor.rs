@@ -1,5 +1,6 @@
-//! The flow monitor and its synchronisation with the scheduler, by the paper's rule and by the default, against an
-//! oracle that is the paper's text (Zhang 1991, section 3.1) with "real time − P" for "real time", in whole ticks.
+//! The flow monitor and its synchronisation with the scheduler, by the paper's rule and by the
+//! default, against an oracle that is the paper's text (Zhang 1991, section 3.1) with "real time −
+//! P" for "real time", in whole ticks.
 
 mod common;
 

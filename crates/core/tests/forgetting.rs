@@ -206,7 +206,8 @@ fn forgetting_flows_changes_no_departure() {
     }
 }
 
-/// A flow far ahead of its clock is closed. A new tree has no memory of it, so the next flow takes its index.
+/// A flow far ahead of its clock is closed. A new tree has no memory of it, so the next flow takes
+/// its index.
 #[test]
 fn a_new_tree_remembers_no_closed_flow() {
     for classes in [0, 1] {
@@ -229,7 +230,8 @@ fn a_new_tree_remembers_no_closed_flow() {
     }
 }
 
-/// Flows were closed while all were members of the root. Those of a class that is opened then take their indexes.
+/// Flows were closed while all were members of the root. Those of a class that is opened then take
+/// their indexes.
 #[test]
 fn flows_of_a_class_take_the_indexes_that_the_root_has_left() {
     let mut world = World::with(common::kind("virtual-clock"));

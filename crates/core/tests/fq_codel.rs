@@ -134,8 +134,8 @@ fn backlogged_flows_share_equally() {
     }
 }
 
-/// A flow that sends less than a quantum at a time, and less than its share, waits for one packet in service at most,
-/// whatever the others have queued.
+/// A flow that sends less than a quantum at a time, and less than its share, waits for one packet
+/// in service at most, whatever the others have queued.
 #[test]
 fn a_sparse_flow_waits_for_one_packet() {
     let link = rate(10_000_000);
@@ -161,8 +161,8 @@ fn a_sparse_flow_waits_for_one_packet() {
     }
 }
 
-/// With CoDel at each flow's queue: a flow at half its share loses nothing and waits little, while one that floods has its
-/// packets dropped and keeps its own queue.
+/// With CoDel at each flow's queue: a flow at half its share loses nothing and waits little, while
+/// one that floods has its packets dropped and keeps its own queue.
 #[test]
 fn codel_at_each_flow_drops_of_the_flow_that_floods() {
     let codel = BuiltInDropper::read("codel", &[]).unwrap().unwrap();

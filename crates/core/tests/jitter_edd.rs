@@ -149,8 +149,8 @@ fn delays(name: &str, hops: usize, seed: u64) -> (Span, Span) {
     (*took.iter().min().unwrap(), *took.iter().max().unwrap())
 }
 
-/// Every packet spends its bound at every hop but the last, and is out by its bound there: jitter is less than one bound,
-/// whatever the number of hops. Without regulators it grows with them.
+/// Every packet spends its bound at every hop but the last, and is out by its bound there: jitter
+/// is less than one bound, whatever the number of hops. Without regulators it grows with them.
 #[test]
 fn jitter_is_that_of_the_last_hop() {
     let bound = Span::from_millis(8);
@@ -177,7 +177,8 @@ fn jitter_is_that_of_the_last_hop() {
     assert!(unregulated[4].ticks() > 2 * regulated[4].ticks(), "{regulated:?} {unregulated:?}");
 }
 
-/// The link is idle while a packet is held, wakes up on time, and a flow without a deadline goes meanwhile.
+/// The link is idle while a packet is held, wakes up on time, and a flow without a deadline goes
+/// meanwhile.
 #[test]
 fn a_held_packet_keeps_nobody_else_waiting() {
     let mut lines = Lines::new(World::with(kind("jitter-edd")), &[rate(LINK)]);

@@ -140,8 +140,8 @@ impl Bench {
     }
 }
 
-/// Flows that flood, pause, burst and keep their rates, whose reservations fill the link; with leads from none to longer than
-/// any packet takes.
+/// Flows that flood, pause, burst and keep their rates, whose reservations fill the link; with
+/// leads from none to longer than any packet takes.
 #[test]
 fn bounds_hold_whatever_the_others_do() {
     let mut closest: [f64; 2] = [0.0; 2];
@@ -222,7 +222,8 @@ fn a_past_alone_is_paid_for_no_longer_than_the_lead() {
         }
         pauses
     };
-    // Once the second flow sends too, its clock advances by 600 ms each 12 ms, and catches up sooner than real time.
+    // Once the second flow sends too, its clock advances by 600 ms each 12 ms, and catches up
+    // sooner than real time.
     assert!(pause(Span::from_secs(100_000)) > Span::from_secs(20));
     let bound = Span::from_millis(250) + Span::from_millis(600) + Span::from_millis(12);
     assert!(pause(Span::from_millis(250)) <= bound);
@@ -234,7 +235,8 @@ fn a_past_alone_is_paid_for_no_longer_than_the_lead() {
 fn stamps_survive_a_backlog_without_end() {
     let lead = Span::from_millis(100);
     let mut bench = Bench::new(1_000_000_000_000, lead, &[1_000, 1_000]);
-    // 10⁹ bytes take 8 ms at the link and 8 × 10⁶ s at the reservation: 24 of them are all the time that there is.
+    // 10⁹ bytes take 8 ms at the link and 8 × 10⁶ s at the reservation: 24 of them are all the time
+    // that there is.
     (0..3).for_each(|_| bench.arrive(0, 1_000_000_000));
     for _ in 0..100 {
         bench.arrive(0, 1_000_000_000);

@@ -1,5 +1,5 @@
-//! Every scheduler with a million flows (in the long tier; else with some ten thousand): each packet leaves once, in its
-//! flow's order.
+//! Every scheduler with a million flows (in the long tier; else with some ten thousand): each
+//! packet leaves once, in its flow's order.
 
 mod common;
 

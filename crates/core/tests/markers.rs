@@ -1,5 +1,5 @@
-//! The token-bucket markers against their definitions: worked cases of RFC 2697 and 2698, and exact buckets that count
-//! in bits and ticks of whole rates, packet by packet.
+//! The token-bucket markers against their definitions: worked cases of RFC 2697 and 2698, and exact
+//! buckets that count in bits and ticks of whole rates, packet by packet.
 
 mod common;
 
@@ -73,8 +73,8 @@ fn two_terms() -> Contract {
     }
 }
 
-/// RFC 2697, section 3, colour-blind: both buckets are full at first; green takes from C alone, yellow from E alone,
-/// red from neither; E gets tokens only while C is full.
+/// RFC 2697, section 3, colour-blind: both buckets are full at first; green takes from C alone,
+/// yellow from E alone, red from neither; E gets tokens only while C is full.
 #[test]
 fn single_rate_worked_case_colour_blind() {
     let mut bench = Bench::new(single(Mode::Blind), &single_terms());
@@ -356,7 +356,8 @@ fn a_changed_profile_keeps_its_tokens() {
     }
 }
 
-/// A profile may be forgotten when it is like a new one: from then on, and not before, it colours as a new one does.
+/// A profile may be forgotten when it is like a new one: from then on, and not before, it colours
+/// as a new one does.
 #[test]
 fn a_profile_is_forgotten_when_its_buckets_are_full() {
     for (kind, terms) in [(single(Mode::Blind), single_terms()), (two(Mode::Blind), two_terms())] {

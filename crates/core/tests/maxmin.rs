@@ -1,4 +1,5 @@
-//! Max-min allocations against a sequence of linear programs, solved exactly by the simplex method, and against tables.
+//! Max-min allocations against a sequence of linear programs, solved exactly by the simplex method,
+//! and against tables.
 
 mod common;
 
@@ -9,7 +10,8 @@ use tidegate_core::rng::Rng;
 
 type Rational = Ratio<i128>;
 
-/// Maximises `objective · x` where `rows · x ≤ limits` and x ≥ 0; no limit is negative. Bland's rule, so that it ends.
+/// Maximises `objective · x` where `rows · x ≤ limits` and x ≥ 0; no limit is negative. Bland's
+/// rule, so that it ends.
 fn maximum(rows: &[Vec<Rational>], limits: &[Rational], objective: &[Rational]) -> Rational {
     let zero = Rational::from_integer(0);
     let (height, width) = (rows.len(), objective.len());
@@ -153,7 +155,8 @@ fn parking_lots_are_shared_at_their_fullest_link() {
     }
 }
 
-/// A flow of weight w has what w flows alike have, and a minimum is as if the link were as much smaller.
+/// A flow of weight w has what w flows alike have, and a minimum is as if the link were as much
+/// smaller.
 #[test]
 fn weights_are_flows_and_minima_are_set_apart() {
     for seed in 0..rounds(100) {

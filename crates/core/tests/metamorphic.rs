@@ -163,7 +163,8 @@ fn send(world: &mut World) -> Option<u32> {
     Some(world.send_next(0)?.body.0)
 }
 
-/// Every scheduler, flat and in a tree, with and without push-out: the changed run is the plain one.
+/// Every scheduler, flat and in a tree, with and without push-out: the changed run is the plain
+/// one.
 fn changes_nothing(change: impl Fn(&mut How, usize, &mut Rng)) {
     let mut policed = 0;
     for (ix, scheduler) in every_scheduler().into_iter().enumerate() {
@@ -199,8 +200,8 @@ fn starting_later_changes_no_order() {
 #[test]
 fn a_thousand_times_faster_changes_no_order() {
     changes_nothing(|how, ix, _| {
-        // Virtual time of WFQ's fluid server is rounded to a tick, which decides between packets whose tags would be
-        // equal, and a tick is not scaled.
+        // Virtual time of WFQ's fluid server is rounded to a tick, which decides between packets
+        // whose tags would be equal, and a tick is not scaled.
         if RECORDS[ix].name != "wfq" {
             how.scale(ix, 1, 1000);
         }

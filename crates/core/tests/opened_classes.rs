@@ -135,7 +135,8 @@ fn a_class_without_a_place_is_refused() {
     assert_eq!(world.switch.classes(PortIx(0)), 4);
 }
 
-/// A class is like a new one once nothing is queued and the scheduler above has forgotten its traffic.
+/// A class is like a new one once nothing is queued and the scheduler above has forgotten its
+/// traffic.
 #[test]
 fn a_class_is_forgotten_with_its_debt() {
     let plan = SwitchPlan { ports: vec![PortPlan::new(kind("virtual-clock"))], ..SwitchPlan::default() };

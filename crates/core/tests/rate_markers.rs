@@ -133,10 +133,11 @@ fn is_deterministic((_, value): &(&'static str, Value)) -> bool {
     *value == Value::Text("deterministic".into())
 }
 
-/// RFC 2859, sections 2 and 4, by hand: a window of 1 s, CTR 1000 and PTR 1500 bytes a second. The first packet of 500 bytes
-/// finds (1000 + 500) / 1 = 1500, which is PTR: yellow with (1500 − 1000) / 1500, never red. One of 500 bytes at once after
-/// it finds 2000: red with (2000 − 1500) / 2000, yellow with (1500 − 1000) / 2000. One of 500 bytes 4 s later finds
-/// (2000 + 500) / 5 = 500, below CTR: green.
+/// RFC 2859, sections 2 and 4, by hand: a window of 1 s, CTR 1000 and PTR 1500 bytes a second. The
+/// first packet of 500 bytes finds (1000 + 500) / 1 = 1500, which is PTR: yellow with (1500 − 1000)
+/// / 1500, never red. One of 500 bytes at once after it finds 2000: red with (2000 − 1500) / 2000,
+/// yellow with (1500 − 1000) / 2000. One of 500 bytes 4 s later finds (2000 + 500) / 5 = 500, below
+/// CTR: green.
 #[test]
 fn three_colours_worked_case() {
     const RUNS: u64 = 20_000;
@@ -237,7 +238,8 @@ fn a_window_of_round_trip_times_is_as_one_that_was_stated() {
     assert!(told_apart > 40, "{told_apart}");
 }
 
-/// The window follows each measurement, and the average stays: colours are those of the formula with the window of the time.
+/// The window follows each measurement, and the average stays: colours are those of the formula
+/// with the window of the time.
 #[test]
 fn a_window_follows_each_measurement() {
     let mut colours = [0; 2];
@@ -414,7 +416,8 @@ fn a_cascade_never_turns_red_into_green() {
     }
 }
 
-/// The slowest and the fastest profiles, the smallest and the largest packets, and years between them.
+/// The slowest and the fastest profiles, the smallest and the largest packets, and years between
+/// them.
 #[test]
 fn meters_at_the_ends_of_the_scale() {
     for (kind, _) in every_meter() {

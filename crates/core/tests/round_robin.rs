@@ -73,8 +73,8 @@ fn turns_are_those_of_a_list() {
     assert!(pushed_out > 500, "{pushed_out}");
 }
 
-/// Over any time in which two flows have packets, their numbers of packets differ by one at most, whatever they reserve,
-/// however long their packets are, and whatever others do.
+/// Over any time in which two flows have packets, their numbers of packets differ by one at most,
+/// whatever they reserve, however long their packets are, and whatever others do.
 #[test]
 fn backlogged_flows_send_as_many_packets() {
     for seed in 0..rounds(10) {

@@ -182,8 +182,8 @@ struct Guest {
     even: Time,
 }
 
-/// Plans that take turns, in one of which hosts are in a class: however often, the slots are those of as many
-/// hosts as there are at once.
+/// Plans that take turns, in one of which hosts are in a class: however often, the slots are those
+/// of as many hosts as there are at once.
 #[test]
 fn plans_that_take_turns_leak_no_slot() {
     const HOSTS: u32 = 50;

@@ -197,8 +197,8 @@ fn in_a_class() -> Lines {
     Lines::new(World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() }), &[rate(400_000)])
 }
 
-/// Without a reservation a packet waits while others own all slots of its class, and no longer than until one of them
-/// is closed.
+/// Without a reservation a packet waits while others own all slots of its class, and no longer than
+/// until one of them is closed.
 #[test]
 fn slots_of_a_closed_flow_are_used_by_its_class_at_once() {
     let mut lines = in_a_class();

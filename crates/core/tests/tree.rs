@@ -48,7 +48,8 @@ fn assert_shares(served: &[(u64, u64)], slack: u64, early: u64, what: &str) {
     }
 }
 
-/// An urgent packet waits for the one in service and for the urgent ones before it, for nothing else.
+/// An urgent packet waits for the one in service and for the urgent ones before it, for nothing
+/// else.
 #[test]
 fn an_urgent_class_waits_one_packet_at_most() {
     for inner in every_work_conserving_scheduler() {

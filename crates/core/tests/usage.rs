@@ -21,7 +21,8 @@ fn profile(bits: u64, burst: u32) -> Contract {
     Contract { reserve: Some(rate(bits)), workahead: Some(burst), ..Contract::default() }
 }
 
-/// The bytes that a flow's meters found green, yellow and red, by class, and the profile that they were charged to.
+/// The bytes that a flow's meters found green, yellow and red, by class, and the profile that they
+/// were charged to.
 fn told(world: &World, leg: Leg) -> Vec<(Option<u16>, Option<u16>, [u64; 3])> {
     world.switch.usage(leg).map(|used| (used.class, used.profile, used.usage.coloured)).collect()
 }

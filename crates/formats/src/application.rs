@@ -52,7 +52,8 @@ pub enum TransferSizes {
     Fixed(u64),
     /// Exponential with this mean, in bytes.
     Exponential(u64),
-    /// Distribution function in a file, resolved against the scenario's folder; the file could be opened.
+    /// Distribution function in a file, resolved against the scenario's folder; the file could be
+    /// opened.
     File(PathBuf),
 }
 

@@ -3,9 +3,9 @@
 use crate::error::Complaint;
 use crate::suggest::{brief, did_you_mean};
 
-/// The names that a file may write for a codepoint of six bits: the default and the class selectors (RFC 2474, sections
-/// 4.1 and 4.2.2), assured forwarding (RFC 2597, section 6), expedited forwarding (RFC 3246), admitted voice (RFC 5865)
-/// and lower effort (RFC 8622).
+/// The names that a file may write for a codepoint of six bits: the default and the class selectors
+/// (RFC 2474, sections 4.1 and 4.2.2), assured forwarding (RFC 2597, section 6), expedited
+/// forwarding (RFC 3246), admitted voice (RFC 5865) and lower effort (RFC 8622).
 pub(crate) const NAMES: &[(&str, u8)] = &[
     ("be", 0),
     ("cs0", 0),
@@ -64,7 +64,8 @@ pub(crate) fn numbered(number: i64) -> Result<i64, Complaint> {
 mod tests {
     use super::*;
 
-    /// RFC 2474: CSn is n, three bits up. RFC 2597: AFxy is class x, three bits up, and drop precedence y, one bit up.
+    /// RFC 2474: CSn is n, three bits up. RFC 2597: AFxy is class x, three bits up, and drop
+    /// precedence y, one bit up.
     #[test]
     fn names_follow_their_patterns() {
         for (name, codepoint) in NAMES {

@@ -152,7 +152,8 @@ fn excerpt(line: &str, from: usize, bytes: usize) -> Excerpt {
     }
 }
 
-/// The text with each control character replaced by a space, so that none moves a terminal's cursor.
+/// The text with each control character replaced by a space, so that none moves a terminal's
+/// cursor.
 fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

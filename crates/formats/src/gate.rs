@@ -73,8 +73,8 @@ pub struct GateFile {
     pub classes: Vec<GateClass>,
     /// Flows, in the order of the file: a packet belongs to the first that matches.
     pub flows: Vec<GateFlow>,
-    /// Reservations of flows and classes on the link in each direction, up first, in bit/s; that of a flow
-    /// with `each` counts once.
+    /// Reservations of flows and classes on the link in each direction, up first, in bit/s; that of
+    /// a flow with `each` counts once.
     pub reserved: [u64; 2],
     /// Operation of the gate: control socket and metrics.
     pub operation: Operation,
@@ -128,12 +128,13 @@ impl GateFile {
         GateFile::parse(&text, &file_name, sets)
     }
 
-    /// Reads a gate file from its text. `file_name` is for messages and says in which folder relative paths
-    /// start; `sets` are overrides, applied in order: a path such as `gate.up` and a value.
+    /// Reads a gate file from its text. `file_name` is for messages and says in which folder
+    /// relative paths start; `sets` are overrides, applied in order: a path such as `gate.up` and a
+    /// value.
     ///
     /// # Errors
-    /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
-    /// the file first.
+    /// When the text or the overrides hold mistakes; all that are found at once are listed, the
+    /// first in the file first.
     pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, SpecErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::gate(), text, file_name, sets)?;

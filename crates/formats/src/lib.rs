@@ -1,9 +1,10 @@
-//! The formats that people write and read: scenarios with their units, the records behind every key, and the
-//! columns of result tables.
+//! The formats that people write and read: scenarios with their units, the records behind every
+//! key, and the columns of result tables.
 //!
-//! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and answers a
-//! mistake with its file, line and column, what was expected and the nearest valid name. Every key is
-//! declared once in [`record`]; from there come also [`schema`], [`reference()`] and [`python_types`].
+//! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and
+//! answers a mistake with its file, line and column, what was expected and the nearest valid name.
+//! Every key is declared once in [`record`]; from there come also [`schema`], [`reference()`] and
+//! [`python_types`].
 
 mod application;
 mod colour;

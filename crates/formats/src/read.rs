@@ -10,7 +10,8 @@ use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, Entry, Node};
 use crate::values::{Held, Read, Values};
 
-/// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are left out.
+/// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are
+/// left out.
 pub(crate) fn read(section: &'static Section, node: &Node, report: &mut Report) -> Values {
     Reader { report }.section(section, node, &format!("this {}", section.title.to_lowercase()), false)
 }

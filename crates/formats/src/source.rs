@@ -14,8 +14,8 @@ use tidegate_core::classifier::{FlowPattern, NotAFlow};
 use tidegate_core::endpoint::BuiltInTransport;
 use tidegate_core::units::{Rate, Span};
 
-/// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a source's
-/// rates, 1 for a sender that keeps to them.
+/// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a
+/// source's rates, 1 for a sender that keeps to them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// Evenly spaced packets.
@@ -90,7 +90,8 @@ pub enum Source {
         file: PathBuf,
         /// Frames per second.
         fps: f64,
-        /// The rate in bit/s at which the packets of a frame follow each other; `None` for evenly over the frame.
+        /// The rate in bit/s at which the packets of a frame follow each other; `None` for evenly
+        /// over the frame.
         peak: Option<u64>,
         /// The first frame, from 0; `None` for a random one.
         first: Option<u64>,
@@ -105,7 +106,8 @@ pub enum Source {
         omit: Vec<FlowPattern>,
         /// The addresses of one side; empty when all that `flow` matches is played.
         inside: Vec<Prefix>,
-        /// From these addresses or to them; `None` for the flow's direction through a gate on the way.
+        /// From these addresses or to them; `None` for the flow's direction through a gate on the
+        /// way.
         direction: Option<Direction>,
         /// Speed of playback.
         speed: f64,
@@ -126,7 +128,8 @@ impl Source {
         }
     }
 
-    /// The rate in bit/s at which its packets follow each other at their closest, as far as that is stated.
+    /// The rate in bit/s at which its packets follow each other at their closest, as far as that is
+    /// stated.
     pub(crate) fn fastest(&self) -> Option<u64> {
         match self {
             Source::OnOff { peak, times, .. } => Some((*peak as f64 * times).round() as u64),
@@ -141,7 +144,8 @@ pub(crate) fn brings_sizes(values: &Values) -> bool {
     matches!(values.section.name, "trace" | "capture")
 }
 
-/// Builds the source of a flow with this peak rate for packets of these sizes; `None` after a report.
+/// Builds the source of a flow with this peak rate for packets of these sizes; `None` after a
+/// report.
 pub(crate) fn build(
     values: &Values,
     sizes: &[u32],

@@ -3,7 +3,8 @@
 /// Names longer than this are neither compared nor shown in full.
 const MAX_SHOWN: usize = 64;
 
-/// The candidate nearest to `name`, if one is near enough to be the intended name. Ties go to the first.
+/// The candidate nearest to `name`, if one is near enough to be the intended name. Ties go to the
+/// first.
 pub(crate) fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if name.chars().count() > MAX_SHOWN {
         return None;
@@ -28,7 +29,8 @@ fn fold(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
 }
 
-/// Suggestion for a `name` not among `candidates`: the nearest one, or all of them when they are few.
+/// Suggestion for a `name` not among `candidates`: the nearest one, or all of them when they are
+/// few.
 pub(crate) fn did_you_mean<'c>(
     name: &str,
     candidates: impl IntoIterator<Item = &'c str> + Clone,

@@ -1,5 +1,5 @@
-//! Files of delivery opportunities, as mahimahi replays them: the millisecond of each on a line of its
-//! own, plain or compressed with gzip.
+//! Files of delivery opportunities, as mahimahi replays them: the millisecond of each on a line of
+//! its own, plain or compressed with gzip.
 
 use crate::error::{Complaint, Report, in_words};
 use crate::suggest::brief;
@@ -25,8 +25,8 @@ pub(crate) struct TraceFile {
     pub(crate) mean: u64,
 }
 
-/// Reads the file that a key names; a relative path starts at `base_dir`. `None` when the key was left
-/// out, and after something was reported.
+/// Reads the file that a key names; a relative path starts at `base_dir`. `None` when the key was
+/// left out, and after something was reported.
 pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Report) -> Option<TraceFile> {
     let path = base_dir.join(values.text(key)?);
     let read = open(&path).map_err(|problem| {

@@ -103,8 +103,9 @@ pub(crate) fn parse(text: &str) -> Result<Node, (Place, Complaint)> {
     Ok(Node { place: Place::File, content: Content::Table(entries(document.as_table(), None)) })
 }
 
-/// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else plain text
-/// without the blanks around it. No key takes a date, so a value in the form of a date is text.
+/// TOML if it parses as such, a number that TOML would write with more digits (`.5`, `5.`), else
+/// plain text without the blanks around it. No key takes a date, so a value in the form of a date
+/// is text.
 pub(crate) fn value_of_text(text: &str) -> Value {
     let text = text.trim();
     let is_plain = text.contains(|c: char| c.is_ascii_digit())

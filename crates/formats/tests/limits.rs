@@ -1,4 +1,5 @@
-//! Scenarios beyond what a computer can hold or resolve are refused; unusual settings get a warning.
+//! Scenarios beyond what a computer can hold or resolve are refused; unusual settings get a
+//! warning.
 
 mod common;
 

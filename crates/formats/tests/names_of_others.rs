@@ -77,7 +77,8 @@ fn every_policy_has_a_row_that_says_what_its_record_says() {
     assert!(SECTIONS.iter().all(|(heading, _)| headings.contains(heading)));
 }
 
-/// Each word of a transport's settings that are neither on nor off has a row, and the help of its setting cites the same source.
+/// Each word of a transport's settings that are neither on nor off has a row, and the help of its
+/// setting cites the same source.
 #[test]
 fn every_setting_of_tcp_has_a_row_with_its_source() {
     let mut expected = BTreeMap::new();

@@ -41,8 +41,8 @@ struct Arrival {
 struct Outcome {
     sent: u64,
     lost: u64,
-    /// The longest time, in seconds, from a packet's arrival to its last bit, beyond the time at which its own line would have
-    /// sent it.
+    /// The longest time, in seconds, from a packet's arrival to its last bit, beyond the time at
+    /// which its own line would have sent it.
     latest: f64,
     /// Lost packets of all other flows.
     others_lost: u64,
@@ -64,7 +64,8 @@ fn headers(from: [u8; 4], port: u16) -> Headers {
     Headers { ip: Some(ip), ..Headers::default() }
 }
 
-/// Runs a file's upward port over these arrivals, in their order. `reserve` is that of the named flow, in bit/s.
+/// Runs a file's upward port over these arrivals, in their order. `reserve` is that of the named
+/// flow, in bit/s.
 fn run(file: &GateFile, reserve: f64, arrivals: impl Iterator<Item = Arrival>) -> Outcome {
     let mut now = Time::ORIGIN;
     let mut switch = Switch::new(now, &file.switch_plan()).unwrap();
@@ -147,8 +148,9 @@ struct Pattern {
     seconds: f64,
 }
 
-/// The packets of a pattern and of the named flow, which sends each packet when its own line has sent the one before, or later
-/// by up to `slack` packets' times. The lengths of the named flow are drawn up to `longest`.
+/// The packets of a pattern and of the named flow, which sends each packet when its own line has
+/// sent the one before, or later by up to `slack` packets' times. The lengths of the named flow are
+/// drawn up to `longest`.
 fn traffic(
     pattern: Pattern,
     rate: f64,
@@ -274,7 +276,8 @@ fn draw(seed: u64, most_addresses: f64) -> Drawn {
         "version = 1\n{scheduler}{buffer}gate = {{ inside = \"a\", outside = \"b\", up = \"{rate}bit\", down = \"{rate}bit\" }}\n"
     );
     let web = rng.chance(0.3) && each * 2.0 + reserve < rate;
-    // The hosts may be in a class beside the call, or with it where schedulers in classes keep rates.
+    // The hosts may be in a class beside the call, or with it where schedulers in classes keep
+    // rates.
     let fair = scheduler.is_empty() || scheduler.contains("wf2q-plus");
     let site = match rng.below(4) {
         0 if !claim.is_empty() => Some(each),

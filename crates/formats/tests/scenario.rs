@@ -197,7 +197,8 @@ fn routes_take_the_lowest_link_and_avoid_hosts() {
     for (name, kind) in [("a", "host"), ("b", "switch"), ("c", "switch"), ("d", "host"), ("e", "host")] {
         text.push_str(&format!("[[node]]\nname = \"{name}\"\nkind = \"{kind}\"\n"));
     }
-    // Two ways from a to d of the same length, through c first in the file; e would be shorter to f but is a host.
+    // Two ways from a to d of the same length, through c first in the file; e would be shorter to f
+    // but is a host.
     for (from, to) in [("a", "c"), ("a", "b"), ("b", "d"), ("c", "d"), ("c", "d"), ("a", "e")] {
         text.push_str(&format!("[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1mbit\"\n"));
     }

@@ -31,8 +31,8 @@ fn silent(text: &str) {
     assert!(found.is_empty(), "{found:#?}\n{text}");
 }
 
-/// For every key that asks for service and every scheduler: a warning, unless the scheduler's record says that it reads
-/// the key.
+/// For every key that asks for service and every scheduler: a warning, unless the scheduler's
+/// record says that it reads the key.
 #[test]
 fn what_no_policy_reads_is_warned_of() {
     use tidegate_core::params::BuiltIn;
@@ -231,8 +231,8 @@ fn abr_without_rate_control_is_warned_of() {
     silent(&format!("{}{}", dumbbell("100mbit", "1ms"), connection("\"tcp\"", "")));
 }
 
-/// The window of data, over a round trip of two delays, of two transmissions at 1 Gbit/s and of four at 10 Gbit/s, in
-/// whole packets: compared with the link.
+/// The window of data, over a round trip of two delays, of two transmissions at 1 Gbit/s and of
+/// four at 10 Gbit/s, in whole packets: compared with the link.
 #[test]
 fn a_receivers_window_below_the_bandwidth_delay_product_is_warned_of() {
     let mut warned = 0;
@@ -345,7 +345,8 @@ fn classes_that_reserve_more_than_there_is_above_them_are_warned_of() {
     said(&nested, "classes reserve 9mbit on link s1->s2, and class `x` reserves 8mbit");
 }
 
-/// Two ports of 10 Mbit/s over one pool: 60 packets of 500 B and two need a place, and at each port a packet in service.
+/// Two ports of 10 Mbit/s over one pool: 60 packets of 500 B and two need a place, and at each port
+/// a packet in service.
 #[test]
 fn a_pool_that_does_not_cover_buckets_is_warned_of() {
     let to =
@@ -380,7 +381,8 @@ fn a_pool_that_does_not_cover_buckets_is_warned_of() {
     said(&text(&pool("65p"), bucket, "reserve = \"1mbit\""), "needs 66p");
     said(&text(&pool("187p"), &format!("{bucket}\ncount = 3"), ""), "needs 188p");
     said(&text(&pool("125p"), bucket, bucket), "needs 126p");
-    // 10 packets of 40 B, and as many as 9 Mbit/s brings beyond one while 500 B of another flow are sent: 450 B.
+    // 10 packets of 40 B, and as many as 9 Mbit/s brings beyond one while 500 B of another flow are
+    // sent: 450 B.
     let small = text(&pool("23p"), "reserve = \"9mbit\"\nworkahead = \"400B\"", "");
     let small = small
         .replacen("size = \"500B\"", "size = \"40B\"", 1)

@@ -141,7 +141,8 @@ fn the_halves_of_a_composite_policy_beside_each_other_are_that_policy() {
     let both = format!("port = {{ scheduler = {{ kind = \"fq-codel\", quantum = \"300B\" }}, {codel} }}");
     let line = "port = \"fq-codel(quantum=300B, interval=50ms)\"";
     assert_eq!(ports(&scenario(&both, ""), &[]), ports(&scenario(line, ""), &[]));
-    // The scheduler of a link or of a class, and the dropper of the port: one dropper for each flow.
+    // The scheduler of a link or of a class, and the dropper of the port: one dropper for each
+    // flow.
     let inherited = ports(&scenario(&format!("port = {{ {codel} }}"), ", scheduler = \"fq-codel\""), &[]);
     let drr = ports(&scenario(&format!("port = {{ {codel} }}"), ", scheduler = \"drr++\""), &[]);
     assert_eq!(inherited, drr);

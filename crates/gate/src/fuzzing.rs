@@ -12,8 +12,9 @@ use tidegate_core::contract::Refused;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::GateFile;
 
-/// The maximum length of the frames that a frame with this virtio-net header is segmented into, and these
-/// frames; `None` when the header is unsupported. `inserted` bytes of VLAN tags were put back into the frame.
+/// The maximum length of the frames that a frame with this virtio-net header is segmented into, and
+/// these frames; `None` when the header is unsupported. `inserted` bytes of VLAN tags were put back
+/// into the frame.
 ///
 /// # Panics
 /// When a frame is longer than the length that was computed.

@@ -11,7 +11,8 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-/// A run is inconclusive about delays when the 99 % quantile of the lateness is above this, in seconds.
+/// A run is inconclusive about delays when the 99 % quantile of the lateness is above this, in
+/// seconds.
 const SLACK: f64 = 5e-3;
 
 fn on_time(report: &Value) -> bool {
@@ -73,8 +74,8 @@ fn stream(net: &Net, port: u16, payload: usize, packets: u32, gap: Duration) -> 
     receiver.join().unwrap()
 }
 
-/// The losses are within the 99.99 % interval of the binomial around a quarter, and the other packets are in
-/// order.
+/// The losses are within the 99.99 % interval of the binomial around a quarter, and the other
+/// packets are in order.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_quarter_of_the_packets_is_lost() {
@@ -92,8 +93,8 @@ fn a_quarter_of_the_packets_is_lost() {
     println!(
         "{missing} of {PACKETS} missing; {by_link} lost by the link, {dropped} dropped, {missed} missed"
     );
-    // The link lost or sent everything that reached it. A gate that gets no processor drops more, but counts
-    // it.
+    // The link lost or sent everything that reached it. A gate that gets no processor drops more,
+    // but counts it.
     let reached = sent + by_link;
     assert!((by_link / reached - 0.25).abs() < 3.9 * (0.25 * 0.75 / reached).sqrt(), "{report:#}");
     assert!(missing <= dropped + missed, "{report:#}");
@@ -166,7 +167,8 @@ fn sum(bytes: &[u8]) -> u16 {
     (sum & 0xffff) as u16 + (sum >> 16) as u16
 }
 
-/// A rule's codepoint is in its packets, whose checksums the kernel still accepts, and in no others.
+/// A rule's codepoint is in its packets, whose checksums the kernel still accepts, and in no
+/// others.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_codepoint_is_set_and_the_kernel_takes_the_packets() {

@@ -81,8 +81,8 @@ fn longest_gap(arrivals: &Arrivals, from: Instant, until: Instant) -> f64 {
     times.windows(2).map(|pair| pair[1].duration_since(pair[0]).as_secs_f64()).fold(0.0, f64::max)
 }
 
-/// Waits until the kernel has seen that both interfaces can carry frames, which takes a second when they
-/// are new: only then does a bridge use them.
+/// Waits until the kernel has seen that both interfaces can carry frames, which takes a second when
+/// they are new: only then does a bridge use them.
 fn wait_for_bridge(net: &Net) {
     let paths = ["/sys/class/net/gi/brport/state", "/sys/class/net/go/brport/state"];
     for _ in 0..100 {
@@ -111,8 +111,8 @@ fn ping_once(net: &Net) -> bool {
     net.output(Place::Inside, "ping", &["-c", "1", "-W", "0.3", OUTSIDE]).status.success()
 }
 
-/// A longer wait for the kernel's lock on its network configuration means that another process held it, such as a
-/// test that removes its namespaces. The kernel needs the lock to remove a guard.
+/// A longer wait for the kernel's lock on its network configuration means that another process held
+/// it, such as a test that removes its namespaces. The kernel needs the lock to remove a guard.
 const MAX_LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest wait for that lock within `duration`.
@@ -171,7 +171,8 @@ fn a_killed_gate_is_followed_by_its_bridge() {
             if after <= MAX_OUTAGE {
                 return;
             }
-            // The kernel ends a process when it gets round to it: on a busy machine, not at once every time.
+            // The kernel ends a process when it gets round to it: on a busy machine, not at once
+            // every time.
             outages.push(after);
             continue;
         }
@@ -199,8 +200,8 @@ fn a_killed_gate_that_fails_closed_lets_nothing_pass() {
     assert!(!links(&net).contains("tg-"));
 }
 
-/// Start, stop, start again and stop under load, then `down`: every packet arrives at most once, and the gate
-/// sees all that passes while it runs.
+/// Start, stop, start again and stop under load, then `down`: every packet arrives at most once,
+/// and the gate sees all that passes while it runs.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_bridge_is_made_kept_adopted_and_removed() {
@@ -226,7 +227,8 @@ fn a_bridge_is_made_kept_adopted_and_removed() {
     let after =
         arrivals.iter().filter(|(_, arrived)| *arrived > stopped + Duration::from_millis(100)).count();
     println!("{} arrived of 2501; the gate received {received}", arrivals.len());
-    // A thousand packets a second went through the gate for half a second, and none after it had stopped.
+    // A thousand packets a second went through the gate for half a second, and none after it had
+    // stopped.
     assert!(received > 300 && received < 2400, "{report:#}");
     assert!(after > 100, "{after} arrived after it had stopped");
     // The bridge itself has sent nothing.
@@ -392,7 +394,8 @@ fn interfaces_that_do_not_fit_are_refused() {
     assert!(!links(&net).contains("tg-gi"));
 }
 
-/// The bridge forwards the group addresses that bridges by default do not, as far as the kernel permits.
+/// The bridge forwards the group addresses that bridges by default do not, as far as the kernel
+/// permits.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn group_addresses_pass_the_bridge() {

@@ -1,4 +1,5 @@
-//! Every kind of input and output: frames that go in come out, byte for byte, and nothing else does.
+//! Every kind of input and output: frames that go in come out, byte for byte, and nothing else
+//! does.
 
 mod common;
 
@@ -74,9 +75,10 @@ fn seen_of_sent(net: &Net, frames: &str, send: &str, see: &str, argument: &str) 
     said.trim().to_owned()
 }
 
-/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without extensions, LLC and
-/// unknown protocols, each of every length: they come out unchanged, and those of a flow in order. They are
-/// sent one at a time, and then at once, when frames of different flows come out in the scheduler's order.
+/// Frames with one tag and two, of IPv4 with and without fragments, IPv6 with and without
+/// extensions, LLC and unknown protocols, each of every length: they come out unchanged, and those
+/// of a flow in order. They are sent one at a time, and then at once, when frames of different
+/// flows come out in the scheduler's order.
 fn frames_pass_unchanged(net: &Net, gate: Gate) {
     const FRAMES: &str = "
 import itertools, random
@@ -145,10 +147,11 @@ print(len(seen), 'of', len(sent))
     assert_eq!(tagged["sent_packets"], 144, "{report:#}");
 }
 
-/// Segments of three TCP connections and datagrams of a fourth flow, sent faster than the line takes them, so that the gate
-/// hands over many at once. They come out as they went in, each connection's in order: the gate joins those that follow
-/// each other, and the device segments them. Where it does not, super-packets come out. One frame in twenty has a wrong
-/// checksum, and keeps it.
+/// Segments of three TCP connections and datagrams of a fourth flow, sent faster than the line
+/// takes them, so that the gate hands over many at once. They come out as they went in, each
+/// connection's in order: the gate joins those that follow each other, and the device segments
+/// them. Where it does not, super-packets come out. One frame in twenty has a wrong checksum, and
+/// keeps it.
 fn segments_leave_as_they_came(io: &str, segmented: bool) {
     const FRAMES: &str = "
 import random, struct
@@ -238,8 +241,8 @@ print(longest)
     assert!(up["sent"].as_u64().unwrap() >= 800 && up["drops"]["device"] == 0, "{up:#}");
 }
 
-/// A super-packet of a kind that a virtio-net header cannot describe (UDP fragmentation offload) is lost, but
-/// nothing that comes a while after it.
+/// A super-packet of a kind that a virtio-net header cannot describe (UDP fragmentation offload) is
+/// lost, but nothing that comes a while after it.
 fn an_indescribable_frame_does_no_harm(io: &str) {
     const SCRIPT: &str = "
 import fcntl, os, struct, subprocess, time
@@ -441,8 +444,8 @@ mod af_xdp {
         assert!((0..3).any(|_| net.ping(1)));
     }
 
-    /// The other end leaves checksums to a card that does not exist, and nothing reports it: no such frame
-    /// passes.
+    /// The other end leaves checksums to a card that does not exist, and nothing reports it: no
+    /// such frame passes.
     #[test]
     #[ignore = "needs root, network namespaces and ethtool"]
     fn what_is_not_whole_is_lost() {

@@ -1,5 +1,5 @@
-//! A gate that gets no processor accounts for it: it counts a frame's delay from when the kernel received the
-//! frame, and drops frames that are too old.
+//! A gate that gets no processor accounts for it: it counts a frame's delay from when the kernel
+//! received the frame, and drops frames that are too old.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -25,7 +25,8 @@ struct Stopped {
     log: String,
 }
 
-/// Sends a packet every two milliseconds for two seconds, stops the gate meanwhile, and lets it go on a second later.
+/// Sends a packet every two milliseconds for two seconds, stops the gate meanwhile, and lets it go
+/// on a second later.
 fn stopped_for_a_second(io: &str) -> Stopped {
     let net = Net::new();
     if io == "xdp" {
@@ -119,8 +120,8 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         let maximum = |delays: &[f64]| delays.iter().copied().fold(0.0, f64::max);
         let late = maximum(&since);
         assert!((0.1..MAX_AGE + 0.1).contains(&late), "{io}: {late} s");
-        // A packet that the gate has read when it is stopped is not dropped. It counts as delayed when it is still in the
-        // queue, and otherwise as sent late.
+        // A packet that the gate has read when it is stopped is not dropped. It counts as delayed
+        // when it is still in the queue, and otherwise as sent late.
         let read = before.iter().filter(|&&delay| delay > MAX_AGE + 0.1).count();
         assert!(read < 10, "{io}: {read}");
         let longest = late.max(maximum(&before));
@@ -132,8 +133,8 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
             up["received"].as_u64().unwrap(),
             up["sent"].as_u64().unwrap() + up["dropped"].as_u64().unwrap()
         );
-        // The reported delay is the measured one, within the error of the histogram and of a machine that is
-        // out of processors.
+        // The reported delay is the measured one, within the error of the histogram and of a
+        // machine that is out of processors.
         let reported = up["flows"][0]["delay"]["max"].as_f64().unwrap();
         let is_reported = |measured: f64| (reported - measured).abs() < 0.15 * measured + 0.01;
         assert!(is_reported(late) || is_reported(longest), "{io}: {reported} s for {late} s and {longest} s");

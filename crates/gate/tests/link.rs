@@ -10,8 +10,8 @@ use serde_json::Value;
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-/// A run is inconclusive about rates, which have to be within 0.1 % over two seconds and more, when the 99 %
-/// quantile of the lateness is above this, in seconds.
+/// A run is inconclusive about rates, which have to be within 0.1 % over two seconds and more, when
+/// the 99 % quantile of the lateness is above this, in seconds.
 const SLACK: f64 = 2e-3;
 /// Maximum number of times that an inconclusive run is repeated.
 const REPEATS: u32 = 2;
@@ -53,12 +53,12 @@ fn a_ping_passes_and_sockets_go_with_the_gate() {
     assert_eq!(net.packet_sockets(), 0);
 }
 
-/// A queue of 50 packets of 1042 bytes lasts 41 ms at 10 Mbit/s: a source that paused for longer than this
-/// may have let it run empty, and then the link was not always busy.
+/// A queue of 50 packets of 1042 bytes lasts 41 ms at 10 Mbit/s: a source that paused for longer
+/// than this may have let it run empty, and then the link was not always busy.
 const MAX_PAUSE: Duration = Duration::from_millis(30);
 
-/// Sends UDP at `rate` bit/s from the inside to `port` outside, in frames of `42 + payload` bytes. Returns the
-/// longest time between two sends.
+/// Sends UDP at `rate` bit/s from the inside to `port` outside, in frames of `42 + payload` bytes.
+/// Returns the longest time between two sends.
 fn blast(
     net: &Net,
     port: u16,
@@ -110,8 +110,8 @@ fn slope(times: &[f64]) -> f64 {
     over / under
 }
 
-/// Difference of the rate from one packet in `gap` seconds, as a share of it. A packet can be seen late and
-/// never early, so the earliest of the first quarter and of the last are compared.
+/// Difference of the rate from one packet in `gap` seconds, as a share of it. A packet can be seen
+/// late and never early, so the earliest of the first quarter and of the last are compared.
 fn rate_error(times: &[f64], gap: f64) -> f64 {
     let quarter = times.len() / 4;
     let earliest = |from: usize| {
@@ -137,7 +137,8 @@ fn a_flood_is_shaped_to_the_rate() {
         let times = times.join().unwrap();
         let report = gate.stop();
         assert!(report["directions"]["up"]["drops"]["pushed-out"].as_u64().unwrap() > 1000, "{report:#}");
-        // Without the first packets, while the queue is filling, and the last, when it is served out.
+        // Without the first packets, while the queue is filling, and the last, when it is served
+        // out.
         let steady = &times[100..times.len() - 100];
         let error = rate_error(steady, FRAME as f64 * 8.0 / RATE);
         println!(
@@ -152,8 +153,8 @@ fn a_flood_is_shaped_to_the_rate() {
     }
 }
 
-/// A gate that sleeps between its bursts keeps the rate and the order; a burst's length of 5 ms is 0.2 % of the
-/// time.
+/// A gate that sleeps between its bursts keeps the rate and the order; a burst's length of 5 ms is
+/// 0.2 % of the time.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_gate_that_coalesces_keeps_the_rate() {
@@ -177,8 +178,9 @@ fn a_gate_that_coalesces_keeps_the_rate() {
     }
 }
 
-/// Two flows that each send as much as the link carries, and reserve 3 and 1. There is room for all that they
-/// send: docs/schedulers/virtual-clock.md describes the effect of push-out on a flow that floods.
+/// Two flows that each send as much as the link carries, and reserve 3 and 1. There is room for all
+/// that they send: docs/schedulers/virtual-clock.md describes the effect of push-out on a flow that
+/// floods.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn virtual_clock_shares_the_link_as_reserved() {

@@ -137,8 +137,8 @@ fn a_reload_is_all_or_nothing() {
     assert!(said.contains(": reloaded, nothing has changed\n"), "{said}");
 }
 
-/// Reloads under load, between files that have nothing in common but the interfaces: every packet arrives, in
-/// order.
+/// Reloads under load, between files that have nothing in common but the interfaces: every packet
+/// arrives, in order.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn reloads_lose_and_reorder_nothing() {
@@ -172,8 +172,8 @@ fn reloads_lose_and_reorder_nothing() {
     assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
 }
 
-/// A log that nobody reads does not block the control socket: lines that do not fit into its pipe are lost
-/// and counted.
+/// A log that nobody reads does not block the control socket: lines that do not fit into its pipe
+/// are lost and counted.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_log_that_nobody_reads_stops_nothing() {
@@ -242,7 +242,8 @@ fn a_starved_flow_is_reported() {
     assert!((100.0..=500.0).contains(&arrived), "{arrived}");
 }
 
-/// Clients that hang, send garbage, flood or disconnect delay neither the answers to others nor frames.
+/// Clients that hang, send garbage, flood or disconnect delay neither the answers to others nor
+/// frames.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn hostile_clients_are_survived() {
@@ -400,7 +401,8 @@ fn observing_touches_nothing_and_suggests() {
     said.read_to_string(&mut table).unwrap();
     assert!(observing.wait().unwrap().success(), "{table}");
     assert!(table.contains("up at 100kbit:") && table.contains("would have been dropped"), "{table}");
-    // A second holds 114 kbit/s, or a little more when the machine was late; five per cent are added.
+    // A second holds 114 kbit/s, or a little more when the machine was late; five per cent are
+    // added.
     assert!(suggested.contains("# flow.voice.reserve = \"1") && suggested.contains("0kbit\""), "{suggested}");
     assert!(suggested.contains("# match = { inside = \"10.7.0.1\", protocol = \"udp\""), "{suggested}");
     let written = TempFile::new(&suggested);

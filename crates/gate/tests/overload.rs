@@ -1,5 +1,5 @@
-//! More frames than the gate can forward: the scheduler decides which are sent, and a host that floods the
-//! gate delays no other.
+//! More frames than the gate can forward: the scheduler decides which are sent, and a host that
+//! floods the gate delays no other.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 #![allow(unsafe_code)]
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 const SECOND: &str = "10.7.0.3";
 const PROBES: u64 = 1000;
 
-/// Sends datagrams of 18 bytes from the first host, 40 in a call, until it is stopped: the kernel cuts them.
+/// Sends datagrams of 18 bytes from the first host, 40 in a call, until it is stopped: the kernel
+/// cuts them.
 fn flood(stop: &AtomicBool) {
     let socket = UdpSocket::bind((INSIDE, 0)).unwrap();
     socket.connect((OUTSIDE, 7)).unwrap();
@@ -82,8 +83,8 @@ fn a_host_that_floods_the_gate_delays_no_other() {
     let passed = delays.len() as f64 / PROBES as f64;
     assert!(passed > 0.99, "{passed} of the probes; {up:#}");
     delays.sort_by(f64::total_cmp);
-    // There are three more threads than processors, so no thread is on time; in one queue with the flood the
-    // median was 0.2 s.
+    // There are three more threads than processors, so no thread is on time; in one queue with the
+    // flood the median was 0.2 s.
     let median = delays[delays.len() / 2];
     assert!(median < 0.02, "{median} s");
 }

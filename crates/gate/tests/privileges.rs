@@ -20,7 +20,8 @@ fn privileges_are_given_up() {
             let tasks = std::fs::read_dir(format!("/proc/{}/task", gate.id())).unwrap();
             tasks.map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).unwrap()).collect()
         };
-        // One thread answers requests; with a second processor, two may send, and are the last to start.
+        // One thread answers requests; with a second processor, two may send, and are the last to
+        // start.
         let expected = if std::thread::available_parallelism().unwrap().get() > 1 { 4 } else { 2 };
         let start = Instant::now();
         while threads().len() < expected && start.elapsed() < Duration::from_secs(10) {

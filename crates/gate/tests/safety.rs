@@ -1,4 +1,5 @@
-//! Protection of a host on which a gate runs as root from an operator's mistakes and from other users.
+//! Protection of a host on which a gate runs as root from an operator's mistakes and from other
+//! users.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -62,7 +63,8 @@ fn a_gate_that_ends_removes_no_socket_but_its_own() {
     std::fs::remove_file(&socket).unwrap();
 }
 
-/// A user who is logged in through an interface is not cut off, unless the file names the interface.
+/// A user who is logged in through an interface is not cut off, unless the file names the
+/// interface.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn an_interface_with_an_address_is_refused() {
@@ -109,7 +111,8 @@ fn no_other_user_blocks_a_start() {
     drop(taken);
 }
 
-/// While a gate's file has errors of any kind, the gate can be asked and stopped, and its bridge removed.
+/// While a gate's file has errors of any kind, the gate can be asked and stopped, and its bridge
+/// removed.
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn a_gate_whose_file_was_edited_badly_is_still_in_reach() {

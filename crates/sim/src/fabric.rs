@@ -1,4 +1,5 @@
-//! The forwarding fabric: switches, the links behind their ports, and the hops of every flow's route.
+//! The forwarding fabric: switches, the links behind their ports, and the hops of every flow's
+//! route.
 
 use crate::control::Control;
 use crate::flights::Flights;

@@ -26,7 +26,8 @@ pub(crate) struct Flow {
     pub(crate) preparation: Span,
     /// True if meters at the first port of its route use its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
-    /// The flow in the other direction of its connection, whose endpoint receives this flow's packets.
+    /// The flow in the other direction of its connection, whose endpoint receives this flow's
+    /// packets.
     pub(crate) peer: Option<u32>,
 }
 

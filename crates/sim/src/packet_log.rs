@@ -1,4 +1,5 @@
-//! Log of every packet's events, in order of occurrence, against which a model of the network can be checked.
+//! Log of every packet's events, in order of occurrence, against which a model of the network can
+//! be checked.
 
 use tidegate_core::context::Reason;
 use tidegate_core::units::Time;

@@ -1,7 +1,8 @@
 //! Burstiness of each flow along its way: its exact maximum workahead W at its source and behind
 //! every link.
 //!
-//! Source: Pincheira 1994, section 2.1 (W at the input of each server) and section 4.1 (burstiness increase).
+//! Source: Pincheira 1994, section 2.1 (W at the input of each server) and section 4.1 (burstiness
+//! increase).
 
 use tidegate_core::contract::Refused;
 use tidegate_core::stats;
@@ -45,7 +46,8 @@ pub(crate) struct Route<'a> {
 /// Observation of a flow at one place, by an ideal server of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
-    /// The place: 0 is the source, behind the flow's envelope; then the links of the route in their order.
+    /// The place: 0 is the source, behind the flow's envelope; then the links of the route in their
+    /// order.
     pub place: usize,
     /// Links between the source and here.
     pub depth: u16,

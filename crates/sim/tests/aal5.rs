@@ -40,7 +40,8 @@ fn packets(world: &World<Calendar>) -> PacketCounts {
     world.packets_of_cells(0).unwrap()
 }
 
-/// Cells are pipelined: a packet of k cells over h idle links takes k + h − 1 cell times and the propagation.
+/// Cells are pipelined: a packet of k cells over h idle links takes k + h − 1 cell times and the
+/// propagation.
 #[test]
 fn cells_of_a_packet_follow_each_other_over_several_links() {
     for hops in [1, 2, 5] {

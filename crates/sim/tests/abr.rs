@@ -69,7 +69,8 @@ fn mean(world: &World<Calendar>, subject: Subject, metric: &str, from: usize) ->
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Three VCs meet at the last link: a third of the target each, with any coupling, and next to no queue in the end.
+/// Three VCs meet at the last link: a third of the target each, with any coupling, and next to no
+/// queue in the end.
 #[test]
 fn sources_come_to_their_max_min_rates() {
     for port in PORTS {
@@ -113,7 +114,8 @@ fn cells_stay_in_order_and_in_the_books() {
     }
 }
 
-/// With 30 % of all cells lost behind the bottleneck, RM cells among them, rates stay near their share and queues bounded.
+/// With 30 % of all cells lost behind the bottleneck, RM cells among them, rates stay near their
+/// share and queues bounded.
 #[test]
 fn lost_rm_cells_leave_the_loop_stable() {
     for port in PORTS {

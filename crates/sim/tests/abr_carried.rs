@@ -91,7 +91,8 @@ fn the_network_holds_next_to_nothing_of_a_window() {
     }
 }
 
-/// Over any time no more than that time at ACR, and one cell, leave a host; one cell in Nrm is an RM cell.
+/// Over any time no more than that time at ACR, and one cell, leave a host; one cell in Nrm is an
+/// RM cell.
 #[test]
 fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
     let network = tcp("", "", "100kB", "");
@@ -126,7 +127,8 @@ fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
     }
 }
 
-/// Cells leave a VC in the order in which they entered it, and every cell is accounted for, even with losses.
+/// Cells leave a VC in the order in which they entered it, and every cell is accounted for, even
+/// with losses.
 #[test]
 fn cells_stay_in_order_and_in_the_books() {
     for port in PORTS {

@@ -100,7 +100,8 @@ fn random(seed: u64) -> Row {
     Row { links, vcs: (0..2 + rng.below(5)).map(|_| vc(&mut rng)).collect() }
 }
 
-/// The GFC of Kung 1997, at 60 Mbit/s for a link of 1: A 3 VCs S1→S4, B 3 S2→S5, C 3 S3→S4, D 6 S1→S2, E 6 S4→S5, F 2 S2→S3.
+/// The GFC of Kung 1997, at 60 Mbit/s for a link of 1: A 3 VCs S1→S4, B 3 S2→S5, C 3 S3→S4, D 6
+/// S1→S2, E 6 S4→S5, F 2 S2→S3.
 fn gfc() -> Row {
     let links = vec![(20_000_000, 1000), (60_000_000, 1000), (60_000_000, 1000), (40_000_000, 1000)];
     let groups = [(3, 0, 3), (3, 1, 4), (3, 2, 3), (6, 0, 1), (6, 3, 4), (2, 1, 2)];
@@ -117,7 +118,8 @@ fn the_generic_fairness_configuration_gets_its_max_min_rates() {
     assert_near(&gfc().off("interval = \"5ms\"", "600ms"), "GFC");
 }
 
-/// Random networks on which a VC is further than 10 % from its max-min rate after 1 s, of the first 200.
+/// Random networks on which a VC is further than 10 % from its max-min rate after 1 s, of the first
+/// 200.
 const UNFAIR: [u64; 3] = [150, 161, 198];
 
 /// The long tier looks at 200 networks.

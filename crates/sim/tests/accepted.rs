@@ -52,7 +52,8 @@ fn what_is_accepted_runs() {
     let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
     let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
     let (mut with_credit, mut with_rates, mut with_vcs) = (0, 0, 0);
-    // The last one has a credit cell that starts while a packet waits for its link's next opportunity.
+    // The last one has a credit cell that starts while a packet waits for its link's next
+    // opportunity.
     for seed in (0..rounds).chain([12_480]) {
         let mut rng = Rng::named(seed, "accepted");
         let drawn = generate::scenario(&mut rng, Manner::WILD);

@@ -23,7 +23,8 @@ fn run(network: &Network, seed: u64) -> World<Calendar> {
     run_with(network, seed, &Probes { sample: Some(Span::from_millis(500)), ..Probes::default() })
 }
 
-/// Two customers on a link each, three switches, and the meters and profiles of the two links between them.
+/// Two customers on a link each, three switches, and the meters and profiles of the two links
+/// between them.
 fn three(first: &str, second: &str, flow: &str) -> String {
     format!(
         "version = 1\nduration = \"8s\"\nwarmup = \"2500ms\"\n\
@@ -44,8 +45,8 @@ fn three(first: &str, second: &str, flow: &str) -> String {
 const OWN: &str = ", reserve = \"1300kbit\", workahead = \"9kB\"";
 const AWARE: &str = ", meter = { kind = \"srtcm\", mode = \"colour-aware\" }, profile = ";
 
-/// The profile of a link is the profile that all flows have there: where only that link has a meter, it does not matter which
-/// of them names it.
+/// The profile of a link is the profile that all flows have there: where only that link has a
+/// meter, it does not matter which of them names it.
 #[test]
 fn a_links_profile_is_that_of_all_its_flows() {
     let unmetered = |text: String| text.replace(", meter = \"srtcm\" }", " }");

@@ -1,5 +1,6 @@
-//! Closed loops in miniature: hosts that answer, control that flows back, relays that pace and gate. Each is an
-//! endpoint or a relay of at most 60 lines; the world has no special case for any of them.
+//! Closed loops in miniature: hosts that answer, control that flows back, relays that pace and
+//! gate. Each is an endpoint or a relay of at most 60 lines; the world has no special case for any
+//! of them.
 
 mod common;
 
@@ -25,7 +26,8 @@ use tidegate_sim::relay::{Crossing, Passage, Relay, RelayCx, RelayFactory};
 use tidegate_sim::source::{EndpointFactory, Traffic};
 use tidegate_sim::world::World;
 
-/// Nodes s1 … s(N+1) in a row, joined by duplex links: link 2i goes from the i-th node to the next, link 2i + 1 back.
+/// Nodes s1 … s(N+1) in a row, joined by duplex links: link 2i goes from the i-th node to the next,
+/// link 2i + 1 back.
 fn row(links: usize, bits: u64, delay: Span, seconds: u64) -> Network {
     let mut network = chain(links, bits, delay, "fifo", Span::from_secs(seconds));
     network.links = std::mem::take(&mut network.links)
@@ -81,7 +83,8 @@ fn acknowledgements_clock_a_window() {
     }
 }
 
-/// Acknowledgements wait behind the traffic of the way back, and the window is clocked by the longer round trip.
+/// Acknowledgements wait behind the traffic of the way back, and the window is clocked by the
+/// longer round trip.
 #[test]
 fn acknowledgements_queue_behind_reverse_traffic() {
     let mut network = row(1, 8_000_000, Span::from_millis(2), 20);
@@ -100,9 +103,9 @@ fn acknowledgements_queue_behind_reverse_traffic() {
     assert!((measured / expected - 1.0).abs() < 0.02, "{measured} of {expected}");
 }
 
-/// Relative rate marking: the port marks more often the longer a queue that it would have at a part of its rate, the
-/// destination returns the mark, the source adds to its rate for each packet that came unmarked and takes a share away
-/// for each marked one.
+/// Relative rate marking: the port marks more often the longer a queue that it would have at a part
+/// of its rate, the destination returns the mark, the source adds to its rate for each packet that
+/// came unmarked and takes a share away for each marked one.
 #[derive(Clone, Copy, Debug)]
 enum RelativeRate {
     Source { bits: f64, next: Time },
@@ -195,7 +198,8 @@ fn relative_rates_settle_at_equal_shares() {
     assert!(world.records().iter().all(|record| record.dropped == 0));
 }
 
-/// Content of an explicit-rate source's control packets: the flow of the loop, and the allowed rate.
+/// Content of an explicit-rate source's control packets: the flow of the loop, and the allowed
+/// rate.
 fn control(of: u64, rate: Rate) -> Payload {
     Payload::Words([of, rate.bits_per_second() as u64, 0])
 }
@@ -204,7 +208,8 @@ const SOURCE_LOOP: u64 = 1;
 const SWITCH_LOOP: u64 = 2;
 const PEAK: u64 = 10_000_000;
 
-/// Sends at the rate that it is allowed, every eighth packet a control packet; the other end returns those.
+/// Sends at the rate that it is allowed, every eighth packet a control packet; the other end
+/// returns those.
 #[derive(Clone, Copy, Debug)]
 enum ExplicitRate {
     Source { rate: Rate, sent: u64, next: Time },
@@ -257,7 +262,8 @@ fn explicit_rate(network: &mut Network, initial: u64) {
     );
 }
 
-/// Lowers the rate in a control packet on its way back to the fair share of the port that it passed forward.
+/// Lowers the rate in a control packet on its way back to the fair share of the port that it passed
+/// forward.
 #[derive(Clone, Debug, Default)]
 struct FairShare {
     node: u32,
@@ -293,8 +299,8 @@ fn relay(network: &mut Network, node: usize, factory: Arc<dyn RelayFactory>) {
     network.relays.push(RelayPlan { name: format!("relay {node}"), node, factory });
 }
 
-/// Three sources of 4 Mbit/s each share 6 Mbit/s: each is told 0.9 · 6 / 3 within a round trip and a control
-/// packet's spacing, and the queue that built up until then drains.
+/// Three sources of 4 Mbit/s each share 6 Mbit/s: each is told 0.9 · 6 / 3 within a round trip and
+/// a control packet's spacing, and the queue that built up until then drains.
 #[test]
 fn an_explicit_rate_is_lowered_on_its_way_back() {
     let mut network = row(3, 6_000_000, Span::from_millis(5), 5);
@@ -374,8 +380,8 @@ impl Relay for VirtualSource {
     }
 }
 
-/// The last link of a long path is slow. With the path cut at its second node, that node learns of the share within
-/// its own loop, paces the flows, and tells the sources within theirs.
+/// The last link of a long path is slow. With the path cut at its second node, that node learns of
+/// the share within its own loop, paces the flows, and tells the sources within theirs.
 #[test]
 fn a_loop_ends_and_another_begins_at_a_switch() {
     let settled = |cut: bool| {
@@ -396,8 +402,9 @@ fn a_loop_ends_and_another_begins_at_a_switch() {
         (rates.iter().position(|bits| *bits < 2e6).unwrap(), longest)
     };
     let ((when_whole, queue_whole), (when_cut, queue_cut)) = (settled(false), settled(true));
-    // A source hears of the slow link after its loop's round trip. The cut path adds the next loop: the switch's
-    // control packets every 10 ms and their round trip of 2 ms, and the spacing of the source's, 11 ms.
+    // A source hears of the slow link after its loop's round trip. The cut path adds the next loop:
+    // the switch's control packets every 10 ms and their round trip of 2 ms, and the spacing of the
+    // source's, 11 ms.
     assert!(when_whole <= when_cut && when_cut <= when_whole + 3, "{when_whole} {when_cut}");
     // The slow link is relieved as soon as the switch in front of it knows.
     assert!(queue_cut * 3.0 < queue_whole, "{queue_cut} of {queue_whole}");

@@ -60,7 +60,8 @@ fn a_window_over_a_round_trip() {
     }
 }
 
-/// Every acknowledgement is one that a packet received has caused, and stands in the answers' own group.
+/// Every acknowledgement is one that a packet received has caused, and stands in the answers' own
+/// group.
 #[test]
 fn connections_conserve_packets() {
     let network = network(
@@ -92,8 +93,8 @@ fn connections_conserve_packets() {
     }
 }
 
-/// Answers go back over the links that the data came by, in the other direction; where one has none, the
-/// shortest way.
+/// Answers go back over the links that the data came by, in the other direction; where one has
+/// none, the shortest way.
 #[test]
 fn answers_take_the_same_way_back() {
     let square = |duplex: bool| {
@@ -118,7 +119,8 @@ fn answers_take_the_same_way_back() {
     assert_eq!(square(false), [["a->b", "b->d"], ["d->c", "c->a"]]);
 }
 
-/// A packet for several hosts passes each link of the tree once, and every host gets it unless a link lost it.
+/// A packet for several hosts passes each link of the tree once, and every host gets it unless a
+/// link lost it.
 #[test]
 fn multicast_conserves_packets() {
     let text = |to: &str| {
@@ -141,7 +143,8 @@ fn multicast_conserves_packets() {
     let world = run(&network);
     let record = &world.records()[0];
     assert!(record.dropped > 10, "{record:?}");
-    // Each link of the tree forwards every packet that it received, except those that its own queue dropped.
+    // Each link of the tree forwards every packet that it received, except those that its own queue
+    // dropped.
     let sent = |name: &str| {
         let ix = network.links.iter().position(|link| link.name == name).unwrap();
         (world.link(ix).sent.0, world.link(ix).dropped)

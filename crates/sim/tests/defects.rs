@@ -116,7 +116,8 @@ fn the_longest_queue_is_at_least_the_mean() {
     assert_eq!(stats.longest, 100);
 }
 
-/// A hang-up that comes before its flow has started waits for the start, on links without delay, too.
+/// A hang-up that comes before its flow has started waits for the start, on links without delay,
+/// too.
 #[test]
 fn a_hang_up_before_the_start_waits_for_it() {
     let world = run(&network("hang.toml"), &Probes::default());
@@ -154,7 +155,8 @@ fn a_ceiling_takes_no_memory_from_others() {
     }
 }
 
-/// A flow that keeps its rate and its bucket loses nothing, though another port's flood fills the pool.
+/// A flow that keeps its rate and its bucket loses nothing, though another port's flood fills the
+/// pool.
 #[test]
 fn a_flow_inside_its_bucket_loses_nothing_to_a_flood_on_another_port() {
     for (buffer, scheduler) in [("100p", "virtual-clock"), ("50kB", "virtual-clock"), ("100p", "fifo")] {

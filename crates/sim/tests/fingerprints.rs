@@ -84,7 +84,8 @@ fn one_level_of_strict_priority_is_fifo() {
     assert_eq!(run(&busy("fifo"), 9).fingerprint(), run(&busy("strict-priority"), 9).fingerprint());
 }
 
-/// One deadline for all is first in, first out, and deadlines without a hop before are not regulated.
+/// One deadline for all is first in, first out, and deadlines without a hop before are not
+/// regulated.
 #[test]
 fn equal_deadlines_are_fifo() {
     let with = |scheduler: &str, bounds: &[u64]| {
@@ -110,7 +111,8 @@ fn equal_deadlines_are_fifo() {
     assert_ne!(run(&busy("fifo-plus")), run(&busy("fifo")));
 }
 
-/// Packets of one size by quanta of that size take turns one by one. Without a limit on memory: the two push out differently.
+/// Packets of one size by quanta of that size take turns one by one. Without a limit on memory: the
+/// two push out differently.
 #[test]
 fn a_packet_a_quantum_is_packet_round_robin() {
     let unlimited = |scheduler: &str| {
@@ -170,7 +172,8 @@ fn the_longest_run_ends() {
     assert_eq!(world.packet_hops(), world.records()[0].sent.0);
 }
 
-/// Two years of simulated time and 1 bit/s flows: nothing overflows, and every packet is accounted for.
+/// Two years of simulated time and 1 bit/s flows: nothing overflows, and every packet is accounted
+/// for.
 #[test]
 fn two_years_at_one_bit_per_second() {
     let years = Span::from_secs(2 * 366 * 86_400);

@@ -162,8 +162,8 @@ fn changes_are_granted_or_refused_whole_and_keep_what_is_queued() {
     assert_eq!(booked, [200_000, 400_000]);
 }
 
-/// Calls of one size that arrive at random and last for exponential times: the share that is refused
-/// is Erlang's B.
+/// Calls of one size that arrive at random and last for exponential times: the share that is
+/// refused is Erlang's B.
 #[test]
 fn flows_that_come_and_go_are_blocked_as_erlang_says() {
     const CALLS: u32 = 3000;
@@ -243,8 +243,8 @@ fn a_greedy_source_that_slows_keeps_to_its_reservation() {
     assert!((late / 20_000.0 - 1.0).abs() < 0.01, "{late}");
 }
 
-/// Section 3.3: trains of constant mean rate wander beyond any threshold, and an envelope of AIR keeps
-/// VirtualClock within AIR · Vtick at the first switch.
+/// Section 3.3: trains of constant mean rate wander beyond any threshold, and an envelope of AIR
+/// keeps VirtualClock within AIR · Vtick at the first switch.
 #[test]
 fn an_envelope_ends_the_random_walk() {
     let warnings = |envelope: Option<ShaperPlan>| {

@@ -65,8 +65,8 @@ fn a_frame_is_charged_and_keeps_its_length() {
     assert_eq!(gate_flow(&world, Direction::Down, None).counters.arrived.packets, 0);
 }
 
-/// With a flow of the gate for each of the scenario's, and nothing added to a frame, a gate is a switch port
-/// that knows the flows' contracts: nothing differs, down to the last tick.
+/// With a flow of the gate for each of the scenario's, and nothing added to a frame, a gate is a
+/// switch port that knows the flows' contracts: nothing differs, down to the last tick.
 #[test]
 fn a_gate_is_a_port_that_finds_its_flows_itself() {
     // A gate's default of `lead` differs from a scenario's, and its push-out spares flows that
@@ -192,8 +192,8 @@ fn a_capture_the_other_way_is_refused() {
     assert!(said.contains("goes up through the gate"), "{said}");
 }
 
-/// Data and acknowledgements of a connection find their flows by their headers, in both directions, and congestion marks of
-/// the gate reach the sender.
+/// Data and acknowledgements of a connection find their flows by their headers, in both directions,
+/// and congestion marks of the gate reach the sender.
 #[test]
 fn a_connection_passes_a_gate_both_ways() {
     let file = "port = { scheduler = \"wf2q-plus\", dropper = { kind = \"codel\", scope = \"flow\" } }\n\

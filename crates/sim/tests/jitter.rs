@@ -1,4 +1,5 @@
-//! Jitter over several hops: regulators keep it to that of the last hop, and FIFO+ slows its growth.
+//! Jitter over several hops: regulators keep it to that of the last hop, and FIFO+ slows its
+//! growth.
 
 mod common;
 
@@ -20,8 +21,9 @@ const WORKAHEAD: u32 = 1_500;
 const BOUND: Span = Span::from_millis(14);
 const PROPAGATION: Span = Span::from_millis(2);
 
-/// A flow over all hops, and at every hop nine that leave again: each with an envelope of 1500 bytes and 1 Mbit/s, and sources
-/// that fill it. Ten such bursts are 12 ms on the link, so that deadlines of 14 ms are kept.
+/// A flow over all hops, and at every hop nine that leave again: each with an envelope of 1500
+/// bytes and 1 Mbit/s, and sources that fill it. Ten such bursts are 12 ms on the link, so that
+/// deadlines of 14 ms are kept.
 fn network(scheduler: &str, hops: usize) -> Network {
     let mut network = chain(hops, LINK, PROPAGATION, scheduler, Span::from_secs(3));
     let routes = std::iter::once(0..hops).chain((0..hops).flat_map(|hop| vec![hop..hop + 1; 9]));
@@ -49,7 +51,8 @@ fn network(scheduler: &str, hops: usize) -> Network {
     network
 }
 
-/// Delay of the first flow's packets from leaving their envelope to their last bit's end: least and greatest.
+/// Delay of the first flow's packets from leaving their envelope to their last bit's end: least and
+/// greatest.
 fn delays(network: &Network, seed: u64) -> (Span, Span) {
     let world: World<Calendar> = run_with(network, seed, &Probes { log: true, ..Probes::default() });
     let mut began: BTreeMap<u64, Time> = BTreeMap::new();
@@ -71,8 +74,9 @@ fn times(span: Span, count: usize) -> Span {
     Span::from_ticks(span.ticks() * count as u64)
 }
 
-/// Verma, Zhang and Ferrari 1991: with every deadline kept, a packet is eligible at each hop exactly a bound and the propagation after
-/// it was at the hop before, so that only the last hop's delay varies. Under EDF and FIFO every hop adds its own.
+/// Verma, Zhang and Ferrari 1991: with every deadline kept, a packet is eligible at each hop
+/// exactly a bound and the propagation after it was at the hop before, so that only the last hop's
+/// delay varies. Under EDF and FIFO every hop adds its own.
 #[test]
 fn regulators_keep_jitter_to_that_of_the_last_hop() {
     let mut grows = BTreeMap::from([("edf", Vec::new()), ("fifo", Vec::new())]);
@@ -91,7 +95,8 @@ fn regulators_keep_jitter_to_that_of_the_last_hop() {
     }
 }
 
-/// Clark, Shenker and Zhang 1992, section 6: FIFO+ leaves the mean delay of long ways about as it is, and makes it vary less.
+/// Clark, Shenker and Zhang 1992, section 6: FIFO+ leaves the mean delay of long ways about as it
+/// is, and makes it vary less.
 #[test]
 fn fifo_plus_makes_the_delay_of_long_ways_vary_less() {
     for seed in 1..=2 {

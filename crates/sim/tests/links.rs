@@ -50,7 +50,8 @@ fn number(world: &World<Calendar>, network: &Network, column: &str) -> Vec<f64> 
     }
 }
 
-/// Packets sent arrive or are lost with the stated probability, and nothing changes before the loss.
+/// Packets sent arrive or are lost with the stated probability, and nothing changes before the
+/// loss.
 #[test]
 fn losses_come_out_and_change_nothing_before_them() {
     for delay in [Span::ZERO, Span::from_millis(3)] {
@@ -78,7 +79,8 @@ fn losses_come_out_and_change_nothing_before_them() {
     }
 }
 
-/// The stated share of packets arrives later by the stated time; nothing else changes, and nothing is lost.
+/// The stated share of packets arrives later by the stated time; nothing else changes, and nothing
+/// is lost.
 #[test]
 fn reordering_delays_as_many_packets_as_asked_for() {
     for (probability, longer) in [(0.01, 40), (0.3, 2)] {

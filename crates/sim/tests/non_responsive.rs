@@ -41,8 +41,8 @@ fn seconds(at: Time) -> f64 {
     at.since(Time::ORIGIN).as_secs_f64()
 }
 
-/// Connections over one bottleneck, their packets tagged at their hosts: every other one has a target rate, of which all
-/// make up nine tenths of the bottleneck.
+/// Connections over one bottleneck, their packets tagged at their hosts: every other one has a
+/// target rate, of which all make up nine tenths of the bottleneck.
 struct Dumbbell<'t> {
     mbit: u32,
     round_trip: u32,
@@ -80,7 +80,8 @@ impl Dumbbell<'_> {
     }
 }
 
-/// Alone, where it has all drops, and among others; at short and long round-trip times; with every setting of TCP.
+/// Alone, where it has all drops, and among others; at short and long round-trip times; with every
+/// setting of TCP.
 #[test]
 fn no_tcp_is_named() {
     let guards = [
@@ -128,8 +129,8 @@ fn constant(mbit: f64, more: &str, pair: u32) -> String {
     )
 }
 
-/// Within 5 s: out of profile, at half the rate of a link of which targets leave a tenth; and at one and a half
-/// times the rate of the link, on all drops.
+/// Within 5 s: out of profile, at half the rate of a link of which targets leave a tenth; and at
+/// one and a half times the rate of the link, on all drops.
 #[test]
 fn a_constant_rate_above_its_share_is_named() {
     for (dropper, detector, share) in

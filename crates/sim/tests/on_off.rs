@@ -29,8 +29,9 @@ fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
     world.counts(0).delivered.unwrap()
 }
 
-/// 1.6 Mbit/s for 100 ms are 20 kB in pieces of 1 kB, one each 5 ms, from 7 ms on, and then 150 ms of silence. A piece is
-/// at the receiver 10 ms and its 1.04 ms on the link later, as the window is open.
+/// 1.6 Mbit/s for 100 ms are 20 kB in pieces of 1 kB, one each 5 ms, from 7 ms on, and then 150 ms
+/// of silence. A piece is at the receiver 10 ms and its 1.04 ms on the link later, as the window is
+/// open.
 #[test]
 fn what_is_written_arrives_a_trip_later() {
     for settings in ALL {

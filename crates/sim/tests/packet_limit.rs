@@ -34,7 +34,8 @@ fn most_held(world: &mut World<Calendar>) -> usize {
     most.max(world.packets_held())
 }
 
-/// Makes a scenario's packets come in heaps: large packets of many cells, large windows, and copies for many.
+/// Makes a scenario's packets come in heaps: large packets of many cells, large windows, and copies
+/// for many.
 fn in_heaps(rng: &mut Rng, text: &str) -> String {
     let size = 1000 + rng.below(60_000);
     let mut text = text.replace("size = \"500B\"", &format!("size = \"{}B\"", 500 + rng.below(2000)));

@@ -1,4 +1,5 @@
-//! One profile and several flows: used together, divided by weights, or by the senders' own choice of colours.
+//! One profile and several flows: used together, divided by weights, or by the senders' own choice
+//! of colours.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,7 +54,8 @@ fn flow(name: &str, size: u32, rate: &str, keys: &str) -> String {
     )
 }
 
-/// The single rate three colour marker (RFC 2697) with whole tokens: bits, times the ticks of a second.
+/// The single rate three colour marker (RFC 2697) with whole tokens: bits, times the ticks of a
+/// second.
 struct Buckets {
     rate: u128,
     depths: [u128; 2],

@@ -1,4 +1,5 @@
-//! The Flow Network's promises to flows that keep their contracts, while others arrive, change and leave.
+//! The Flow Network's promises to flows that keep their contracts, while others arrive, change and
+//! leave.
 
 mod common;
 
@@ -94,8 +95,8 @@ fn pick(rng: &mut Rng, from: &[u64]) -> u64 {
     from[rng.below(from.len() as u64) as usize]
 }
 
-/// A rate that a flow releases is resold once its stamps have passed, and a flow that never changes keeps its
-/// bound. With a resale at once, that flow waited 18.6 s where 10 s were promised.
+/// A rate that a flow releases is resold once its stamps have passed, and a flow that never changes
+/// keeps its bound. With a resale at once, that flow waited 18.6 s where 10 s were promised.
 #[test]
 fn what_is_given_back_voids_no_bound() {
     let few = if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 600 } else { 20 };

@@ -1,11 +1,12 @@
-//! The flows of a recording are checked once it has been read: as many flows as there are, with the packets
-//! that they have.
+//! The flows of a recording are checked once it has been read: as many flows as there are, with the
+//! packets that they have.
 
 use std::path::PathBuf;
 use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 
-/// The result for a flow with these keys that plays a list of two flows, one of them with large packets.
+/// The result for a flow with these keys that plays a list of two flows, one of them with large
+/// packets.
 fn built(port: &str, keys: &str) -> Result<usize, String> {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("recorded");
     std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,5 @@
-//! A relay that does nothing changes nothing, whichever calls it asks for: links that go step by step for it send what others send.
+//! A relay that does nothing changes nothing, whichever calls it asks for: links that go step by
+//! step for it send what others send.
 
 mod common;
 
@@ -28,7 +29,8 @@ impl Relay for Idle {
     }
 }
 
-/// Three servers in a row, each fully loaded by Poisson flows that reserve their shares, with a short buffer.
+/// Three servers in a row, each fully loaded by Poisson flows that reserve their shares, with a
+/// short buffer.
 fn loaded(scheduler: &str, delay: Span) -> Network {
     let mut network = chain(3, 1_000_000, delay, scheduler, Span::from_secs(5));
     for route in [0..3, 0..3, 0..1, 1..2, 2..3] {

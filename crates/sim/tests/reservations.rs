@@ -1,5 +1,5 @@
-//! A gate's file in the simulator: a named flow within its reservation loses nothing and keeps its bound, beside any number of
-//! addresses.
+//! A gate's file in the simulator: a named flow within its reservation loses nothing and keeps its
+//! bound, beside any number of addresses.
 
 mod common;
 
@@ -12,7 +12,8 @@ static FOLDERS: AtomicU32 = AtomicU32::new(0);
 /// The longest frame, in bits.
 const FULL: f64 = 1514.0 * 8.0;
 
-/// A gate, a scenario around it, and the longest delay that a packet of the call may have, in seconds.
+/// A gate, a scenario around it, and the longest delay that a packet of the call may have, in
+/// seconds.
 struct Drawn {
     gate: String,
     scenario: String,
@@ -28,8 +29,8 @@ fn between(rng: &mut Rng, least: f64, most: f64) -> f64 {
     least * (most / least).powf(rng.unit())
 }
 
-/// The call sends frames of one length, no more than it reserves: its own line takes a frame's time for each. Beside it there is
-/// one class for each flow with `each`.
+/// The call sends frames of one length, no more than it reserves: its own line takes a frame's time
+/// for each. Beside it there is one class for each flow with `each`.
 fn draw(seed: u64, most_addresses: f64) -> Drawn {
     let rng = &mut Rng::named(seed, "pattern");
     let rate = between(rng, 2e6, 50e6).round();

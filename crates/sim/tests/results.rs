@@ -158,8 +158,8 @@ fn a_group_is_all_packets_of_its_flows() {
     }
 }
 
-/// Against the delays themselves: a quantile is at most 0.1 % above the delay of that rank, and not above the
-/// largest.
+/// Against the delays themselves: a quantile is at most 0.1 % above the delay of that rank, and not
+/// above the largest.
 #[test]
 fn a_quantile_of_a_group_is_that_of_its_packets_delays() {
     let network = grouped();
@@ -242,7 +242,8 @@ fn what_is_dropped_and_marked_is_counted_by_reason_and_at_the_destination() {
     }
 }
 
-/// At an overloaded port: every quantity that its dropper shows is a series, and says that packets are chosen.
+/// At an overloaded port: every quantity that its dropper shows is a series, and says that packets
+/// are chosen.
 #[test]
 fn a_series_has_what_a_dropper_shows() {
     for dropper in BuiltInDropper::examples() {

@@ -1,6 +1,6 @@
-//! Zhang 1991, section 4.1.1: with rates a thousand times as high and times a thousandth, utilisation
-//! and queues stay the same, and delays become a thousandth. Here exactly: the same packets in the
-//! same order at every link, under the paper's traffic.
+//! Zhang 1991, section 4.1.1: with rates a thousand times as high and times a thousandth,
+//! utilisation and queues stay the same, and delays become a thousandth. Here exactly: the same
+//! packets in the same order at every link, under the paper's traffic.
 
 mod common;
 

@@ -52,7 +52,8 @@ fn a_flow_within_its_reservation_is_served_by_wfq_in_a_class_however_long_it_run
     let own = seconds(500.0, 600e3);
     let load = 500.0 / 600.0;
     let queue = own * load / (2.0 * (1.0 - load));
-    // A packet of voice and one of its class in service, and one of voice that has come since, before each packet.
+    // A packet of voice and one of its class in service, and one of voice that has come since,
+    // before each packet.
     let in_service = seconds(500.0 + 200.0, 1500e3) + seconds(200.0, 900e3);
     for duration in ["20s", "40s", "80s"] {
         let records = records("wfqprio.toml", &[("duration", duration)]);
@@ -64,8 +65,9 @@ fn a_flow_within_its_reservation_is_served_by_wfq_in_a_class_however_long_it_run
     }
 }
 
-/// Strict priority to a flow of constant rate leaves a class the rest of the link, less a packet each at its begin; the
-/// class's fair queue leaves a flow its share of that, by the bound of its paper.
+/// Strict priority to a flow of constant rate leaves a class the rest of the link, less a packet
+/// each at its begin; the class's fair queue leaves a flow its share of that, by the bound of its
+/// paper.
 #[test]
 fn fair_queues_in_a_class_keep_their_bounds_of_what_is_left_to_it() {
     let mut nearest = [0.0f64; 4];
@@ -110,7 +112,8 @@ fn fair_queues_in_a_class_keep_their_bounds_of_what_is_left_to_it() {
         let record = &world.records()[1];
         let longest = other_sizes.iter().copied().fold(size, f64::max);
         let of_others: f64 = other_sizes.iter().sum();
-        // In bytes of the class's service: Parekh and Gallager 1993; Bennett and Zhang 1997; Golestani 1994; Goyal et al. 1996.
+        // In bytes of the class's service: Parekh and Gallager 1993; Bennett and Zhang 1997;
+        // Golestani 1994; Goyal et al. 1996.
         let allowed = match kinds[which] {
             "wfq" | "wf2q-plus" => size / own_weight + longest,
             "scfq" => size / own_weight + of_others,
@@ -247,8 +250,8 @@ fn accepted_deadlines_in_classes_are_kept() {
     assert!(refused > 20 && nearest > 0.5, "{refused} refused, nearest {nearest}");
 }
 
-/// Packets that reach an idle port in the same instant leave by urgency, whichever of their flows the file names first, and
-/// over links as from sources at the switch itself.
+/// Packets that reach an idle port in the same instant leave by urgency, whichever of their flows
+/// the file names first, and over links as from sources at the switch itself.
 #[test]
 fn an_idle_port_sends_the_more_urgent_of_two_packets_of_an_instant_first() {
     let scenario = Scenario::load(&folder().join("tie.toml"), &[]).unwrap();

@@ -88,8 +88,8 @@ fn a_greedy_source_survives_refusals() {
     assert_eq!(world.link(0).sent.0, 2_000);
 }
 
-/// When bursts of others have pushed out all that a greedy source had waiting, nothing of it leaves the
-/// queue any more: it tries again a packet's time later.
+/// When bursts of others have pushed out all that a greedy source had waiting, nothing of it leaves
+/// the queue any more: it tries again a packet's time later.
 #[test]
 fn a_greedy_source_survives_being_pushed_out() {
     let mut network = chain(1, 1_000_000, Span::ZERO, "virtual-clock", Span::from_secs(20));

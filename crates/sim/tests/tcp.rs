@@ -91,9 +91,9 @@ fn drop_tail(limit: u32) -> String {
     format!("{{ kind = \"drop-tail\", limit = \"{limit}p\" }}")
 }
 
-/// A bottleneck of 2 Mbit/s with this dropper, a connection for each access delay in milliseconds, and
-/// some cross traffic, without which drop-tail queues lose the packets of the same connection again and again (phase
-/// effects, Floyd and Jacobson 1992).
+/// A bottleneck of 2 Mbit/s with this dropper, a connection for each access delay in milliseconds,
+/// and some cross traffic, without which drop-tail queues lose the packets of the same connection
+/// again and again (phase effects, Floyd and Jacobson 1992).
 fn bottleneck(settings: &str, delays: [u32; 2], dropper: &str, seconds: u32) -> Network {
     let mut text = format!(
         "version = 1\nduration = \"{seconds}s\"\nwarmup = \"20s\"\n\
@@ -115,7 +115,8 @@ fn bottleneck(settings: &str, delays: [u32; 2], dropper: &str, seconds: u32) -> 
     network(&text)
 }
 
-/// Throughput and mean round trip of the two connections; data and acknowledgements are flows 1 and 2, and 3 and 4.
+/// Throughput and mean round trip of the two connections; data and acknowledgements are flows 1 and
+/// 2, and 3 and 4.
 fn outcome(network: &Network, seed: u64) -> [(f64, f64); 2] {
     let world = run(network, seed);
     let records = world.records();
@@ -142,8 +143,8 @@ fn a_connection_alone_fills_its_link() {
     }
 }
 
-/// In the long run two equal connections share equally: the mean share over replications is one half within its 99.9 %
-/// interval, and that is narrow.
+/// In the long run two equal connections share equally: the mean share over replications is one
+/// half within its 99.9 % interval, and that is narrow.
 #[test]
 fn two_equal_connections_share_equally() {
     let (all, seeds): (&[&str], u64) = if long() { (&ALL, 20) } else { (&[SACK], 6) };
@@ -163,8 +164,9 @@ fn two_equal_connections_share_equally() {
     }
 }
 
-/// Throughput falls with the round trip by a power between 1 and 2: with drop-tail (Lakshman and Madhow 1997), and with
-/// RED, which drops packets of both with the same probability, so that the power is nearly 1.
+/// Throughput falls with the round trip by a power between 1 and 2: with drop-tail (Lakshman and
+/// Madhow 1997), and with RED, which drops packets of both with the same probability, so that the
+/// power is nearly 1.
 #[test]
 fn a_longer_round_trip_gets_less() {
     let (all, seeds): (&[&str], u64) =
@@ -187,7 +189,8 @@ fn a_longer_round_trip_gets_less() {
     }
 }
 
-/// A connection over two links of 4 Mbit/s and 10 ms, of which the one with the data loses packets by chance.
+/// A connection over two links of 4 Mbit/s and 10 ms, of which the one with the data loses packets
+/// by chance.
 fn lossy(settings: &str, loss: f64, warmup: &str, duration: &str) -> Network {
     network(&format!(
         "version = 1\nduration = \"{duration}\"\nwarmup = \"{warmup}\"\n\
@@ -199,7 +202,8 @@ fn lossy(settings: &str, loss: f64, warmup: &str, duration: &str) -> Network {
     ))
 }
 
-/// Every packet of data is a distinct segment or a retransmission; of the distinct ones all but a window are delivered.
+/// Every packet of data is a distinct segment or a retransmission; of the distinct ones all but a
+/// window are delivered.
 #[test]
 fn retransmissions_and_goodput_account_for_every_packet() {
     for settings in ALL {
@@ -230,7 +234,8 @@ fn retransmissions_and_goodput_account_for_every_packet() {
     }
 }
 
-/// All transfers end although packets overtake each other on both ways, and most retransmissions are needless.
+/// All transfers end although packets overtake each other on both ways, and most retransmissions
+/// are needless.
 #[test]
 fn transfers_end_although_packets_are_reordered() {
     for settings in ALL {
@@ -275,7 +280,8 @@ fn the_ends_count_anew_after_the_warm_up() {
     assert!(outstanding > 20 * 960, "{outstanding} bytes");
 }
 
-/// Delay counts from the first transmission: of a lost segment it has a round trip, or a timeout, besides.
+/// Delay counts from the first transmission: of a lost segment it has a round trip, or a timeout,
+/// besides.
 #[test]
 fn the_delay_of_a_retransmission_counts_from_the_first() {
     let (one_way, round_trip) = (0.002 + 0.010, 0.002 + 0.010 + 0.000_08 + 0.010);

@@ -1,4 +1,5 @@
-//! A connection that writes recorded data: all of them arrive, and no earlier than they were recorded.
+//! A connection that writes recorded data: all of them arrive, and no earlier than they were
+//! recorded.
 
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::Scenario;

@@ -41,7 +41,8 @@ fn transfers(world: &World<Calendar>) -> Vec<Transfer> {
     world.transfers(0).copied().collect()
 }
 
-/// In slow start the window of 10 segments doubles every round trip: n rounds carry 10 · (2ⁿ − 1) segments.
+/// In slow start the window of 10 segments doubles every round trip: n rounds carry 10 · (2ⁿ − 1)
+/// segments.
 #[test]
 fn a_transfer_on_an_idle_link_takes_the_rounds_of_slow_start() {
     for settings in ALL {

@@ -1,4 +1,5 @@
-//! Whole networks of connections whose windows a loss reduces, and which a lost packet does not silence.
+//! Whole networks of connections whose windows a loss reduces, and which a lost packet does not
+//! silence.
 
 #[path = "common/tcp.rs"]
 mod settings;
@@ -26,7 +27,8 @@ fn run(network: &Network, seed: u64, probes: &Probes) -> World<Calendar> {
     world
 }
 
-/// The share of a bottleneck of `mbit` Mbit/s that data used, and the mean time that a packet of data waited, in ms.
+/// The share of a bottleneck of `mbit` Mbit/s that data used, and the mean time that a packet of
+/// data waited, in ms.
 fn outcome(network: &Network, seed: u64, mbit: f64) -> (f64, f64) {
     let world = run(network, seed, &Probes::default());
     // The data of a connection are one flow, and its acknowledgements, which are 40 B, another.
@@ -40,7 +42,8 @@ fn outcome(network: &Network, seed: u64, mbit: f64) -> (f64, f64) {
     (bytes as f64 * 8.0 / seconds / mbit / 1e6, data().map(waited).sum::<f64>() / packets as f64 * 1e3)
 }
 
-/// CoDel's target is 5 ms. With windows that losses raised, the link was used to 82 %, and packets waited for 84 ms.
+/// CoDel's target is 5 ms. With windows that losses raised, the link was used to 82 %, and packets
+/// waited for 84 ms.
 #[test]
 fn cubic_over_codel_fills_its_link_without_a_queue() {
     let (used, waited) = outcome(&defect("cubic-rises.toml", &[]), 1, 100.0);
@@ -64,7 +67,8 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
     assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap()
 }
 
-/// Relatives of that network: CUBIC uses as much of a link as Reno does, and no packets wait much longer for it.
+/// Relatives of that network: CUBIC uses as much of a link as Reno does, and no packets wait much
+/// longer for it.
 #[test]
 fn cubic_needs_no_longer_queue_than_reno() {
     let long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
@@ -81,7 +85,8 @@ fn cubic_needs_no_longer_queue_than_reno() {
         let case =
             format!("{seed}: {mbit} Mbit/s, {delay} ms, {connections}, {dropper}: {cubic:?}, Reno {reno:?}");
         assert!(cubic.0 > reno.0 - 0.01, "{case}");
-        // The targets of CoDel and PIE in ms; a queue that only its end limits is as long as CUBIC fills it.
+        // The targets of CoDel and PIE in ms; a queue that only its end limits is as long as CUBIC
+        // fills it.
         let target = match dropper {
             "\"codel\"" => 5.0,
             "\"pie\"" => 15.0,
@@ -91,7 +96,8 @@ fn cubic_needs_no_longer_queue_than_reno() {
     }
 }
 
-/// The longest time in seconds for which a receiver got nothing new, and the timeouts of all connections.
+/// The longest time in seconds for which a receiver got nothing new, and the timeouts of all
+/// connections.
 fn silence(recovery: &str, seed: u64) -> (f64, u64) {
     let network = defect("bell.toml", &[("connection.reno.transport.recovery", recovery)]);
     let probes = Probes { sample: Some(Span::from_millis(500)), ..Probes::default() };
@@ -110,8 +116,8 @@ fn silence(recovery: &str, seed: u64) -> (f64, u64) {
     (longest, timeouts)
 }
 
-/// Four connections behind a short queue: the recovery of 1990 waited for the timer again and again, and one connection had
-/// 50 kbit/s for 50 s.
+/// Four connections behind a short queue: the recovery of 1990 waited for the timer again and
+/// again, and one connection had 50 kbit/s for 50 s.
 #[test]
 fn reno_by_itself_is_never_silent_for_long() {
     let runs: Vec<_> = (1..=10).map(|seed| (silence("sack", seed), silence("reno-1990", seed))).collect();

@@ -220,7 +220,8 @@ fn each_branch_of_a_tree_has_its_own_w() {
     let rows: Vec<_> = world.workaheads().unwrap().of(0).collect();
     let workaheads: Vec<u64> = rows.iter().map(|row| row.workahead).collect();
     assert_eq!(rows.iter().map(|row| row.depth).collect::<Vec<_>>(), [0, 1, 2, 2]);
-    // Nothing else is on the first link and on the way back: packets keep their distance there, or gain it.
+    // Nothing else is on the first link and on the way back: packets keep their distance there, or
+    // gain it.
     assert!(workaheads[3] <= workaheads[1] && workaheads[1] <= workaheads[0], "{workaheads:?}");
     assert!(workaheads[2] > workaheads[1], "{workaheads:?}");
     let increase = |place: usize| workaheads[place] as f64 / workaheads[1] as f64 - 1.0;

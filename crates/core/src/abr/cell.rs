@@ -10,14 +10,16 @@ pub enum Direction {
     Backward,
 }
 
-/// A resource-management cell (ATM TM 4.0, section 5.10.3). Rates are in bit/s of whole cells, headers included.
+/// A resource-management cell (ATM TM 4.0, section 5.10.3). Rates are in bit/s of whole cells,
+/// headers included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct RmCell {
     /// Direction of the cell (DIR).
     pub direction: Direction,
     /// Current cell rate: the source's ACR when it sent the cell.
     pub ccr: u64,
-    /// Explicit rate: the highest rate at which the source may send; switches on the path may lower it.
+    /// Explicit rate: the highest rate at which the source may send; switches on the path may lower
+    /// it.
     pub er: u64,
     /// Minimum cell rate of the VC.
     pub mcr: u64,

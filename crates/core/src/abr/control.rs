@@ -1,5 +1,5 @@
-//! Switch algorithms: the feedback of an output port to the sources of its VCs, and the registry of built-in
-//! algorithms.
+//! Switch algorithms: the feedback of an output port to the sources of its VCs, and the registry of
+//! built-in algorithms.
 
 use super::cell::RmCell;
 use crate::contract::Refused;
@@ -54,7 +54,8 @@ pub struct PortTerms {
     pub measures: bool,
 }
 
-/// A switch algorithm at one output port: it sees the cells of the ABR class, and answers for each VC.
+/// A switch algorithm at one output port: it sees the cells of the ABR class, and answers for each
+/// VC.
 pub trait RateControl: Send + fmt::Debug {
     /// Gives the algorithm its setting; called once, before every other call.
     fn begin(&mut self, terms: &PortTerms) {
@@ -64,8 +65,8 @@ pub trait RateControl: Send + fmt::Debug {
     /// Opens the next VC.
     fn open(&mut self) {}
 
-    /// Reports a cell at the point where the port's input rate is measured. `vc` is `None` for a cell whose
-    /// rate no VC of the port declares: an answer of a VC in the other direction.
+    /// Reports a cell at the point where the port's input rate is measured. `vc` is `None` for a
+    /// cell whose rate no VC of the port declares: an answer of a VC in the other direction.
     fn arrived(&mut self, now: Time, vc: Option<VcIx>, len: u32) {
         let _ = (now, vc, len);
     }

@@ -3,26 +3,30 @@
 //!
 //! # Model
 //!
-//! For every VC there is a virtual destination, which ends the *previous loop*, a queue of its own, and a virtual source, which
-//! begins the *next loop* and moves cells from that queue to the class queue at ACR2. The port's switch algorithm allocates
-//! VAL2. An RM cell of the previous loop (FRM1) is turned round with
+//! For every VC there is a virtual destination, which ends the *previous loop*, a queue of its own,
+//! and a virtual source, which begins the *next loop* and moves cells from that queue to the class
+//! queue at ACR2. The port's switch algorithm allocates VAL2. An RM cell of the previous loop
+//! (FRM1) is turned round with
 //!
 //! `ER1 = min(ER1, VAL2, ACR2)`,
 //!
-//! and an answer from the next loop (BRM2) sets `ACR2 = Fn(min(ER2, VAL2), ACR2)` by the rules of a source. Four settings are
-//! open, which makes 72 couplings: the source of a VC's current rate, the source of the input rate, the loop on which
-//! congestion of the link acts (whether VAL2 is in the first formula, in the second, or in both), and when VAL2 is calculated.
+//! and an answer from the next loop (BRM2) sets `ACR2 = Fn(min(ER2, VAL2), ACR2)` by the rules of a
+//! source. Four settings are open, which makes 72 couplings: the source of a VC's current rate, the
+//! source of the input rate, the loop on which congestion of the link acts (whether VAL2 is in the
+//! first formula, in the second, or in both), and when VAL2 is calculated.
 //!
 //! The algorithm's CI and NI go the same ways as VAL2.
 //!
 //! # Choices where the paper is silent
 //!
-//! - An allocation that is calculated at FRM1 and acts on the next loop lowers ACR2 at once. At BRM2 there is then "no action"
-//!   (section 5.5), so ACR2 may rise above VAL2 until the next FRM1.
-//! - An allocation that is calculated at BRM2 only is taken from a table when an FRM1 is turned round.
-//! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the congestion reaches the previous loop through
-//!   ACR2; `er_bound = "none"` leaves out ACR2, too.
-//! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source otherwise.
+//! - An allocation that is calculated at FRM1 and acts on the next loop lowers ACR2 at once. At
+//!   BRM2 there is then "no action" (section 5.5), so ACR2 may rise above VAL2 until the next FRM1.
+//! - An allocation that is calculated at BRM2 only is taken from a table when an FRM1 is turned
+//!   round.
+//! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the congestion reaches
+//!   the previous loop through ACR2; `er_bound = "none"` leaves out ACR2, too.
+//! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source
+//!   otherwise.
 //! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
 
 use super::cell::RmCell;
@@ -100,15 +104,15 @@ parameters! {
     /// Parameters of VS/VD.
     #[derive(Eq)]
     pub struct VsVdParams {
-        /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or measured at the entry to the
-        /// per-VC or the class queue
+        /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or
+        /// measured at the entry to the per-VC or the class queue
         vc_rate: VcRate = VcRate::Class,
         /// Input rate: the sum of the inputs of the per-VC queues, or the input of the class queue
         input_rate: InputRate = InputRate::Class,
         /// Loop on which congestion of the link acts: the previous one, the next one, or both
         acts_on: ActsOn = ActsOn::Both,
-        /// Time at which allocations are calculated: when an FRM cell of the previous loop is turned around, when a BRM cell of the
-        /// next loop arrives, or both
+        /// Time at which allocations are calculated: when an FRM cell of the previous loop is
+        /// turned around, when a BRM cell of the next loop arrives, or both
         updated_at: UpdatedAt = UpdatedAt::Both,
         /// Bound of ER1 besides the allocation: ACR2, or none
         er_bound: ErBound = ErBound::Acr2,

@@ -16,8 +16,8 @@ impl Destination {
         self.efci = mark.is_congested();
     }
 
-    /// Turns an FRM cell round (rule 2): the same cell backward, with CI if the latest data cell had met
-    /// congestion. The saved EFCI state is then cleared.
+    /// Turns an FRM cell round (rule 2): the same cell backward, with CI if the latest data cell
+    /// had met congestion. The saved EFCI state is then cleared.
     pub fn turn_round(&mut self, frm: &RmCell) -> RmCell {
         let ci = frm.ci | std::mem::take(&mut self.efci);
         RmCell { direction: Direction::Backward, bn: false, ci, ..*frm }

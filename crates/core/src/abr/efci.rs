@@ -1,5 +1,5 @@
-//! EFCI marking (ATM TM 4.0, section 5.10.6, rule 1a): data cells are marked while the queue is long, and the destination
-//! reports the marks to the source.
+//! EFCI marking (ATM TM 4.0, section 5.10.6, rule 1a): data cells are marked while the queue is
+//! long, and the destination reports the marks to the source.
 
 use super::control::{Feedback, RateControl, VcIx};
 use crate::contract::Refused;

@@ -1,6 +1,6 @@
-//! EPRCA, the enhanced proportional rate-control algorithm (Roberts 1994, AF-TM 94-0735R1; Jain 1996, Congestion control and
-//! traffic management in ATM networks: recent advances and a survey, section 6): the fair share is a little less than the mean
-//! of the rates that RM cells declare.
+//! EPRCA, the enhanced proportional rate-control algorithm (Roberts 1994, AF-TM 94-0735R1; Jain
+//! 1996, Congestion control and traffic management in ATM networks: recent advances and a survey,
+//! section 6): the fair share is a little less than the mean of the rates that RM cells declare.
 //!
 //! # Choices where the sources are silent
 //!
@@ -18,11 +18,13 @@ parameters! {
     pub struct EprcaParams {
         /// Weight of an RM cell's rate in the mean allowed cell rate (MACR)
         weight: f64 = 0.0625,
-        /// Share of MACR to which VCs are limited while the queue is congested: the down pressure factor (DPF)
+        /// Share of MACR to which VCs are limited while the queue is congested: the down pressure
+        /// factor (DPF)
         down_pressure: f64 = 0.875,
         /// Length of the class queue, in cells, at or above which rates are limited to that share
         congested: u32 as Integer(1, 100_000_000) = 100,
-        /// Length of the class queue, in cells, at or above which rates are also decreased (CI), at least `congested`
+        /// Length of the class queue, in cells, at or above which rates are also decreased (CI), at
+        /// least `congested`
         very_congested: u32 as Integer(1, 100_000_000) = 1000,
     }
 }

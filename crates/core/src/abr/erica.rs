@@ -1,27 +1,32 @@
-//! ERICA, explicit rate indication for congestion avoidance (Kalyanaraman et al. 1998, section 3; in full Kalyanaraman, Jain,
-//! Fahmy, Goyal, Vandalore, The ERICA switch algorithm for ABR traffic management in ATM networks, IEEE/ACM Transactions on
-//! Networking 8 (2000)).
+//! ERICA, explicit rate indication for congestion avoidance (Kalyanaraman et al. 1998, section 3;
+//! in full Kalyanaraman, Jain, Fahmy, Goyal, Vandalore, The ERICA switch algorithm for ABR traffic
+//! management in ATM networks, IEEE/ACM Transactions on Networking 8 (2000)).
 //!
 //! # Model
 //!
-//! In every averaging interval the port measures its input rate, the rate of the traffic that is served before the ABR class,
-//! and which VCs were active. At its end
+//! In every averaging interval the port measures its input rate, the rate of the traffic that is
+//! served before the ABR class, and which VCs were active. At its end
 //!
-//! `target = utilisation · link − CBR and VBR`, `overload = input / target`, `VA_fairness = target / active VCs`,
+//! `target = utilisation · link − CBR and VBR`, `overload = input / target`,
+//! `VA_fairness = target / active VCs`,
 //!
-//! and until the end of the next one a VC's allocation is `VAL = max(VA_fairness, VA_efficiency)`, where
-//! `VA_efficiency = current rate / overload`. A VC is given at most one new allocation in an interval.
+//! and until the end of the next one a VC's allocation is `VAL = max(VA_fairness, VA_efficiency)`,
+//! where `VA_efficiency = current rate / overload`. A VC is given at most one new allocation in an
+//! interval.
 //!
 //! # Choices where the sources are silent
 //!
 //! - Until the first interval is over, allocations are without limit.
-//! - An interval without input has an overload of zero: VA_efficiency is then without limit for a VC that has declared a rate.
+//! - An interval without input has an overload of zero: VA_efficiency is then without limit for a
+//!   VC that has declared a rate.
 //! - There is at least one active VC.
-//! - With `queue_delay` the target is f(T) · (link − CBR and VBR), T the time that the queue takes at that rate:
-//!   f is 1 up to `queue_delay`, and then its hyperbola with a = 1.15, at least 0.5 (b = 1); the queue is the one that the last answer of the interval met.
-//! - With `average_overload`, input rate and target are averaged separately, and the overload is their ratio.
-//! - An interval without a call at its end is closed late, with the length that it should have had. After 100 intervals without
-//!   a cell, further empty ones change nothing.
+//! - With `queue_delay` the target is f(T) · (link − CBR and VBR), T the time that the queue takes
+//!   at that rate: f is 1 up to `queue_delay`, and then its hyperbola with a = 1.15, at least 0.5
+//!   (b = 1); the queue is the one that the last answer of the interval met.
+//! - With `average_overload`, input rate and target are averaged separately, and the overload is
+//!   their ratio.
+//! - An interval without a call at its end is closed late, with the length that it should have had.
+//!   After 100 intervals without a cell, further empty ones change nothing.
 
 use super::control::{Feedback, PortTerms, RateControl, VcIx};
 use crate::contract::Refused;
@@ -38,16 +43,17 @@ parameters! {
         interval: Span = Span::from_millis(1),
         /// Cells of the ABR class after which the interval ends early; without it, none
         cells: Option<u32> as Integer(1, 100_000_000),
-        /// Overload minus 1 up to which VCs also get the greatest allocation of the previous interval (δ of the fairness boost);
-        /// without it, they do not
+        /// Overload minus 1 up to which VCs also get the greatest allocation of the previous
+        /// interval (δ of the fairness boost); without it, they do not
         fairness_boost: Option<f64>,
-        /// Target of the queueing delay, above zero: the target rate then depends on the length of the queue (ERICA+) instead of
-        /// `utilisation`; without it, it does not
+        /// Target of the queueing delay, above zero: the target rate then depends on the length of
+        /// the queue (ERICA+) instead of `utilisation`; without it, it does not
         queue_delay: Option<Span>,
-        /// Contribution of a VC to the number of active VCs in the first interval without a cell of it, decaying by the same factor
-        /// afterwards, below 1; without it, 0
+        /// Contribution of a VC to the number of active VCs in the first interval without a cell of
+        /// it, decaying by the same factor afterwards, below 1; without it, 0
         average_active: Option<f64>,
-        /// Weight of an interval in the averages of input rate and target rate, above 0; without it, 1
+        /// Weight of an interval in the averages of input rate and target rate, above 0; without
+        /// it, 1
         average_overload: Option<f64>,
     }
 }
@@ -88,7 +94,8 @@ impl PolicyParams for EricaParams {
     }
 
     fn target_utilisation(&self) -> Option<f64> {
-        // With a target of the queueing delay, all of the link is given away until the queue is that long.
+        // With a target of the queueing delay, all of the link is given away until the queue is
+        // that long.
         Some(if self.queue_delay.is_some() { 1.0 } else { self.utilisation })
     }
 

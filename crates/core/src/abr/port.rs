@@ -6,8 +6,8 @@ use crate::contract::Refused;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 
-/// An output port that writes the feedback of its link into the RM cells of its VCs on their way back
-/// (Kalyanaraman et al. 1998, section 3.1).
+/// An output port that writes the feedback of its link into the RM cells of its VCs on their way
+/// back (Kalyanaraman et al. 1998, section 3.1).
 #[derive(Debug)]
 pub struct OutputPort {
     algorithm: Box<dyn RateControl>,

@@ -1,5 +1,5 @@
-//! Relative-rate marking (ATM TM 4.0, section 5.10.6, rule 1c): CI and NI in RM cells on their way back, by the length of the
-//! queue.
+//! Relative-rate marking (ATM TM 4.0, section 5.10.6, rule 1c): CI and NI in RM cells on their way
+//! back, by the length of the queue.
 
 use super::control::{Feedback, RateControl, VcIx};
 use crate::contract::Refused;
@@ -13,7 +13,8 @@ parameters! {
     pub struct RelativeRateParams {
         /// Length of the class queue, in cells, at or above which rates are not increased (NI)
         no_increase: u32 as Integer(1, 100_000_000) = 50,
-        /// Length of the class queue, in cells, at or above which rates are decreased (CI), at least `no_increase`
+        /// Length of the class queue, in cells, at or above which rates are decreased (CI), at
+        /// least `no_increase`
         congested: u32 as Integer(1, 100_000_000) = 200,
     }
 }

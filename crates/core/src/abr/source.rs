@@ -3,7 +3,8 @@
 use super::cell::{Direction, RmCell, whole};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
 
-/// The terms of a VC, agreed on at set-up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole cells.
+/// The terms of a VC, agreed on at set-up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole
+/// cells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SourceTerms {
     /// Peak cell rate, above zero.
@@ -26,7 +27,8 @@ pub struct SourceTerms {
     pub trm: Span,
     /// Number of unanswered FRM cells at which the rate is cut.
     pub crm: u32,
-    /// ACR decrease time factor: the longest time between FRM cells for which a rate above ICR is kept.
+    /// ACR decrease time factor: the longest time between FRM cells for which a rate above ICR is
+    /// kept.
     pub adtf: Span,
     /// Rate of out-of-rate FRM cells, TCR.
     pub tcr: f64,
@@ -34,7 +36,8 @@ pub struct SourceTerms {
     pub rm_cell: u32,
 }
 
-/// The source of a VC, or the virtual source of a segment: rules 1 to 10 of ATM TM 4.0, section 5.10.4.
+/// The source of a VC, or the virtual source of a segment: rules 1 to 10 of ATM TM 4.0, section
+/// 5.10.4.
 #[derive(Clone, Debug)]
 pub struct Source {
     terms: SourceTerms,
@@ -80,9 +83,9 @@ impl Source {
         self.since_frm = self.since_frm.saturating_add(1);
     }
 
-    /// Sends an in-rate FRM cell. The rate first falls to ICR if the previous one was sent more than ADTF ago
-    /// (rule 5, use it or lose it), and by CDF if CRM or more are unanswered (rule 6); the cell then declares
-    /// it (rule 7).
+    /// Sends an in-rate FRM cell. The rate first falls to ICR if the previous one was sent more
+    /// than ADTF ago (rule 5, use it or lose it), and by CDF if CRM or more are unanswered (rule
+    /// 6); the cell then declares it (rule 7).
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         let idle = self.frm_sent.is_some_and(|sent| now.since(sent) > self.terms.adtf);
         if idle {
@@ -109,8 +112,8 @@ impl Source {
         }
     }
 
-    /// Processes a BRM cell that has arrived: the rate falls by RDF with CI, stays with NI, and rises by
-    /// RIF·PCR otherwise (rule 8); it is then limited to ER (rule 9).
+    /// Processes a BRM cell that has arrived: the rate falls by RDF with CI, stays with NI, and
+    /// rises by RIF·PCR otherwise (rule 8); it is then limited to ER (rule 9).
     pub fn answered(&mut self, brm: &RmCell) {
         if !brm.bn {
             self.unanswered = 0;
@@ -133,9 +136,9 @@ impl Source {
     }
 }
 
-/// Departure times of in-rate cells: the interval between two of them is the time of the first at ACR (rule
-/// 1). When ACR changes, the rest of that interval is measured anew, so that no more than ∫ACR and one cell
-/// leave in any interval.
+/// Departure times of in-rate cells: the interval between two of them is the time of the first at
+/// ACR (rule 1). When ACR changes, the rest of that interval is measured anew, so that no more than
+/// ∫ACR and one cell leave in any interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
     next_at: Time,
@@ -166,7 +169,8 @@ impl Pace {
         }
         let whole = time_for(self.len, acr);
         let left = self.next_at.since(now).ticks() as f64 * (before / acr);
-        // At a rate near zero the time of a cell is beyond the clock's range, so the rest of it is unknown.
+        // At a rate near zero the time of a cell is beyond the clock's range, so the rest of it is
+        // unknown.
         let is_known = self.next_at < Time::NEVER;
         self.next_at = match is_known && before > 0.0 && acr > 0.0 {
             true => now + Span::from_ticks(left.ceil() as u64).min(whole),
@@ -185,7 +189,8 @@ fn time_for(len: u32, rate: f64) -> Span {
 mod tests {
     use super::*;
 
-    /// A rate near zero, at which the time of a cell is beyond the clock's range, gives no cell away.
+    /// A rate near zero, at which the time of a cell is beyond the clock's range, gives no cell
+    /// away.
     #[test]
     fn a_cell_time_beyond_the_clock_is_waited_for_anew() {
         let now = Time::ORIGIN + Span::from_secs(1);

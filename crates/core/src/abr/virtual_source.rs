@@ -6,14 +6,15 @@ use crate::units::Time;
 
 /// A source whose cells wait in a queue of the VC, which is served at ACR.
 ///
-/// FRM cells wait in that queue, too: one before or behind the first data cell, and one behind every Nrm − 1
-/// data cells. Their declared values are written, and rules 5 and 6 are applied, when they leave the queue.
-/// Mrm and Trm cause none. ACR does not fall below TCR, because an out-of-rate cell could not overtake the
-/// queue.
+/// FRM cells wait in that queue, too: one before or behind the first data cell, and one behind
+/// every Nrm − 1 data cells. Their declared values are written, and rules 5 and 6 are applied, when
+/// they leave the queue. Mrm and Trm cause none. ACR does not fall below TCR, because an
+/// out-of-rate cell could not overtake the queue.
 #[derive(Clone, Debug)]
 pub struct VirtualSource {
     source: Source,
-    /// Data cells that entered the queue behind the latest FRM cell there; `None` before the first FRM cell.
+    /// Data cells that entered the queue behind the latest FRM cell there; `None` before the first
+    /// FRM cell.
     since_frm: Option<u32>,
 }
 

@@ -81,12 +81,13 @@ impl Entry {
     }
 }
 
-/// The capacity of a link that the stamps of packets claim. A rate that is given back is free when real time
-/// has passed the last stamp that was given at it, or when nothing waits at the link: before that it would be
-/// reserved twice ([`bounds`](crate::bounds)).
+/// The capacity of a link that the stamps of packets claim. A rate that is given back is free when
+/// real time has passed the last stamp that was given at it, or when nothing waits at the link:
+/// before that it would be reserved twice ([`bounds`](crate::bounds)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamps {
-    /// Stamps up to this time claim nothing any more: real time, or [`Time::NEVER`] when no packet waits.
+    /// Stamps up to this time claim nothing any more: real time, or [`Time::NEVER`] when no packet
+    /// waits.
     pub passed: Time,
     /// The latest stamp of the flow at hand.
     pub latest: Time,

@@ -1,9 +1,9 @@
 //! Requests on their way along a route.
 //!
 //! A set-up or a change goes from the source to the destination and is booked at every link it
-//! passes. The destination confirms it, and the confirmation commits it link by link on its way back. A link
-//! that refuses sends a refusal back instead, which withdraws the bookings. So a request is granted whole or
-//! refused whole. Either end may tear the flow down at any time.
+//! passes. The destination confirms it, and the confirmation commits it link by link on its way
+//! back. A link that refuses sends a refusal back instead, which withdraws the bookings. So a
+//! request is granted whole or refused whole. Either end may tear the flow down at any time.
 //!
 //! Messages of one direction stay in order; those of opposite directions may cross. Every step is
 //! harmless where its flow is not known (any more), so that crossings need no special case: a

@@ -1,18 +1,22 @@
 //! Schedulability test of an earliest-deadline-first server: it keeps all deadlines, or overruns.
 //!
-//! Flows that send at most Aⱼ(x) bytes in any time x, with local delay bounds dⱼ and packets of up to Lⱼ bytes, share a link of
-//! C bytes a second. Every packet's last bit is out by its deadline if for all t at or above the least bound
+//! Flows that send at most Aⱼ(x) bytes in any time x, with local delay bounds dⱼ and packets of up
+//! to Lⱼ bytes, share a link of C bytes a second. Every packet's last bit is out by its deadline if
+//! for all t at or above the least bound
 //!
 //! `Σⱼ Aⱼ(t − dⱼ) + max {Lₖ : dₖ > t} ≤ C · t`
 //!
-//! (Liebeherr, Wrege and Ferrari, "Exact admission control for networks with a bounded delay service", IEEE/ACM ToN 4(6), 1996,
-//! theorem 1; Georgiadis, Guérin and Parekh 1997). Aⱼ counts from 0, where it is a burst; the maximum is the packet that was in
-//! service already and is due later, datagrams included. Where flows may send their envelopes the condition is also necessary.
+//! (Liebeherr, Wrege and Ferrari, "Exact admission control for networks with a bounded delay
+//! service", IEEE/ACM ToN 4(6), 1996, theorem 1; Georgiadis, Guérin and Parekh 1997). Aⱼ counts
+//! from 0, where it is a burst; the maximum is the packet that was in service already and is due
+//! later, datagrams included. Where flows may send their envelopes the condition is also necessary.
 //!
-//! In a class, C t is replaced by the strict service curve R (t − T) that the schedulers above guarantee.
+//! In a class, C t is replaced by the strict service curve R (t − T) that the schedulers above
+//! guarantee.
 //!
-//! Here Aⱼ(x) = min(W + r x, L + r̂ x), with r̂ only where it is stated. At a port behind others, packets may come closer
-//! together than their source has sent them, unless regulators hold them apart.
+//! Here Aⱼ(x) = min(W + r x, L + r̂ x), with r̂ only where it is stated. At a port behind others,
+//! packets may come closer together than their source has sent them, unless regulators hold them
+//! apart.
 
 use crate::contract::Contract;
 use crate::params::Guarantee;

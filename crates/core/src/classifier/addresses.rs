@@ -1,8 +1,9 @@
 //! Owners of addresses: an address belongs to the owner of the longest prefix that contains it.
 //!
-//! Prefixes are nested or apart, never across each other, so they divide the address space into stretches,
-//! each of which belongs to one prefix. Those are kept sorted, and an address is found by bisection: no
-//! pointers, 8 bytes a stretch of IPv4, and at most two stretches a prefix and one more.
+//! Prefixes are nested or apart, never across each other, so they divide the address space into
+//! stretches, each of which belongs to one prefix. Those are kept sorted, and an address is found
+//! by bisection: no pointers, 8 bytes a stretch of IPv4, and at most two stretches a prefix and one
+//! more.
 
 use super::rules::Prefix;
 use core::net::IpAddr;

@@ -1,8 +1,8 @@
-//! Circuits: the subscribers of a network as its operator lists them, each with a name, addresses, and its
-//! reservation and ceiling in either direction.
+//! Circuits: the subscribers of a network as its operator lists them, each with a name, addresses,
+//! and its reservation and ceiling in either direction.
 //!
-//! Circuits are many and most of them are idle, so a circuit is a few numbers in flat lists, shared by both
-//! directions; its flow is created when its first packet arrives.
+//! Circuits are many and most of them are idle, so a circuit is a few numbers in flat lists, shared
+//! by both directions; its flow is created when its first packet arrives.
 
 use super::addresses::{Addresses, GivenTwice};
 use super::rules::{Direction, Prefix};
@@ -97,7 +97,8 @@ impl Circuits {
         self.terms.get(circuit as usize).copied().unwrap_or_default()
     }
 
-    /// The numbers that these circuits have among `after`, by their names; `None` for those that are not there.
+    /// The numbers that these circuits have among `after`, by their names; `None` for those that
+    /// are not there.
     pub fn renumbered(&self, after: &Circuits) -> Vec<Option<u32>> {
         let numbers = |circuits: &Circuits| 0..circuits.len() as u32;
         let mut by_name = None;
@@ -119,7 +120,8 @@ impl Circuits {
         numbered.collect()
     }
 
-    /// The plan of a circuit's flow in a direction; `rule` has the terms that the circuit does not state.
+    /// The plan of a circuit's flow in a direction; `rule` has the terms that the circuit does not
+    /// state.
     pub fn plan(&self, circuit: u32, direction: Direction, rule: &FlowPlan) -> FlowPlan {
         let terms = self.terms(circuit);
         let mut plan = *rule;

@@ -24,8 +24,8 @@ const NAMES: &[(&str, u16)] = &[
     ("slow-protocols", 0x8809),
 ];
 
-/// The EtherType that a name means, or a number from 0x0600 on as text, in hexadecimal with `0x` or in decimal; `None` for
-/// anything else.
+/// The EtherType that a name means, or a number from 0x0600 on as text, in hexadecimal with `0x` or
+/// in decimal; `None` for anything else.
 pub fn ethertype_number(text: &str) -> Option<u16> {
     if let Some((_, number)) = NAMES.iter().find(|(name, _)| *name == text) {
         return Some(*number);

@@ -6,15 +6,17 @@ use crate::headers::{Headers, MacAddress};
 use core::fmt;
 use core::net::IpAddr;
 
-/// The packets of a rule: those that meet every condition given. A list is met when one of its members is; an
-/// empty list is no condition. Conditions on addresses, ports, protocol and DSCP are met by IP packets only.
+/// The packets of a rule: those that meet every condition given. A list is met when one of its
+/// members is; an empty list is no condition. Conditions on addresses, ports, protocol and DSCP are
+/// met by IP packets only.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Match {
     /// The address inside: the source of upstream packets, the destination of downstream ones.
     pub inside: Vec<Prefix>,
     /// The address outside.
     pub outside: Vec<Prefix>,
-    /// The MAC address inside: the source of a frame that goes up, the destination of one that goes down.
+    /// The MAC address inside: the source of a frame that goes up, the destination of one that goes
+    /// down.
     pub inside_mac: Vec<MacAddress>,
     /// The MAC address outside.
     pub outside_mac: Vec<MacAddress>,

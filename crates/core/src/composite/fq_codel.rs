@@ -2,8 +2,8 @@
 //!
 //! Choices where the RFC leaves one:
 //! - Flows are those that the classifier distinguishes: there is no hash, and no collision.
-//! - The limit on all flows is that of the switch's memory, whose push-out takes the place of dropping from the longest
-//!   queue.
+//! - The limit on all flows is that of the switch's memory, whose push-out takes the place of
+//!   dropping from the longest queue.
 //! - CoDel marks ECN-capable packets, as it does by itself.
 
 use super::Parts;
@@ -25,7 +25,8 @@ parameters! {
         quantum: u32 as Size = 1_514,
         /// Acceptable standing sojourn time in a flow's queue, above 0
         target: Span = Span::from_millis(5),
-        /// Time for which the sojourn time exceeds `target` before a packet is dropped or marked: about the longest round-trip time, above 0
+        /// Time for which the sojourn time exceeds `target` before a packet is dropped or marked:
+        /// about the longest round-trip time, above 0
         interval: Span = Span::from_millis(100),
     }
 }

@@ -50,8 +50,8 @@ composites! {
     FqCodel(fq_codel::FqCodelParams),
 }
 
-/// The policy of a port that names none, where users share a real link: fair at once, whatever flows have sent before,
-/// and with short queues.
+/// The policy of a port that names none, where users share a real link: fair at once, whatever
+/// flows have sent before, and with short queues.
 pub const FAIR_DEFAULT: Consists = Consists {
     scheduler: Wf2qPlusParams::RECORD.name,
     dropper: CodelParams::RECORD.name,

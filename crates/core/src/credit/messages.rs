@@ -2,7 +2,8 @@
 
 use super::RECORDS_PER_CELL;
 
-/// A running count of a VC's cells. It wraps after 2³²: only the distance between two counts of a VC has a meaning.
+/// A running count of a VC's cells. It wraps after 2³²: only the distance between two counts of a
+/// VC has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Counter(u32);
 
@@ -28,7 +29,8 @@ impl Counter {
     }
 }
 
-/// A VC of a link, by its number: both ends number the VCs from 0 in the order in which they are opened.
+/// A VC of a link, by its number: both ends number the VCs from 0 in the order in which they are
+/// opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct VcIx(pub u32);
 

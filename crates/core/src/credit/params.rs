@@ -41,41 +41,50 @@ words! {
 parameters! {
     /// Credit-based flow control of a link, from its sending port to the node at its end.
     pub struct CreditParams {
-        /// Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one VC, where a blocked flow blocks
-        /// the others
+        /// Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one
+        /// VC, where a blocked flow blocks the others
         per: Per = Per::Flow,
-        /// Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the `receiver`
+        /// Allocation of the receiver's memory: `static`, or adaptive by the `sender` or the
+        /// `receiver`
         allocation: Allocating = Allocating::Static,
-        /// Content of credit records: the running count of the Credit Update Protocol (`cup`), or the cells since the previous
-        /// record (`incremental`)
+        /// Content of credit records: the running count of the Credit Update Protocol (`cup`), or
+        /// the cells since the previous record (`incremental`)
         protocol: Protocol = Protocol::Cup,
-        /// Packet size in which buffers are counted; without it, the smallest on the link. Any packet takes one place
+        /// Packet size in which buffers are counted; without it, the smallest on the link. Any
+        /// packet takes one place
         cell: Option<u32> as Size,
         /// Size of credit cells and of credit_check cells; without it, `cell`
         credit_cell: Option<u32> as Size,
         /// Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2
         buffer: Option<u32> as Integer(1, 2147483647),
-        /// Packets of a VC that are forwarded for each credit record (N2); without it: with static allocation the smallest value
-        /// that keeps credit cells to 1 % of the data, at most a quarter of a given `buffer`; 1 with allocation by the sender;
-        /// Buf_Alloc/4 with allocation by the receiver
+        /// Packets of a VC that are forwarded for each credit record (N2); without it: with static
+        /// allocation the smallest value that keeps credit cells to 1 % of the data, at most a
+        /// quarter of a given `buffer`; 1 with allocation by the sender; Buf_Alloc/4 with
+        /// allocation by the receiver
         n2: Option<u32> as Integer(1, 2147483647),
-        /// Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and 2 for each VC
+        /// Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4
+        /// RTT and 2 for each VC
         pool: Option<u32> as Integer(1, 2147483647),
-        /// Share of the pool that the receiver divides at an allocation; without it, 0.5, which loses no packet
+        /// Share of the pool that the receiver divides at an allocation; without it, 0.5, which
+        /// loses no packet
         divided: Option<f64>,
-        /// Time from one allocation to the next; without it, the longest time that a credit record takes to have an effect
+        /// Time from one allocation to the next; without it, the longest time that a credit record
+        /// takes to have an effect
         interval: Option<Span>,
-        /// Number of times that a credit record is repeated, with the count of that moment: in unused places of credit cells,
-        /// and in credit cells of their own while the reverse link has nothing else to send. For links that lose credit
-        /// cells; it takes no capacity from the data
+        /// Number of times that a credit record is repeated, with the count of that moment: in
+        /// unused places of credit cells, and in credit cells of their own while the reverse link
+        /// has nothing else to send. For links that lose credit cells; it takes no capacity from
+        /// the data
         repeats: u32 as Integer(0, 16) = 0,
-        /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none; without it, 10 RTT on a link
-        /// with `loss` and on a virtual link, and with allocation by the receiver on a link with a `trace`
+        /// Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
+        /// without it, 10 RTT on a link with `loss` and on a virtual link, and with allocation by
+        /// the receiver on a link with a `trace`
         check: Option<Span>,
-        /// Longest time that packets and credit cells wait in the switches of a virtual link, there and back together: part of
-        /// its RTT
+        /// Longest time that packets and credit cells wait in the switches of a virtual link, there
+        /// and back together: part of its RTT
         queueing: Span = Span::ZERO,
-        /// Probability that a credit cell arrives twice, the second time late: behind the next credit cell
+        /// Probability that a credit cell arrives twice, the second time late: behind the next
+        /// credit cell
         duplicate: f64 = 0.0,
     }
 }

@@ -15,7 +15,8 @@ use std::collections::VecDeque;
 pub enum Arrival {
     /// It is queued: the VC has room in its allocation.
     Stored,
-    /// It must be dropped: the sender had no credit for it, its VC is not open, or the pool is full.
+    /// It must be dropped: the sender had no credit for it, its VC is not open, or the pool is
+    /// full.
     Dropped,
 }
 
@@ -25,7 +26,8 @@ pub enum Confirmation {
     /// The delay of the control loop has passed since the record was sent: correct on a link that
     /// loses no credit cell.
     After(Span),
-    /// A credit_check cell says so. Until then the larger allocation counts, and the pool is not divided beyond it.
+    /// A credit_check cell says so. Until then the larger allocation counts, and the pool is not
+    /// divided beyond it.
     Check,
 }
 
@@ -150,9 +152,9 @@ impl Receiver {
         Receiver { repeats, ..self }
     }
 
-    /// Opens the next VC, with memory for `buf_alloc` cells, as the sender has it (where the sender allocates: for the
-    /// most that it may allocate), and a credit record for each `n2` cells that leave, 1 to `buf_alloc`. All its counts
-    /// begin with `start`, as they do at the sender.
+    /// Opens the next VC, with memory for `buf_alloc` cells, as the sender has it (where the sender
+    /// allocates: for the most that it may allocate), and a credit record for each `n2` cells that
+    /// leave, 1 to `buf_alloc`. All its counts begin with `start`, as they do at the sender.
     pub fn open(&mut self, buf_alloc: u32, n2: u32, start: Counter) -> Result<VcIx, Refused> {
         let vc = next_vc(self.vcs.len(), buf_alloc)?;
         check_allocation(buf_alloc.into(), n2.into())?;
@@ -240,9 +242,9 @@ impl Receiver {
     ///
     /// `Buf_Alloc = (M/2 − TQ − N)·(VU/TU)` (equation 3), `N2 = Buf_Alloc/4` (equation 4)
     ///
-    /// It is called at an interval of at least the largest RTT. Then the receiver never has more than M
-    /// cells: the cells that may come after an allocation are bounded by it and by the previous one, each of
-    /// which was at most M/2 − TQ.
+    /// It is called at an interval of at least the largest RTT. Then the receiver never has more
+    /// than M cells: the cells that may come after an allocation are bounded by it and by the
+    /// previous one, each of which was at most M/2 − TQ.
     pub fn allocate(&mut self, now: Time, adaptation: &Adaptation) {
         let Adaptation { pool, divided, n2, confirmation } = *adaptation;
         let claim = |vc: &mut Vc| Claim {

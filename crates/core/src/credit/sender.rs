@@ -1,4 +1,5 @@
-//! The sending end of a link with credit-based flow control: it determines how many cells each VC may send.
+//! The sending end of a link with credit-based flow control: it determines how many cells each VC
+//! may send.
 
 use super::Refused;
 use super::allocation::{Claim, Division};
@@ -23,8 +24,8 @@ pub const MAX_CELLS: u32 = (1 << 31) - 1;
 pub struct Sender {
     vcs: Vec<Vc>,
     check_every: Option<Span>,
-    /// Times at which checks of VCs are due, earliest first: all VCs share one interval. Each VC is in it at
-    /// most once.
+    /// Times at which checks of VCs are due, earliest first: all VCs share one interval. Each VC is
+    /// in it at most once.
     checks: VecDeque<(Time, VcIx)>,
 }
 
@@ -57,8 +58,8 @@ impl Vc {
         u32::try_from(i64::from(self.buf_alloc) - self.outstanding()).unwrap_or(0)
     }
 
-    /// Records a change between credit and no credit; `had` is the state before. Returns the new state if it
-    /// changed.
+    /// Records a change between credit and no credit; `had` is the state before. Returns the new
+    /// state if it changed.
     fn see_credit(&mut self, now: Time, had: bool) -> Option<bool> {
         let has = self.balance() > 0;
         if has == had {
@@ -70,8 +71,8 @@ impl Vc {
 }
 
 impl Sender {
-    /// An end without VCs. A VC with outstanding cells is checked every `check_every`, which is above zero; `None` is for
-    /// a link that loses nothing.
+    /// An end without VCs. A VC with outstanding cells is checked every `check_every`, which is
+    /// above zero; `None` is for a link that loses nothing.
     pub fn new(check_every: Option<Span>) -> Result<Sender, Refused> {
         if check_every == Some(Span::ZERO) {
             return Err(Refused::NoInterval);
@@ -79,8 +80,8 @@ impl Sender {
         Ok(Sender { vcs: Vec::new(), check_every, checks: VecDeque::new() })
     }
 
-    /// Opens the next VC, with `buf_alloc` cells of the receiver's memory: from 1 to [`MAX_CELLS`]. All its counts begin
-    /// with `start`, as they do at the receiver.
+    /// Opens the next VC, with `buf_alloc` cells of the receiver's memory: from 1 to [`MAX_CELLS`].
+    /// All its counts begin with `start`, as they do at the receiver.
     pub fn open(&mut self, buf_alloc: u32, start: Counter) -> Result<VcIx, Refused> {
         let vc = next_vc(self.vcs.len(), buf_alloc)?;
         self.vcs.push(Vc {
@@ -125,11 +126,13 @@ impl Sender {
         Ok(())
     }
 
-    /// Processes a credit cell that has arrived. `changed` is called for each VC that had no credit and has
-    /// some now (`true`), or had some and has none now (`false`), which only a smaller allocation causes.
+    /// Processes a credit cell that has arrived. `changed` is called for each VC that had no credit
+    /// and has some now (`true`), or had some and has none now (`false`), which only a smaller
+    /// allocation causes.
     ///
-    /// A record with no more information than an earlier one is ignored, as is one for a VC that is not open:
-    /// credit cells may be lost, repeated or reordered. With incremental credits a repeated one counts twice.
+    /// A record with no more information than an earlier one is ignored, as is one for a VC that is
+    /// not open: credit cells may be lost, repeated or reordered. With incremental credits a
+    /// repeated one counts twice.
     pub fn credited(&mut self, now: Time, cell: &CreditCell, mut changed: impl FnMut(VcIx, bool)) {
         for record in cell.records() {
             let Some(vc) = self.vcs.get_mut(record.vc.0 as usize) else { continue };

@@ -1,19 +1,21 @@
 //! Which buffer does a VC need for a rate, and which rate does it have with a buffer? Equations
 //! (2), (5) and (6) of Kung 1997.
 //!
-//! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is the unit of one credit;
-//! on a link of packets it is a packet, and all packets are as long as the one that is sized for.
+//! All figures are exact: cells are whole, times are rational numbers of cell times. A cell is the
+//! unit of one credit; on a link of packets it is a packet, and all packets are as long as the one
+//! that is sized for.
 //!
 //! # Equation (2)
 //!
-//! RTT is the time from a cell's last bit leaving the sender until its credit can be used there, when the receiver
-//! forwards it at once. A VC with an allocation of B cells = k·N2 + r (0 ≤ r < N2) has, among N active VCs with the
-//! same allocation that take turns, a share of the link of at least
+//! RTT is the time from a cell's last bit leaving the sender until its credit can be used there,
+//! when the receiver forwards it at once. A VC with an allocation of B cells = k·N2 + r (0 ≤ r <
+//! N2) has, among N active VCs with the same allocation that take turns, a share of the link of at
+//! least
 //!
 //! `min(1/N, k·N2 / (RTT + (N2 − r)·N))`
 //!
-//! and at most the same with `N2 − r` instead of `(N2 − r)·N`. For N = 1 both are equal, and exact. Where N2 divides B
-//! the first is the paper's `B / (RTT + N2·N)`.
+//! and at most the same with `N2 − r` instead of `(N2 − r)·N`. For N = 1 both are equal, and exact.
+//! Where N2 divides B the first is the paper's `B / (RTT + N2·N)`.
 //!
 //! Proof: the record of cell j·N2 lets the sender go on up to cell j·N2 + B, the record before it
 //! up to N2 cells less. So the last N2 − r cells up to (j + k)·N2 wait for it. They take a cell
@@ -134,8 +136,8 @@ impl Link {
         Ok(Exact::new(u128::from(self.credit_cell), bytes))
     }
 
-    /// The least N2 at which credit cells of one record each take at most `percent` % of the bytes of data;
-    /// at least 1.
+    /// The least N2 at which credit cells of one record each take at most `percent` % of the bytes
+    /// of data; at least 1.
     pub fn n2_for_overhead(&self, percent: u32) -> Result<u64, Unsizable> {
         if percent == 0 || self.cell == 0 {
             return Err(Unsizable::NoLink);
@@ -162,7 +164,8 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// A loop with an RTT in cell times, in which a credit record is sent for each `n2` cells, at least 1.
+    /// A loop with an RTT in cell times, in which a credit record is sent for each `n2` cells, at
+    /// least 1.
     pub fn new(rtt: Exact, n2: u64) -> Result<Loop, Unsizable> {
         if n2 == 0 {
             return Err(Unsizable::NoBatch);
@@ -188,8 +191,8 @@ impl Loop {
         Ok(Share { least: with_turns(u128::from(active))?, most: with_turns(1)? })
     }
 
-    /// The least Buf_Alloc, in cells, with which each of `active` VCs has at least `share` of the link: more than 0 and
-    /// at most 1/`active`.
+    /// The least Buf_Alloc, in cells, with which each of `active` VCs has at least `share` of the
+    /// link: more than 0 and at most 1/`active`.
     pub fn buffer(&self, share: Exact, active: u64) -> Result<u64, Unsizable> {
         if active == 0 {
             return Err(Unsizable::NoVc);
@@ -216,8 +219,8 @@ impl Loop {
 pub struct Pool {
     /// M = 2·α·RTT + 2·N in cells, rounded up (equation 5; the paper has α = 2).
     pub cells: u64,
-    /// While less than this many cells are queued, TQ < (α − 4/3)·RTT, a VC below its fair share is given more at each
-    /// allocation (equation 6; for α = 2 the paper's 2·RTT/3).
+    /// While less than this many cells are queued, TQ < (α − 4/3)·RTT, a VC below its fair share is
+    /// given more at each allocation (equation 6; for α = 2 the paper's 2·RTT/3).
     pub queued_below: Exact,
 }
 
@@ -234,8 +237,8 @@ impl Pool {
         let alpha = u128::from(alpha);
         let cells = up(times(whole(2 * alpha))?).checked_add(2 * u128::from(vcs));
         let cells = cells.and_then(|cells| u64::try_from(cells).ok()).ok_or(Unsizable::TooLarge)?;
-        // With X < 4·RTT / (3·N), where equation (2) gives less than 1/N at N2 = X/4, equation (3) gives more than X if
-        // α·RTT − TQ > RTT + X·N/4, which is less than 4/3·RTT.
+        // With X < 4·RTT / (3·N), where equation (2) gives less than 1/N at N2 = X/4, equation (3)
+        // gives more than X if α·RTT − TQ > RTT + X·N/4, which is less than 4/3·RTT.
         Ok(Pool { cells, queued_below: times(Exact::new(3 * alpha - 4, 3))? })
     }
 }

@@ -1,15 +1,15 @@
 //! Detection of VCs that are blocked permanently.
 //!
-//! A VC without credit whose cells wait downstream is held back, and continues when they leave. A VC without
-//! credit and without a cell at the receiver waits for a credit record that will never be sent: Buf_Alloc =
-//! N2 and a lost record, or lost cells that no check has found.
+//! A VC without credit whose cells wait downstream is held back, and continues when they leave. A
+//! VC without credit and without a cell at the receiver waits for a credit record that will never
+//! be sent: Buf_Alloc = N2 and a lost record, or lost cells that no check has found.
 
 use super::messages::VcIx;
 use crate::units::{Span, Time};
 use core::fmt;
 
-/// RTTs without credit, and without cells at the receiver, after which a VC that has cells to send has
-/// stalled.
+/// RTTs without credit, and without cells at the receiver, after which a VC that has cells to send
+/// has stalled.
 pub const STALLED_AFTER: u64 = 100;
 
 /// A VC that has stalled.
@@ -24,9 +24,9 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// The stall of a VC that has cells to send: without credit since `no_credit_since`, and without cells at the receiver
-    /// since `empty_since` ([`Time::NEVER`] where it has credit, or cells there). `None` while it is shorter than
-    /// [`STALLED_AFTER`] RTT.
+    /// The stall of a VC that has cells to send: without credit since `no_credit_since`, and
+    /// without cells at the receiver since `empty_since` ([`Time::NEVER`] where it has credit, or
+    /// cells there). `None` while it is shorter than [`STALLED_AFTER`] RTT.
     pub fn found(vc: VcIx, no_credit_since: Time, empty_since: Time, now: Time, rtt: Span) -> Option<Stall> {
         let since = no_credit_since.max(empty_since);
         if since >= now {

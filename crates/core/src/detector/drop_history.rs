@@ -1,25 +1,28 @@
-//! Non-responsive flows, found from the history of drops (Clark and Fang 1998, section IV.E; on all drops, Floyd and Fall
-//! 1999).
+//! Non-responsive flows, found from the history of drops (Clark and Fang 1998, section IV.E; on all
+//! drops, Floyd and Fall 1999).
 //!
-//! A source that responds to congestion halves its window after a loss, or nearly, and then takes about W/2 round-trip
-//! times to come back to the window of W packets at which it lost. Round-trip times in which it loses packets are
-//! therefore about 2/W of all; where W is below 4, a loss is found by a timeout, and silence follows. However large its
-//! share of the drops is (alone at a link it has all of them), it cannot lose packets in most round-trip times for seconds.
-//! A source that does not respond can.
+//! A source that responds to congestion halves its window after a loss, or nearly, and then takes
+//! about W/2 round-trip times to come back to the window of W packets at which it lost. Round-trip
+//! times in which it loses packets are therefore about 2/W of all; where W is below 4, a loss is
+//! found by a timeout, and silence follows. However large its share of the drops is (alone at a
+//! link it has all of them), it cannot lose packets in most round-trip times for seconds. A source
+//! that does not respond can.
 //!
-//! Time is divided into windows, and windows into intervals. A window counts against a flow in which it had at least
-//! `share` of the drops, and drops in at least `persistence` of the intervals; a flow is named at its first drop after
-//! `windows` such windows in succession. An interval is to be no longer than a round-trip time: in a longer one a
-//! source loses packets more than once, and responds in between.
+//! Time is divided into windows, and windows into intervals. A window counts against a flow in
+//! which it had at least `share` of the drops, and drops in at least `persistence` of the
+//! intervals; a flow is named at its first drop after `windows` such windows in succession. An
+//! interval is to be no longer than a round-trip time: in a longer one a source loses packets more
+//! than once, and responds in between.
 //!
-//! A named flow is released when for `release_after` it has offered, outside its profile, no more packets a window than
-//! `release` times those that it lost in the last window that counted against it. A packet is outside its flow's profile
-//! when it is not green; where all drops are looked at, colours may say nothing, and so is every packet of a flow that
-//! reserves nothing.
+//! A named flow is released when for `release_after` it has offered, outside its profile, no more
+//! packets a window than `release` times those that it lost in the last window that counted against
+//! it. A packet is outside its flow's profile when it is not green; where all drops are looked at,
+//! colours may say nothing, and so is every packet of a flow that reserves nothing.
 //!
 //! Choices where the papers leave one:
 //! - Windows begin at the first drop, and follow one another for as long as there are drops.
-//! - Drops are those of the node's dropper: not those of meters, of the pool or of other nodes, and no marks.
+//! - Drops are those of the node's dropper: not those of meters, of the pool or of other nodes, and
+//!   no marks.
 //! - Policed packets are not among the drops from which other flows' shares are computed.
 //! - A release is detected at an arrival of any flow at the node.
 
@@ -58,16 +61,18 @@ parameters! {
         share: f64 = 0.2,
         /// Least share of a window's intervals with drops that counts against a flow, above 0
         persistence: f64 = 0.4,
-        /// Length of an interval: no longer than the shortest round-trip time, with queueing, of sources that respond
+        /// Length of an interval: no longer than the shortest round-trip time, with queueing, of
+        /// sources that respond
         interval: Span = Span::from_millis(10),
         /// Length of a window
         window: Span = Span::from_millis(400),
         /// Consecutive windows after which a flow is named
         windows: u16 as Integer(1, 1_000) = 4,
-        /// Action on a named flow: it is reported, or its packets outside its profile are dropped as well
+        /// Action on a named flow: it is reported, or its packets outside its profile are dropped
+        /// as well
         action: Action = Action::Report,
-        /// Most packets outside its profile that a flow offers in a window to be released, over those that it lost in the
-        /// last window that counted against it
+        /// Most packets outside its profile that a flow offers in a window to be released, over
+        /// those that it lost in the last window that counted against it
         release: f64 = 0.5,
         /// Time for which it offers no more than that, at least a window
         release_after: Span = Span::from_secs(5),

@@ -8,11 +8,12 @@
 //!
 //! Choices where the RFC leaves one:
 //! - The largest packet (`maxpacket`) is the largest that has arrived.
-//! - A marked packet leaves, so at most one packet is marked each time the link is free. Marks count as drops do, and
-//!   the next is due at the control law's next time.
+//! - A marked packet leaves, so at most one packet is marked each time the link is free. Marks
+//!   count as drops do, and the next is due at the control law's next time.
 //! - interval / √count is rounded down to a tick; `count` stops at 2³² − 1.
-//! - A dropping state that begins less than 16 intervals after the last drop was due continues with the count of the
-//!   previous one, less the count with which that one began, as in the RFC's pseudo-code.
+//! - A dropping state that begins less than 16 intervals after the last drop was due continues with
+//!   the count of the previous one, less the count with which that one began, as in the RFC's
+//!   pseudo-code.
 
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
@@ -29,9 +30,11 @@ parameters! {
     pub struct CodelParams {
         /// Acceptable standing sojourn time, above 0
         target: Span = Span::from_millis(5),
-        /// Time for which the sojourn time exceeds `target` before a packet is dropped: about the longest round-trip time, above 0
+        /// Time for which the sojourn time exceeds `target` before a packet is dropped: about the
+        /// longest round-trip time, above 0
         interval: Span = Span::from_millis(100),
-        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
+        /// Longest queue, the packet in service included; without it, limited only by the switch's
+        /// memory
         limit: Option<Limit>,
     }
 }

@@ -1,5 +1,6 @@
-//! Random early detection (Floyd and Jacobson 1993): the average queue, the probability that follows from it, and the
-//! spread of drops. It is shared by the droppers that drop or mark at random by an average queue.
+//! Random early detection (Floyd and Jacobson 1993): the average queue, the probability that
+//! follows from it, and the spread of drops. It is shared by the droppers that drop or mark at
+//! random by an average queue.
 //!
 //! ```text
 //! avg ← (1 − w) · avg + w · q                          at an arrival at a queue q > 0
@@ -174,11 +175,12 @@ impl Thresholds {
     }
 }
 
-/// The spread of drops: with a constant probability p, the distance from one packet that is chosen to the next is uniform
-/// over 1, 2, …, 1/p.
+/// The spread of drops: with a constant probability p, the distance from one packet that is chosen
+/// to the next is uniform over 1, 2, …, 1/p.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
-    /// Packets since the last one that was chosen, or since the average was below its thresholds (count).
+    /// Packets since the last one that was chosen, or since the average was below its thresholds
+    /// (count).
     count: u64,
 }
 
@@ -271,7 +273,8 @@ pub(super) struct Stated {
 /// Checks the thresholds of one average queue, its weight and its limit.
 ///
 /// # Errors
-/// When two thresholds have different units or are not in their order, and when a probability or the weight is zero.
+/// When two thresholds have different units or are not in their order, and when a probability or
+/// the weight is zero.
 pub(super) fn check(stated: &[Stated], weight: f64, limit: Option<Limit>) -> Result<(), Fault> {
     let in_bytes = |limit: Limit| matches!(limit, Limit::Bytes(_));
     let units = |limit: Limit| match limit {

@@ -30,7 +30,8 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns true if the guarded queue stays within a limit when a packet of `len` bytes joins it.
+    /// Returns true if the guarded queue stays within a limit when a packet of `len` bytes joins
+    /// it.
     #[inline]
     pub fn has_room(&self, limit: Limit, len: u32) -> bool {
         limit.admits(self.queue.packets + 1, self.queue.bytes + u64::from(len))
@@ -54,8 +55,8 @@ pub enum Left {
 
 /// Decides whether a packet enters a queue and whether it leaves it: the queue of a port, of a
 /// class or of one flow. A packet passes the droppers that guard it from the innermost to the
-/// outermost. Flows go by their index at the port. Packets that were queued before the dropper was set up are
-/// reported to it when they leave.
+/// outermost. Flows go by their index at the port. Packets that were queued before the dropper was
+/// set up are reported to it when they leave.
 pub trait Dropper {
     /// Sets the rate of the server behind the guarded node; `None` when it is unknown. Called
     /// before the first flow, and again when the rate changes.

@@ -1,19 +1,21 @@
-//! PIE (RFC 8033): arriving packets are dropped or marked at random, with a probability that a proportional-integral
-//! controller updates by how long the queue takes to be sent.
+//! PIE (RFC 8033): arriving packets are dropped or marked at random, with a probability that a
+//! proportional-integral controller updates by how long the queue takes to be sent.
 //!
 //! ```text
 //! at every update   p ← p + scale(p) · (α · (delay − target) + β · (delay − delay before))
 //! ```
 //!
-//! with the RFC's table for scale(p), its limit of 0.02 an update from p = 0.1 on (section 5.5), its decay by 0.98 while the
-//! delay is zero, its burst allowance (section 4.4), and drops spread by an accumulated probability (section 5.4). Policies
-//! have no timers: updates that are due are made at the next call, with the queue as it was.
+//! with the RFC's table for scale(p), its limit of 0.02 an update from p = 0.1 on (section 5.5),
+//! its decay by 0.98 while the delay is zero, its burst allowance (section 4.4), and drops spread
+//! by an accumulated probability (section 5.4). Policies have no timers: updates that are due are
+//! made at the next call, with the queue as it was.
 //!
 //! Choices where the RFC leaves one:
-//! - The delay is the queue over the departure rate (section 5.2). The rate is that of the link, where it is known, until a
-//!   first measurement is complete, and again once it changes; without either the delay is taken as zero.
-//! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when as much has departed since.
-//!   It divides by the bytes that have departed, which may be more than 16 KiB.
+//! - The delay is the queue over the departure rate (section 5.2). The rate is that of the link,
+//!   where it is known, until a first measurement is complete, and again once it changes; without
+//!   either the delay is taken as zero.
+//! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when as much
+//!   has departed since. It divides by the bytes that have departed, which may be more than 16 KiB.
 //! - The queue includes the packet in service, whole.
 //! - The burst allowance is decremented and reset at updates.
 //! - A queue that does not change for more than 65 536 updates counts as unchanged for 65 536.
@@ -41,11 +43,14 @@ parameters! {
         alpha: f64 as Number(0.0, 1000.0) = 0.125,
         /// Weight of the delay's change since the last update, per second
         beta: f64 as Number(0.0, 1000.0) = 1.25,
-        /// Drop probability below which ECN-capable packets are marked; from there on they are dropped like others
+        /// Drop probability below which ECN-capable packets are marked; from there on they are
+        /// dropped like others
         mark_below: f64 = 0.1,
-        /// Length of a typical packet: with no more than two of them queued, nothing is dropped at random
+        /// Length of a typical packet: with no more than two of them queued, nothing is dropped at
+        /// random
         mean_packet: u32 as Size = 1_500,
-        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
+        /// Longest queue, the packet in service included; without it, limited only by the switch's
+        /// memory
         limit: Option<Limit>,
     }
 }

@@ -1,13 +1,14 @@
-//! RED (Floyd and Jacobson 1993): packets are dropped or marked at random, with a probability that rises with the
-//! average queue.
+//! RED (Floyd and Jacobson 1993): packets are dropped or marked at random, with a probability that
+//! rises with the average queue.
 //!
 //! Choices where the paper leaves one:
 //! - The queue is the one that an arriving packet finds, the packet in service included.
-//! - `count` is the number of packets since the last one that was chosen, as the paper's text defines it. Distances are then
-//!   uniform over 1, 2, …, 1/p_b, as its section VII shows. (Its Figure 2 increments `count` before it is used, also at
-//!   the first packet after one that was chosen: distances then end at 1/p_b − 1.)
-//! - Thresholds in bytes are byte mode: the average is in bytes, and p_b is scaled by the packet's length over
-//!   `mean_packet`.
+//! - `count` is the number of packets since the last one that was chosen, as the paper's text
+//!   defines it. Distances are then uniform over 1, 2, …, 1/p_b, as its section VII shows. (Its
+//!   Figure 2 increments `count` before it is used, also at the first packet after one that was
+//!   chosen: distances then end at 1/p_b − 1.)
+//! - Thresholds in bytes are byte mode: the average is in bytes, and p_b is scaled by the packet's
+//!   length over `mean_packet`.
 //! - m is the idle time over the transmission time of `mean_packet` and not rounded.
 //! - The thresholds by default are those of Floyd, "RED: Discussions of Setting Parameters" (1997):
 //!   5 packets, and three times as many.
@@ -28,20 +29,25 @@ parameters! {
     pub struct RedParams {
         /// Average queue at or above which packets are chosen at random; in bytes for byte mode
         min_th: Limit = Limit::Packets(5),
-        /// Average queue at or above which every packet is chosen, or a growing share with `slope = "gentle"`
+        /// Average queue at or above which every packet is chosen, or a growing share with
+        /// `slope = "gentle"`
         max_th: Limit = Limit::Packets(15),
         /// Probability that a packet is chosen as the average queue approaches `max_th`, above 0
         max_p: f64 = 0.1,
         /// Weight of one arrival in the average queue (w_q), above 0
         weight: f64 = 0.002,
-        /// Longest queue, the packet in service included; without it, limited only by the switch's memory
+        /// Longest queue, the packet in service included; without it, limited only by the switch's
+        /// memory
         limit: Option<Limit>,
-        /// Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice `max_th`
+        /// Above `max_th`: every packet is chosen, or with a probability that rises to 1 at twice
+        /// `max_th`
         slope: Slope = Slope::Step,
-        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
-        /// marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random,
+        /// and drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its
+        /// limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by
+        /// which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

@@ -1,9 +1,10 @@
-//! RIO (Clark and Fang 1998, Figure 6): two REDs over one queue, one for packets in profile (*in*, green), one for packets
-//! out of profile (*out*, red and yellow).
+//! RIO (Clark and Fang 1998, Figure 6): two REDs over one queue, one for packets in profile (*in*,
+//! green), one for packets out of profile (*out*, red and yellow).
 //!
-//! An *in* packet is judged by the average number of *in* packets, which *in* packets alone update. A setting chooses
-//! the average that judges an *out* packet: that of all packets, as in the paper, which all packets update; of *out*
-//! packets, which *out* packets update; of *in* packets; or *both*, the greater of the last two.
+//! An *in* packet is judged by the average number of *in* packets, which *in* packets alone update.
+//! A setting chooses the average that judges an *out* packet: that of all packets, as in the paper,
+//! which all packets update; of *out* packets, which *out* packets update; of *in* packets; or
+//! *both*, the greater of the last two.
 //!
 //! Choices where the paper leaves one:
 //! - Each average decays while there is no packet in the queue that it counts.
@@ -38,7 +39,8 @@ words! {
 parameters! {
     /// Parameters of RIO.
     pub struct RioParams {
-        /// Average queue of *in* packets at or above which they are chosen at random; thresholds in bytes select byte mode
+        /// Average queue of *in* packets at or above which they are chosen at random; thresholds in
+        /// bytes select byte mode
         min_in: Limit,
         /// Average queue of *in* packets at or above which every one is chosen
         max_in: Limit,
@@ -50,19 +52,22 @@ parameters! {
         max_out: Limit,
         /// Probability that an *out* packet is chosen as the average approaches `max_out`, above 0
         max_p_out: f64 = 0.1,
-        /// Average by which *out* packets are judged: of all packets, of *out* packets, of *in* packets, or the greater of
-        /// the last two
+        /// Average by which *out* packets are judged: of all packets, of *out* packets, of *in*
+        /// packets, or the greater of the last two
         governs: Governs = Governs::Total,
         /// Weight of one arrival in an average queue (w_q), above 0
         weight: f64 = 0.002,
         /// Longest queue, the packet in service included
         limit: Limit,
-        /// Above `max_in` and `max_out`: every packet is chosen, or with a probability that rises to 1 at twice the threshold
+        /// Above `max_in` and `max_out`: every packet is chosen, or with a probability that rises
+        /// to 1 at twice the threshold
         slope: Slope = Slope::Step,
-        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
-        /// marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random,
+        /// and drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its
+        /// limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by
+        /// which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

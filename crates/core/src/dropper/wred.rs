@@ -1,8 +1,9 @@
-//! WRED: RED over one average queue, with thresholds and a probability for each of the three drop precedences of assured
-//! forwarding (RFC 2597, section 4), which are a packet's colours.
+//! WRED: RED over one average queue, with thresholds and a probability for each of the three drop
+//! precedences of assured forwarding (RFC 2597, section 4), which are a packet's colours.
 //!
-//! All packets count in the average and update it, as in deployed routers; colours differ in how long the average queue
-//! may be. Drops of each colour are spread by a count of its own. The choices of RED hold.
+//! All packets count in the average and update it, as in deployed routers; colours differ in how
+//! long the average queue may be. Drops of each colour are spread by a count of its own. The
+//! choices of RED hold.
 
 use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
 use super::{Dropper, Left, Occupancy};
@@ -17,7 +18,8 @@ use crate::units::{Rate, Time};
 parameters! {
     /// Parameters of WRED.
     pub struct WredParams {
-        /// Average queue at or above which green packets are chosen at random; thresholds in bytes select byte mode
+        /// Average queue at or above which green packets are chosen at random; thresholds in bytes
+        /// select byte mode
         min_green: Limit,
         /// Average queue at or above which every green packet is chosen
         max_green: Limit,
@@ -27,7 +29,8 @@ parameters! {
         min_yellow: Limit,
         /// Average queue at or above which every yellow packet is chosen
         max_yellow: Limit,
-        /// Probability that a yellow packet is chosen as the average approaches `max_yellow`, above 0
+        /// Probability that a yellow packet is chosen as the average approaches `max_yellow`, above
+        /// 0
         max_p_yellow: f64 = 0.05,
         /// Average queue at or above which red packets are chosen at random
         min_red: Limit,
@@ -39,12 +42,15 @@ parameters! {
         weight: f64 = 0.002,
         /// Longest queue, the packet in service included
         limit: Limit,
-        /// Above an upper threshold: every packet is chosen, or with a probability that rises to 1 at twice the threshold
+        /// Above an upper threshold: every packet is chosen, or with a probability that rises to 1
+        /// at twice the threshold
         slope: Slope = Slope::Step,
-        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random, and drops above (RFC 3168); or
-        /// marks of ECN-capable packets until the queue is at its limit
+        /// Congestion signal: drops only; marks of ECN-capable packets where the choice is random,
+        /// and drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its
+        /// limit
         signal: Signal = Signal::MarkThenDrop,
-        /// Length of a typical packet, in which the capacity of an idle link is counted and by which byte mode scales
+        /// Length of a typical packet, in which the capacity of an idle link is counted and by
+        /// which byte mode scales
         mean_packet: u32 as Size = 500,
     }
 }

@@ -1,13 +1,13 @@
-//! ABR: a source that sends at the rate that the network allows it (ATM TM 4.0, section 5.10), and the destination that turns
-//! its RM cells round.
+//! ABR: a source that sends at the rate that the network allows it (ATM TM 4.0, section 5.10), and
+//! the destination that turns its RM cells round.
 //!
 //! # Choices where TM 4.0 is silent
 //!
 //! - A source without data sends nothing, RM cells included.
 //! - Nothing is acknowledged: a finite transfer has ended when its last cell is sent.
 //! - The last cell of the data that an application hands over is as long as the others.
-//! - With AAL5 a packet holds the data that wait when its first cell is sent, at most `frame` bytes; later data are in the next
-//!   packet.
+//! - With AAL5 a packet holds the data that wait when its first cell is sent, at most `frame`
+//!   bytes; later data are in the next packet.
 //! - An out-of-rate FRM cell has CLP = 1, which is red, and is sent only while ACR is below TCR.
 
 use super::application::Application;
@@ -36,7 +36,8 @@ parameters! {
         rif: f64 = 0.0625,
         /// Rate decrease factor: share of the rate by which an RM cell with CI lowers it
         rdf: f64 = 0.0625,
-        /// Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` RM cells are unanswered
+        /// Cutoff decrease factor: share of the rate by which each RM cell lowers it while `crm` RM
+        /// cells are unanswered
         cdf: f64 = 0.0625,
         /// In-rate cells per RM cell, including the RM cell
         nrm: u32 as Integer(2, 256) = 32,
@@ -46,7 +47,8 @@ parameters! {
         trm: Span = Span::from_millis(100),
         /// Number of unanswered RM cells at which the rate is cut: TBE / Nrm
         crm: u32 as Integer(1, 16_777_215) = 524_288,
-        /// Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it)
+        /// Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose
+        /// it)
         adtf: Span = Span::from_millis(500),
         /// Out-of-rate RM cells per second while the cell rate is below this
         tcr: u32 as Integer(1, 1_000_000) = 10,
@@ -54,13 +56,15 @@ parameters! {
         rm_cell: u32 as Size = 53,
         /// Header of a cell: data are `size` less this
         header: u32 as Size = 5,
-        /// Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a trailer of 8 bytes, and a packet counts
-        /// as delivered when all of its cells are; without it, data fill cells and each counts for itself
+        /// Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a
+        /// trailer of 8 bytes, and a packet counts as delivered when all of its cells are; without
+        /// it, data fill cells and each counts for itself
         frame: Option<u32> as Size,
     }
 }
 
-/// Keys of a VC with data of its own. A VC that carries the cells of a connection has the others ([`VirtualSource`]).
+/// Keys of a VC with data of its own. A VC that carries the cells of a connection has the others
+/// ([`VirtualSource`]).
 ///
 /// [`VirtualSource`]: crate::abr::VirtualSource
 pub const OF_OWN_DATA: &[&str] = &["mrm", "trm", "rm_cell", "header", "frame"];

@@ -14,7 +14,8 @@ pub enum Data {
     Transfers(Transfers),
     /// On-off data: a constant rate and silence in turn, each for a time.
     OnOff(OnOff),
-    /// Recorded data: pieces with their times after the start and their sizes in bytes, in order of time.
+    /// Recorded data: pieces with their times after the start and their sizes in bytes, in order of
+    /// time.
     Recorded(Arc<[(Span, u32)]>),
 }
 
@@ -49,7 +50,8 @@ pub enum Application {
 }
 
 impl Application {
-    /// An application that begins at `start`. Data at a rate are written in pieces of `piece` bytes.
+    /// An application that begins at `start`. Data at a rate are written in pieces of `piece`
+    /// bytes.
     pub fn new(data: Data, piece: u32, start: Time, rng: Rng) -> Application {
         match data {
             Data::Transfers(transfers) => Application::Transferring(Transferring::new(transfers, rng)),
@@ -58,8 +60,8 @@ impl Application {
         }
     }
 
-    /// The time of the next data that do not depend on acknowledgements; [`Time::NEVER`] while it waits for
-    /// them.
+    /// The time of the next data that do not depend on acknowledgements; [`Time::NEVER`] while it
+    /// waits for them.
     pub fn next_at(&self) -> Time {
         match self {
             Application::Transferring(transferring) => transferring.next_at(),

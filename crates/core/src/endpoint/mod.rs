@@ -1,8 +1,8 @@
 //! Hosts: the endpoints of flows and connections.
 //!
-//! An [`Endpoint`] is one end of a connection, which consists of two flows: it sends one of them and receives
-//! the other. The driver hands in the time and takes packets out, so that an endpoint is a plain state
-//! machine. A [`Transport`] makes both ends of a connection.
+//! An [`Endpoint`] is one end of a connection, which consists of two flows: it sends one of them
+//! and receives the other. The driver hands in the time and takes packets out, so that an endpoint
+//! is a plain state machine. A [`Transport`] makes both ends of a connection.
 
 pub mod abr;
 pub mod application;
@@ -26,9 +26,9 @@ use transfers::Transfer;
 
 /// One end of a flow or a connection.
 ///
-/// Every call returns the time of the next wake-up, which replaces every earlier one. A time that is not
-/// later than [`HostCx::now`] means the current instant, after the link events in it; [`Time::NEVER`] means
-/// no wake-up.
+/// Every call returns the time of the next wake-up, which replaces every earlier one. A time that
+/// is not later than [`HostCx::now`] means the current instant, after the link events in it;
+/// [`Time::NEVER`] means no wake-up.
 pub trait Endpoint: Send {
     /// Called when the flow starts, and at the requested time.
     fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
@@ -45,13 +45,14 @@ pub trait Endpoint: Send {
         false
     }
 
-    /// Reports the values that can be recorded over time, by name: a window in packets, a rate in bit/s.
+    /// Reports the values that can be recorded over time, by name: a window in packets, a rate in
+    /// bit/s.
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
 
-    /// The smoothed round-trip time of the endpoint's packets (SRTT, RFC 6298), once measured; `None` for an
-    /// endpoint that does not measure it.
+    /// The smoothed round-trip time of the endpoint's packets (SRTT, RFC 6298), once measured;
+    /// `None` for an endpoint that does not measure it.
     fn round_trip(&self) -> Option<Span> {
         None
     }
@@ -67,14 +68,17 @@ pub trait Endpoint: Send {
     }
 }
 
-/// Counts at the ends of a connection other than packets; `None` for those that an endpoint does not keep.
+/// Counts at the ends of a connection other than packets; `None` for those that an endpoint does
+/// not keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Data packets retransmitted, at the end that sends them.
     pub retransmissions: Option<u64>,
-    /// Expirations of the retransmission timer with data outstanding, at the end that sends the data.
+    /// Expirations of the retransmission timer with data outstanding, at the end that sends the
+    /// data.
     pub timeouts: Option<u64>,
-    /// Bytes of data delivered to the application in order, each once, at the end that receives them.
+    /// Bytes of data delivered to the application in order, each once, at the end that receives
+    /// them.
     pub delivered: Option<u64>,
     /// Bytes of data sent, each once, at the end that sends them.
     pub sent: Option<u64>,
@@ -127,7 +131,8 @@ pub enum Payload {
     /// No content that a relay or an endpoint reads: data.
     #[default]
     None,
-    /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of credits.
+    /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of
+    /// credits.
     Words([u64; 3]),
     /// A TCP segment's header.
     Tcp(tcp::Segment),
@@ -156,11 +161,12 @@ pub enum Action {
         mark: Mark,
         /// The content of the packet.
         payload: Payload,
-        /// The time at which the same data were first sent, for a retransmission: delay counts from then.
+        /// The time at which the same data were first sent, for a retransmission: delay counts from
+        /// then.
         first_sent: Option<Time>,
     },
-    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the network,
-    /// before anything else happens.
+    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the
+    /// network, before anything else happens.
     Again,
     /// Reports that the source will never send again.
     Ended,
@@ -177,14 +183,14 @@ impl HostCx<'_> {
         self.out.push(Action::Send { len, mark, payload, first_sent: None });
     }
 
-    /// Sends a packet of `len` bytes whose data were first sent at `first_sent`; their delay counts from
-    /// then.
+    /// Sends a packet of `len` bytes whose data were first sent at `first_sent`; their delay counts
+    /// from then.
     pub fn send_again(&mut self, len: u32, mark: Mark, payload: Payload, first_sent: Time) {
         self.out.push(Action::Send { len, mark, payload, first_sent: Some(first_sent) });
     }
 
-    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the network,
-    /// before anything else happens.
+    /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the
+    /// network, before anything else happens.
     pub fn again(&mut self) {
         self.out.push(Action::Again);
     }

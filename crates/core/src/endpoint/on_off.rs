@@ -1,8 +1,8 @@
 //! On-off data: an application that alternates between writing at a constant rate and silence.
 //!
-//! In an on period of length T it writes rate · T bytes, rounded down: each piece as soon as it is complete,
-//! and the remainder at the end of the period. It does not wait for acknowledgements: data that the
-//! connection cannot carry wait at the sender, which has room for them.
+//! In an on period of length T it writes rate · T bytes, rounded down: each piece as soon as it is
+//! complete, and the remainder at the end of the period. It does not wait for acknowledgements:
+//! data that the connection cannot carry wait at the sender, which has room for them.
 
 use super::application::Period;
 use crate::rng::Rng;
@@ -49,8 +49,8 @@ impl Writer {
         self.set_next(at);
     }
 
-    /// Schedules the next write: one piece's time after the previous one, or the remainder at the end of the
-    /// on period.
+    /// Schedules the next write: one piece's time after the previous one, or the remainder at the
+    /// end of the on period.
     fn set_next(&mut self, before: Time) {
         let whole = before + self.data.rate.time_for(self.piece).max(Span::TICK);
         self.next_at = whole.min(self.on.1);
@@ -99,7 +99,8 @@ mod tests {
         pieces
     }
 
-    /// 1 MB/s for 10 ms is 10 000 bytes: six pieces of 1500, one each 1.5 ms, and 1000 at the end; then 5 ms of silence.
+    /// 1 MB/s for 10 ms is 10 000 bytes: six pieces of 1500, one each 1.5 ms, and 1000 at the end;
+    /// then 5 ms of silence.
     #[test]
     fn pieces_come_at_the_rate_and_the_rest_at_the_end() {
         let ms = |micros: u64| Time::ORIGIN + Span::from_micros(micros);
@@ -127,8 +128,8 @@ mod tests {
             let bytes: u64 = pieces.iter().map(|(_, bytes)| bytes).sum();
             let share = on as f64 / (on + off) as f64;
             let measured = bytes as f64 * 8.0 / seconds as f64 / 1e6;
-            // The share of n cycles has a relative deviation of below √(2 / n): 3.3 of them are 99.9 %. Each on time loses
-            // up to a byte.
+            // The share of n cycles has a relative deviation of below √(2 / n): 3.3 of them are
+            // 99.9 %. Each on time loses up to a byte.
             let cycles = seconds as f64 * 1e3 / (on + off) as f64;
             let lost = 8.0 / (on as f64 * 1e3);
             let off_by = measured / share - 1.0;

@@ -1,7 +1,7 @@
 //! Recorded data: an application that writes recorded sizes at their recorded times.
 //!
-//! It does not wait for acknowledgements: data that the connection cannot carry wait at the sender, which has
-//! room for them.
+//! It does not wait for acknowledgements: data that the connection cannot carry wait at the sender,
+//! which has room for them.
 
 use crate::units::{Span, Time};
 use std::sync::Arc;

@@ -33,9 +33,9 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// The distribution function through these points: a size in bytes, and the share of transfers of at most
-    /// that size. `None` unless both are non-decreasing from 0 on, the last share is 1 and the last size is
-    /// finite.
+    /// The distribution function through these points: a size in bytes, and the share of transfers
+    /// of at most that size. `None` unless both are non-decreasing from 0 on, the last share is 1
+    /// and the last size is finite.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Distribution> {
         let from_zero = std::iter::once(&(0.0, 0.0)).chain(&points);
         let rises = from_zero.zip(&points).all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
@@ -43,7 +43,8 @@ impl Distribution {
         (rises && is_whole).then_some(Distribution { points })
     }
 
-    /// The quantile of share `at`, from 0 to 1: the size that this share of the transfers does not exceed.
+    /// The quantile of share `at`, from 0 to 1: the size that this share of the transfers does not
+    /// exceed.
     fn quantile(&self, at: f64) -> f64 {
         let place = self.points.partition_point(|point| point.1 < at).min(self.points.len() - 1);
         let (above, share) = self.points[place];
@@ -111,7 +112,8 @@ impl Transferring {
         Some(bytes)
     }
 
-    /// Called when all data handed over are acknowledged: the transfer under way, if there is one, has ended.
+    /// Called when all data handed over are acknowledged: the transfer under way, if there is one,
+    /// has ended.
     pub fn acknowledged(&mut self, now: Time) {
         if self.next_at == Time::NEVER {
             let (began, bytes) = self.current;

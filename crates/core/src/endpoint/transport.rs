@@ -7,7 +7,8 @@ use crate::params::{PolicyKind, PolicyParams, registry};
 use crate::units::Rate;
 use core::fmt;
 
-/// A transport: makes both ends of a connection, the sender of its data and the receiver that answers.
+/// A transport: makes both ends of a connection, the sender of its data and the receiver that
+/// answers.
 pub trait Transport: fmt::Debug {
     /// Makes the end that sends data, in packets of at most `size` bytes.
     fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
@@ -35,8 +36,9 @@ pub trait Transport: fmt::Debug {
         false
     }
 
-    /// The terms agreed on with the switches when the connection is a VC of the ABR service, with cells of
-    /// `size` bytes and a first link of this rate; `None` for a transport that heeds no RM cells.
+    /// The terms agreed on with the switches when the connection is a VC of the ABR service, with
+    /// cells of `size` bytes and a first link of this rate; `None` for a transport that heeds no RM
+    /// cells.
     fn source_terms(&self, link: Rate, size: u32) -> Option<SourceTerms> {
         let _ = (link, size);
         None

@@ -1,9 +1,10 @@
-//! A fixed window clocked by acknowledgements (the sliding window of RFC 5681 without congestion control):
-//! the sender keeps a fixed number of packets unacknowledged, and each acknowledgement releases the next one.
+//! A fixed window clocked by acknowledgements (the sliding window of RFC 5681 without congestion
+//! control): the sender keeps a fixed number of packets unacknowledged, and each acknowledgement
+//! releases the next one.
 //!
-//! The throughput is window / round-trip time while that is below the path's rate, and the path's rate
-//! beyond. A packet that is not acknowledged within the timeout counts as lost: it is not retransmitted, and
-//! its place in the window is free.
+//! The throughput is window / round-trip time while that is below the path's rate, and the path's
+//! rate beyond. A packet that is not acknowledged within the timeout counts as lost: it is not
+//! retransmitted, and its place in the window is free.
 
 use super::{Endpoint, HostCx, Notice, Payload, Seat, Transport};
 use crate::contract::Refused;
@@ -22,8 +23,8 @@ parameters! {
         window: u32 as Integer(1, 1_000_000) = 10,
         /// Size of an acknowledgement
         acknowledgement: u32 as Size = 40,
-        /// Time after which an unacknowledged packet counts as lost, at least the time that the first link takes to send the whole
-        /// window
+        /// Time after which an unacknowledged packet counts as lost, at least the time that the
+        /// first link takes to send the whole window
         timeout: Span = Span::from_secs(1),
     }
 }

@@ -21,7 +21,8 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// The largest overhead accepted, in bytes, positive or negative (iproute2 takes about as much).
+    /// The largest overhead accepted, in bytes, positive or negative (iproute2 takes about as
+    /// much).
     pub const MAX_OVERHEAD: i32 = 1024;
     /// The largest minimum size accepted, in bytes.
     pub const MAX_MPU: u32 = 1024;

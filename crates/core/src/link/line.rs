@@ -1,5 +1,5 @@
-//! One line behind a port: its rate or trace, propagation delay, loss and reordering, and the packets in
-//! flight.
+//! One line behind a port: its rate or trace, propagation delay, loss and reordering, and the
+//! packets in flight.
 //!
 //! A driver makes these calls in order. [`opens`](Line::opens): the time at which a packet may
 //! start. [`begin`](Line::begin): the time at which its last bit is out. [`fly`](Line::fly): its
@@ -66,7 +66,8 @@ pub struct Line<T> {
     is_traced: bool,
     /// Whether items are lost at all.
     loses: bool,
-    /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes less than a tick.
+    /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
+    /// less than a tick.
     extras: Option<Box<Extras<T>>>,
 }
 
@@ -181,9 +182,9 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws one number
-    /// if the line loses packets at all, and one for a packet that is not lost if it reorders them. The
-    /// caller keeps a copy of an item that is lost or has arrived.
+    /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws
+    /// one number if the line loses packets at all, and one for a packet that is not lost if it
+    /// reorders them. The caller keeps a copy of an item that is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
@@ -192,8 +193,8 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Decides whether the line loses the item that is sent now. Draws one number if it loses any at
-    /// all.
+    /// Decides whether the line loses the item that is sent now. Draws one number if it loses any
+    /// at all.
     #[inline(always)]
     pub fn loses(&mut self, rng: &mut Rng) -> bool {
         self.loses && self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
@@ -224,14 +225,14 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref().map_or(0, |extras| extras.lost)
     }
 
-    /// Bytes of the trace's opportunities from `from` on and before `until`; `None` without a trace. Before the
-    /// trace started there is none.
+    /// Bytes of the trace's opportunities from `from` on and before `until`; `None` without a
+    /// trace. Before the trace started there is none.
     pub fn offered(&self, from: Time, until: Time) -> Option<u64> {
         self.traced().map(|traced| traced.offered(from, until))
     }
 
-    /// Bytes of the trace's opportunities before `until` that packets have used; zero without a trace. `until` is
-    /// not before the start of the latest packet.
+    /// Bytes of the trace's opportunities before `until` that packets have used; zero without a
+    /// trace. `until` is not before the start of the latest packet.
     pub fn used(&self, until: Time) -> u64 {
         self.traced().map_or(0, |traced| traced.used(until))
     }

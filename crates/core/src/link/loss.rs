@@ -29,7 +29,8 @@ impl Loss {
         self.probability > 0.0
     }
 
-    /// Decides whether the next packet is lost. Draws one number, and none when nothing is ever lost.
+    /// Decides whether the next packet is lost. Draws one number, and none when nothing is ever
+    /// lost.
     pub fn takes(self, rng: &mut Rng) -> bool {
         self.happens() && rng.chance(self.probability)
     }

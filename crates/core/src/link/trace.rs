@@ -1,17 +1,18 @@
 //! A link with a recorded rate: delivery opportunities of 1500 bytes each, at whole milliseconds.
 //!
-//! This is the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for HTTP",
-//! USENIX ATC 2015, section 4), which cellular links are recorded in: one line for each opportunity, its
-//! millisecond from the start, never going back. After the last one the recording starts again, so its period
-//! is the last line.
+//! This is the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay for
+//! HTTP", USENIX ATC 2015, section 4), which cellular links are recorded in: one line for each
+//! opportunity, its millisecond from the start, never going back. After the last one the recording
+//! starts again, so its period is the last line.
 //!
-//! The meaning of an opportunity is that of mahimahi's link queue: it delivers up to 1500 bytes at its
-//! instant, the end of one packet and the start of the next alike; a packet that does not fit continues in
-//! the opportunities that follow, and is delivered with its last byte. The rest of an opportunity is lost
-//! when nothing waits. Two things are finer here: time does not stop between milliseconds (a packet takes
-//! part in every opportunity from its arrival on, one at that very instant included), and an opportunity is
-//! 1500 bytes of whatever the driver charges, where mahimahi charges 1504 to an IP packet and the four bytes
-//! that its device puts before it: either way a full IP packet takes one.
+//! The meaning of an opportunity is that of mahimahi's link queue: it delivers up to 1500 bytes at
+//! its instant, the end of one packet and the start of the next alike; a packet that does not fit
+//! continues in the opportunities that follow, and is delivered with its last byte. The rest of an
+//! opportunity is lost when nothing waits. Two things are finer here: time does not stop between
+//! milliseconds (a packet takes part in every opportunity from its arrival on, one at that very
+//! instant included), and an opportunity is 1500 bytes of whatever the driver charges, where
+//! mahimahi charges 1504 to an IP packet and the four bytes that its device puts before it: either
+//! way a full IP packet takes one.
 
 use crate::units::{Span, Time};
 use std::sync::Arc;
@@ -154,7 +155,8 @@ impl TracedLink {
         self.at
     }
 
-    /// Bytes of the opportunities from `from` on and before `until`; none comes before the trace's start.
+    /// Bytes of the opportunities from `from` on and before `until`; none comes before the trace's
+    /// start.
     pub fn offered(&self, from: Time, until: Time) -> u64 {
         let before = |at: Time| self.trace.opportunities_within(at.since(self.start));
         before(until).saturating_sub(before(from)).saturating_mul(u64::from(Trace::BYTES))
@@ -164,7 +166,8 @@ impl TracedLink {
     /// [`offered`](Self::offered). `until` is not before the start of the latest packet.
     pub fn used(&self, until: Time) -> u64 {
         let first = self.trace.opportunities_within(until.since(self.start));
-        // The latest packet takes part in every opportunity from `until` on up to the one that is being used.
+        // The latest packet takes part in every opportunity from `until` on up to the one that is
+        // being used.
         let later = self
             .number
             .checked_sub(first)

@@ -62,8 +62,8 @@ fn what_is_no_trace_is_refused() {
 fn small_packets_share_an_opportunity_and_long_ones_take_several() {
     let mut link = link(&[2, 5, 5, 10]);
     let packets = [(ms(0), 1000), (ms(0), 500), (ms(0), 400), (ms(0), 1500), (ms(1), 2600)];
-    // 1500 at 2 ms; 400 and 1100 of the next at the first 5 ms, its other 400 and 1100 at the second;
-    // 1500 at 10 ms.
+    // 1500 at 2 ms; 400 and 1100 of the next at the first 5 ms, its other 400 and 1100 at the
+    // second; 1500 at 10 ms.
     assert_eq!(served(&mut link, &packets), [ms(2), ms(2), ms(5), ms(5), ms(10)]);
 }
 

@@ -1,15 +1,16 @@
-//! The receiver's profile meter (Clark and Fang 1998, section II.E): at the receiver's access link it removes the
-//! congestion indication from packets inside the profile, which the receiver has paid for, and leaves it on those outside,
-//! so that their sender slows down.
+//! The receiver's profile meter (Clark and Fang 1998, section II.E): at the receiver's access link
+//! it removes the congestion indication from packets inside the profile, which the receiver has
+//! paid for, and leaves it on those outside, so that their sender slows down.
 //!
-//! Every packet debits the profile. By a token bucket of the contract, a packet is inside when the bucket has tokens for all
-//! of it, which are then taken; by an estimated rate, when the [TSW tagger](super::tsw_tagger) would tag it in, which is the
-//! profile of the paper's Table II.
+//! Every packet debits the profile. By a token bucket of the contract, a packet is inside when the
+//! bucket has tokens for all of it, which are then taken; by an estimated rate, when the [TSW
+//! tagger](super::tsw_tagger) would tag it in, which is the profile of the paper's Table II.
 //!
 //! Choices where the paper is silent:
 //! - CE becomes ECT(0): the original codepoint, ECT(0) or ECT(1), is no longer known. EFCI is
 //!   cleared, too.
-//! - The dropping option takes "any packets that has exceeded the profile", whether they met congestion or not.
+//! - The dropping option takes "any packets that has exceeded the profile", whether they met
+//!   congestion or not.
 //! - A profile without a reservation, or without a W for its bucket, has nothing inside.
 //! - Colours are neither read nor written: they are the sender's.
 
@@ -33,12 +34,14 @@ parameters! {
     /// Parameters of the clearing meter.
     #[derive(Eq)]
     pub struct ClearingParams {
-        /// Window of the time sliding window over which the rate is averaged; without it, the profile is a token bucket of
-        /// `reserve` and `workahead`
+        /// Window of the time sliding window over which the rate is averaged; without it, the
+        /// profile is a token bucket of `reserve` and `workahead`
         window: Option<Span>,
-        /// Rate above which packets are outside, with a `window`: R_T, or the peak of a sawtooth, 4/3 R_T
+        /// Rate above which packets are outside, with a `window`: R_T, or the peak of a sawtooth,
+        /// 4/3 R_T
         approach: Approach = Approach::Short,
-        /// Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at random, or all
+        /// Share of packets that are outside above that rate, with a `window`: (average - R_T) /
+        /// R_T, at random, or all
         tagging: Tagging = Tagging::Probabilistic,
         /// Packets outside the profile: they pass unchanged, or are dropped
         excess: Excess = Excess::Pass,

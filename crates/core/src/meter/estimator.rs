@@ -1,26 +1,30 @@
 //! Estimators of the rate of a profile's traffic.
 //!
-//! The time sliding window (TSW; Clark and Fang 1998, Figure 4; RFC 2859, section 2) remembers about a window's length W of
-//! the past. At a packet of `size` bytes, a gap after the one before it,
+//! The time sliding window (TSW; Clark and Fang 1998, Figure 4; RFC 2859, section 2) remembers
+//! about a window's length W of the past. At a packet of `size` bytes, a gap after the one before
+//! it,
 //!
 //! ```text
 //! average = (average * W + size) / (gap + W)
 //! ```
 //!
-//! Traffic of a constant rate keeps an average of that rate, whatever its packets. The previous average decays by W /
-//! (gap + W) with a packet: over a window of many small gaps by e, more exactly by (1 + g/W)^(W/g) for gaps of g, which
-//! is e but for a factor between 1 and exp(−g / 2W).
+//! Traffic of a constant rate keeps an average of that rate, whatever its packets. The previous
+//! average decays by W / (gap + W) with a packet: over a window of many small gaps by e, more
+//! exactly by (1 + g/W)^(W/g) for gaps of g, which is e but for a factor between 1 and exp(−g /
+//! 2W).
 //!
-//! The exponentially weighted moving average (EWMA) that the paper argues against (footnote 3) takes the rate of each
-//! packet, its size over the gap before it, with the weight 1/n: it decays by packets, not by time.
+//! The exponentially weighted moving average (EWMA) that the paper argues against (footnote 3)
+//! takes the rate of each packet, its size over the gap before it, with the weight 1/n: it decays
+//! by packets, not by time.
 //!
 //! Choices where both texts are silent:
-//! - "T_front = 0" is read as the time of the profile's first packet: a window begins when the traffic does, and no order of
-//!   events depends on where the clock starts.
+//! - "T_front = 0" is read as the time of the profile's first packet: a window begins when the
+//!   traffic does, and no order of events depends on where the clock starts.
 //! - To the EWMA, packets that come at one instant are one packet: there is no rate without a gap.
 //! - A changed target, or a changed window, leaves the average as it is.
 //!
-//! Averages are `f64`, in bytes a tick: sums, products and quotients alone, which are the same on every machine.
+//! Averages are `f64`, in bytes a tick: sums, products and quotients alone, which are the same on
+//! every machine.
 
 use super::ProfileIx;
 use super::profiles::Profiles;
@@ -289,7 +293,8 @@ mod tests {
             }
         }
 
-        /// From one bit to ten terabit a second, after gaps of a tick and of years, an average is a number, and above zero.
+        /// From one bit to ten terabit a second, after gaps of a tick and of years, an average is a
+        /// number, and above zero.
         #[test]
         fn averages_stay_finite(
             packets in prop::collection::vec((0u64..64, 1u32..65_536), 1..200),

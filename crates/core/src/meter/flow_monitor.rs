@@ -30,8 +30,8 @@ parameters! {
     /// Parameters of the flow monitor.
     #[derive(Eq)]
     pub struct FlowMonitorParams {
-        /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR * Vtick,
-        /// which is the flow's average interval
+        /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
+        /// Vtick, which is the flow's average interval
         threshold: Option<Span>,
         /// Packets more than T ahead: their source is warned, or they are dropped as well
         excess: Excess = Excess::Warn,

@@ -117,7 +117,8 @@ pub trait Meter {
         let _ = profile;
     }
 
-    /// The usage of a profile; `None` when the meter does not report it, or the profile is not metered.
+    /// The usage of a profile; `None` when the meter does not report it, or the profile is not
+    /// metered.
     fn usage(&self, profile: ProfileIx) -> Option<Usage> {
         let _ = profile;
         None
@@ -178,8 +179,8 @@ meters! {
 /// The meter of a port that names none.
 pub const DEFAULT: &PolicyRecord = &FlowMonitorParams::RECORD;
 
-/// Checks that each profile with a rate has a committed burst, and that no burst is smaller than a packet of the profile:
-/// such packets would never conform (RFC 2697 and 2698, section 2).
+/// Checks that each profile with a rate has a committed burst, and that no burst is smaller than a
+/// packet of the profile: such packets would never conform (RFC 2697 and 2698, section 2).
 ///
 /// # Errors
 /// At the member of the first that has none, or too small a one.

@@ -1,11 +1,13 @@
-//! The policer of contracts: packets that exceed a profile's (W, r, r̂) are dropped, or marked as out of profile.
+//! The policer of contracts: packets that exceed a profile's (W, r, r̂) are dropped, or marked as
+//! out of profile.
 //!
-//! A packet conforms when a server of rate r that serves only conforming packets has at most W bytes with it, itself
-//! included, and when the conforming packet before it has had its time at the peak rate r̂. A packet that exceeds the
-//! contract takes nothing out of the bucket, so only packets that would break it are dropped.
+//! A packet conforms when a server of rate r that serves only conforming packets has at most W
+//! bytes with it, itself included, and when the conforming packet before it has had its time at the
+//! peak rate r̂. A packet that exceeds the contract takes nothing out of the bucket, so only
+//! packets that would break it are dropped.
 //!
-//! A profile without a reservation, and one whose W is not stated, is not policed. A packet larger than W conforms when
-//! the bucket is full; files with such a flow are refused.
+//! A profile without a reservation, and one whose W is not stated, is not policed. A packet larger
+//! than W conforms when the bucket is full; files with such a flow are refused.
 
 use super::{Meter, ProfileIx, Reading};
 use crate::context::{Ctx, Reason, Verdict};
@@ -19,7 +21,8 @@ parameters! {
     /// Parameters of the policer.
     #[derive(Eq)]
     pub struct PolicerParams {
-        /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of profile
+        /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of
+        /// profile
         excess: Excess = Excess::Drop,
     }
 }

@@ -6,7 +6,8 @@ use crate::packet::{Colour, Mark};
 /// The usage of a profile, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Bytes that the meter found green (inside the profile), yellow and red (outside), in this order.
+    /// Bytes that the meter found green (inside the profile), yellow and red (outside), in this
+    /// order.
     pub coloured: [u64; 3],
     /// Green bytes that came with congestion experienced, where the meter looks for it.
     pub congested_inside: u64,

@@ -1,5 +1,5 @@
-//! The common part of markers by an estimated rate: everything but the rule that derives a colour from the
-//! rate.
+//! The common part of markers by an estimated rate: everything but the rule that derives a colour
+//! from the rate.
 
 use super::estimator::{Average, Estimators, Rates};
 use super::mode::Mode;
@@ -17,9 +17,9 @@ pub trait Rule {
     fn colour(&self, rates: &Rates, rng: &mut Rng) -> Colour;
 }
 
-/// A marker: it colours packets by the rate of their profile, and lets all of them pass. In the colour-aware mode, that
-/// of a meter that checks what a meter before it has marked, a red packet stays red and does not count in the rate, and
-/// no packet is marked better than it came.
+/// A marker: it colours packets by the rate of their profile, and lets all of them pass. In the
+/// colour-aware mode, that of a meter that checks what a meter before it has marked, a red packet
+/// stays red and does not count in the rate, and no packet is marked better than it came.
 pub struct RateMarker<R> {
     mode: Mode,
     rule: R,

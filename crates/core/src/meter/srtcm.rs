@@ -1,16 +1,18 @@
 //! The single rate three colour marker (srTCM, RFC 2697).
 //!
-//! Two token buckets, C of CBS bytes and E of EBS bytes, are full at the start. Tokens come at the rate CIR: into C while
-//! there is room, then into E. A packet is green if C has tokens for all of it and they are taken; else yellow if E has,
-//! and they are taken; else red, and none are. In the colour-aware mode a packet is never marked better than it came.
+//! Two token buckets, C of CBS bytes and E of EBS bytes, are full at the start. Tokens come at the
+//! rate CIR: into C while there is room, then into E. A packet is green if C has tokens for all of
+//! it and they are taken; else yellow if E has, and they are taken; else red, and none are. In the
+//! colour-aware mode a packet is never marked better than it came.
 //!
 //! Choices where the RFC is silent, or leaves the choice:
-//! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), EBS its `excess_burst`. Bytes are
-//!   those that the packet is charged with.
+//! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), EBS its
+//!   `excess_burst`. Bytes are those that the packet is charged with.
 //! - Buckets fill continuously ([`tokens`](super::tokens)).
-//! - The colour with which a packet comes is the worse of the one that was written on it and the drop precedence of its
-//!   assured-forwarding codepoint (RFC 2597).
-//! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there is room.
+//! - The colour with which a packet comes is the worse of the one that was written on it and the
+//!   drop precedence of its assured-forwarding codepoint (RFC 2597).
+//! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there
+//!   is room.
 //!
 //! A profile without a reservation, and one whose CBS is not stated, is not metered.
 

@@ -1,9 +1,10 @@
 //! When is a token bucket full, exactly?
 //!
-//! A bucket is kept as the instant at which it will be full again (the virtual scheduling of ATM TM 4.0, section 4.4.2.2),
-//! in units of 2⁻²⁴ ticks, of which a [`Rate`] states a whole number a byte: filling takes no step at all, taking is an
-//! addition, and nothing is ever rounded. Tokens come continuously, not at instants CIR times a second (RFC 2697 and 2698,
-//! section 3): between those instants a bucket of the RFCs holds less than a byte more or less.
+//! A bucket is kept as the instant at which it will be full again (the virtual scheduling of ATM TM
+//! 4.0, section 4.4.2.2), in units of 2⁻²⁴ ticks, of which a [`Rate`] states a whole number a byte:
+//! filling takes no step at all, taking is an addition, and nothing is ever rounded. Tokens come
+//! continuously, not at instants CIR times a second (RFC 2697 and 2698, section 3): between those
+//! instants a bucket of the RFCs holds less than a byte more or less.
 
 use crate::units::{Rate, Time};
 use core::ops::Add;

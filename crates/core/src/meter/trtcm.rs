@@ -1,18 +1,19 @@
 //! The two rate three colour marker (trTCM, RFC 2698).
 //!
-//! Two token buckets, P of PBS bytes that fills at PIR and C of CBS bytes that fills at CIR, are full at the start. A packet
-//! is red if P does not have tokens for all of it, and none are taken; else yellow if C does not, and they are taken out
-//! of P; else green, and they are taken out of both. In the colour-aware mode a packet is never marked better than it
-//! came.
+//! Two token buckets, P of PBS bytes that fills at PIR and C of CBS bytes that fills at CIR, are
+//! full at the start. A packet is red if P does not have tokens for all of it, and none are taken;
+//! else yellow if C does not, and they are taken out of P; else green, and they are taken out of
+//! both. In the colour-aware mode a packet is never marked better than it came.
 //!
 //! Choices where the RFC is silent, or leaves the choice:
-//! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), PIR its `peak`, PBS its
-//!   `peak_burst`. Without a `peak`, or once `reserve` is raised above it, PIR is CIR; without a `peak_burst`, PBS is CBS.
-//!   Bytes are those that the packet is charged with.
+//! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), PIR its
+//!   `peak`, PBS its `peak_burst`. Without a `peak`, or once `reserve` is raised above it, PIR is
+//!   CIR; without a `peak_burst`, PBS is CBS. Bytes are those that the packet is charged with.
 //! - Buckets fill continuously ([`tokens`](super::tokens)).
-//! - The colour with which a packet comes is the worse of the one that was written on it and the drop precedence of its
-//!   assured-forwarding codepoint (RFC 2597).
-//! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there is room.
+//! - The colour with which a packet comes is the worse of the one that was written on it and the
+//!   drop precedence of its assured-forwarding codepoint (RFC 2597).
+//! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there
+//!   is room.
 //!
 //! A profile without a reservation, and one whose CBS is not stated, is not metered.
 

@@ -1,8 +1,9 @@
-//! The time sliding window two colour marker (TSW2CM): [the one of three colours](super::tsw3cm) (RFC 2859) with one
-//! target rate.
+//! The time sliding window two colour marker (TSW2CM): [the one of three colours](super::tsw3cm)
+//! (RFC 2859) with one target rate.
 //!
-//! Up to CTR, the profile's `reserve`, a packet is green; above, it is red with P = (average − CTR) / average, and
-//! otherwise green. In the long run CTR is the green rate of traffic of a constant rate.
+//! Up to CTR, the profile's `reserve`, a packet is green; above, it is red with P = (average − CTR)
+//! / average, and otherwise green. In the long run CTR is the green rate of traffic of a constant
+//! rate.
 
 use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
@@ -21,8 +22,9 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
-        /// Window in round-trip times measured by the flow's transport, which replaces `window` from the first measurement on, at
-        /// the first port of the flow's route; without it, the window stays
+        /// Window in round-trip times measured by the flow's transport, which replaces `window`
+        /// from the first measurement on, at the first port of the flow's route; without it, the
+        /// window stays
         round_trips: Option<u16> as Integer(1, 1000),
         /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,

@@ -1,15 +1,16 @@
 //! The time sliding window three colour marker (TSWTCM, RFC 2859).
 //!
-//! The estimated rate governs ([`estimator`](super::estimator); RFC 2859, section 2). Up to CTR a packet is green. Above, up
-//! to PTR, it is yellow with P0 = (average − CTR) / average, and else green. Above PTR it is red with
-//! P1 = (average − PTR) / average, yellow with P2 = (PTR − CTR) / average, and else green (section 4): of traffic of a
-//! constant rate, CTR is green and PTR − CTR is yellow in the long run.
+//! The estimated rate governs ([`estimator`](super::estimator); RFC 2859, section 2). Up to CTR a
+//! packet is green. Above, up to PTR, it is yellow with P0 = (average − CTR) / average, and else
+//! green. Above PTR it is red with P1 = (average − PTR) / average, yellow with P2 = (PTR − CTR) /
+//! average, and else green (section 4): of traffic of a constant rate, CTR is green and PTR − CTR
+//! is yellow in the long run.
 //!
 //! Choices where the RFC is silent:
-//! - CTR is the profile's `reserve`, PTR its `peak`. Without a `peak`, or once `reserve` is raised above it, PTR is CTR, and
-//!   nothing is yellow. Without a `reserve` everything is red.
-//! - A colour-aware mode, for a meter that checks what another has marked: red packets stay red and do not count in the
-//!   rate, and no packet is marked better than it came.
+//! - CTR is the profile's `reserve`, PTR its `peak`. Without a `peak`, or once `reserve` is raised
+//!   above it, PTR is CTR, and nothing is yellow. Without a `reserve` everything is red.
+//! - A colour-aware mode, for a meter that checks what another has marked: red packets stay red and
+//!   do not count in the rate, and no packet is marked better than it came.
 
 use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
@@ -28,8 +29,9 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
-        /// Window in round-trip times measured by the flow's transport, which replaces `window` from the first measurement on, at
-        /// the first port of the flow's route; without it, the window stays
+        /// Window in round-trip times measured by the flow's transport, which replaces `window`
+        /// from the first measurement on, at the first port of the flow's route; without it, the
+        /// window stays
         round_trips: Option<u16> as Integer(1, 1000),
         /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,

@@ -1,20 +1,23 @@
-//! The time sliding window (TSW) taggers (Clark and Fang 1998, section III.C), which tag packets as *in* (green) or *out*
-//! (red) so that a TCP connection oscillates between 2/3 and 4/3 of its target rate R_T.
+//! The time sliding window (TSW) taggers (Clark and Fang 1998, section III.C), which tag packets as
+//! *in* (green) or *out* (red) so that a TCP connection oscillates between 2/3 and 4/3 of its
+//! target rate R_T.
 //!
 //! The estimated rate governs ([`estimator`](super::estimator)). Two approaches:
-//! - `long`: the window remembers a whole sawtooth, and tagging starts above R_T. A packet is out with the probability
-//!   P = (average − R_T) / R_T, at most 1.
-//! - `short`: the window is of the order of a round-trip time, and tagging starts above the sawtooth's peak, 4/3 R_T.
+//! - `long`: the window remembers a whole sawtooth, and tagging starts above R_T. A packet is out
+//!   with the probability P = (average − R_T) / R_T, at most 1.
+//! - `short`: the window is of the order of a round-trip time, and tagging starts above the
+//!   sawtooth's peak, 4/3 R_T.
 //!
 //! Choices where the paper is silent:
-//! - The probability of the second approach is not given. It is that of the first, once the rate is above 4/3 R_T: it
-//!   starts at 1/3, so that out packets are spaced ("reducing the probability of going into slow starts", section III.D), and
-//!   is 1 from 2 R_T on.
-//! - Deterministic tagging, to compare, tags every packet out while the rate is above where tagging starts.
+//! - The probability of the second approach is not given. It is that of the first, once the rate is
+//!   above 4/3 R_T: it starts at 1/3, so that out packets are spaced ("reducing the probability of
+//!   going into slow starts", section III.D), and is 1 from 2 R_T on.
+//! - Deterministic tagging, to compare, tags every packet out while the rate is above where tagging
+//!   starts.
 //! - The peak "1.33 R_T" is 4/3 R_T.
 //! - R_T is the profile's `reserve`. Without one it is zero: everything is out.
-//! - A meter that checks what another has tagged (section II.B) is colour-aware: out packets stay out, and the rate is that of
-//!   the in packets.
+//! - A meter that checks what another has tagged (section II.B) is colour-aware: out packets stay
+//!   out, and the rate is that of the in packets.
 
 use super::estimator::{Average, Rates, check_round_trips};
 use super::mode::Mode;
@@ -33,11 +36,12 @@ parameters! {
         window: Option<Span>,
         /// Packets to average over in place of a window: each has the weight 1/`packets` (EWMA)
         packets: Option<u16> as Integer(1, 65535),
-        /// Window in round-trip times measured by the flow's transport, which replaces `window` from the first measurement on, at
-        /// the first port of the flow's route; without it, the window stays
+        /// Window in round-trip times measured by the flow's transport, which replaces `window`
+        /// from the first measurement on, at the first port of the flow's route; without it, the
+        /// window stays
         round_trips: Option<u16> as Integer(1, 1000),
-        /// Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3 R_T, for one of a
-        /// round-trip time
+        /// Rate above which tagging starts: R_T, for a window of a whole sawtooth, or its peak, 4/3
+        /// R_T, for one of a round-trip time
         approach: Approach = Approach::Short,
         /// Share of packets that are out above that rate: (average - R_T) / R_T, at random, or all
         tagging: Tagging = Tagging::Probabilistic,

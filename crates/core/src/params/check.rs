@@ -28,8 +28,8 @@ pub enum Supply {
     Class(Option<Guarantee>),
 }
 
-/// A strict service curve: while there are packets, a server sends at least `rate` times the time since they began to
-/// wait, less `latency`.
+/// A strict service curve: while there are packets, a server sends at least `rate` times the time
+/// since they began to wait, less `latency`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guarantee {
     /// In bytes a second.
@@ -97,7 +97,8 @@ pub struct Member {
 pub struct Fault {
     /// The key at which to correct the mistake.
     pub key: Key,
-    /// The mistake, as a phrase without a full stop; for a member, a phrase with `it` as its subject.
+    /// The mistake, as a phrase without a full stop; for a member, a phrase with `it` as its
+    /// subject.
     pub message: String,
 }
 

@@ -9,52 +9,59 @@ parameters! {
     /// it knows ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
     #[derive(Eq, Default)]
     pub struct Contract {
-        /// Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
+        /// Reserved average rate (AR), counted in whole packets; without it the flow is a datagram
+        /// flow
         reserve: Option<Rate>,
-        /// Average interval (AI), over which the flow sends what it reserved; without it the flow is not monitored
+        /// Average interval (AI), over which the flow sends what it reserved; without it the flow
+        /// is not monitored
         interval: Option<Span>,
-        /// Head start (P) over flows without one: its packets are stamped as if they had arrived earlier by this time
+        /// Head start (P) over flows without one: its packets are stamped as if they had arrived
+        /// earlier by this time
         head_start: Span = Span::ZERO,
         /// Priority level, 0 the most urgent
         priority: u8 as Integer(0, 7) = 0,
-        /// Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a server of rate
-        /// `reserve` alone; without it, `reserve` times `interval`
+        /// Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
+        /// server of rate `reserve` alone; without it, `reserve` times `interval`
         workahead: Option<u32> as Size,
-        /// Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once `reserve` is raised
-        /// above it, the reserved rate
+        /// Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or
+        /// once `reserve` is raised above it, the reserved rate
         peak: Option<Rate>,
-        /// Local delay bound (d): the time after a packet's arrival at a port by which it should be sent
+        /// Local delay bound (d): the time after a packet's arrival at a port by which it should be
+        /// sent
         deadline: Option<Span>,
-        /// Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it, none
+        /// Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
+        /// none
         excess_burst: Option<u32> as Size,
-        /// Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without it, `workahead`
+        /// Peak burst size (PBS): the most that may arrive at once without exceeding `peak`;
+        /// without it, `workahead`
         peak_burst: Option<u32> as Size,
     }
 }
 
 impl Contract {
-    /// W in bytes: as stated, or AR times AI, rounded down (Pincheira 1994, section 2.1); `None` where neither is stated.
+    /// W in bytes: as stated, or AR times AI, rounded down (Pincheira 1994, section 2.1); `None`
+    /// where neither is stated.
     pub fn max_workahead(&self) -> Option<u64> {
         let from_interval = || Some(self.reserve?.bytes_in(self.interval?));
         self.workahead.map(u64::from).or_else(from_interval)
     }
 
-    /// The committed burst size (CBS, RFC 2697 and 2698) in bytes, which is W: the depth of a bucket that fills at AR; at
-    /// most 4 GiB.
+    /// The committed burst size (CBS, RFC 2697 and 2698) in bytes, which is W: the depth of a
+    /// bucket that fills at AR; at most 4 GiB.
     pub fn committed_burst(&self) -> Option<u32> {
         Some(u32::try_from(self.max_workahead()?).unwrap_or(u32::MAX))
     }
 
-    /// W / r: the time in which AR serves the maximum workahead, which is AI where W follows from it; zero
-    /// where neither is stated.
+    /// W / r: the time in which AR serves the maximum workahead, which is AI where W follows from
+    /// it; zero where neither is stated.
     pub fn workahead_time(&self) -> Span {
         let stated = self.reserve.zip(self.workahead).map(|(reserve, workahead)| reserve.time_for(workahead));
         stated.or(self.interval).unwrap_or(Span::ZERO)
     }
 
-    /// `weight` of `sum` parts of this contract: its rates in bit/s and its bursts in bytes are divided,
-    /// rounded down and at least 1, so the shares of a sum do not exceed the whole. Everything else,
-    /// including AI, stays the same.
+    /// `weight` of `sum` parts of this contract: its rates in bit/s and its bursts in bytes are
+    /// divided, rounded down and at least 1, so the shares of a sum do not exceed the whole.
+    /// Everything else, including AI, stays the same.
     #[must_use]
     pub fn share(&self, weight: u64, sum: u64) -> Contract {
         let part = |whole: u64| {

@@ -35,7 +35,8 @@ pub enum Kind {
     Integer(i64, i64),
     /// A number within a range (inclusive).
     Number(f64, f64),
-    /// A differentiated services code point (RFC 2474): a whole number of six bits, or its name: `ef`.
+    /// A differentiated services code point (RFC 2474): a whole number of six bits, or its name:
+    /// `ef`.
     Dscp,
     /// One of a few words.
     Word(&'static [&'static str]),
@@ -50,8 +51,8 @@ pub struct Param {
     pub name: &'static str,
     /// The kind of value.
     pub kind: Kind,
-    /// The default value; `None` when leaving the parameter out has a meaning of its own, which `help` states
-    /// (or when it is `required`).
+    /// The default value; `None` when leaving the parameter out has a meaning of its own, which
+    /// `help` states (or when it is `required`).
     pub default: fn() -> Option<Value>,
     /// The default value in a gate file; `None` if it is as elsewhere.
     pub in_gate: fn() -> Option<Value>,
@@ -133,7 +134,8 @@ pub enum Service {
 /// The meaning of a scheduler's stamps, the tags of its packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
-    /// Packets are served in the order of their stamps, each a time or [`NEVER`](crate::units::Time::NEVER).
+    /// Packets are served in the order of their stamps, each a time or
+    /// [`NEVER`](crate::units::Time::NEVER).
     Times,
     /// Packets are served in the order of their stamps, each an order of arrival.
     Arrivals,
@@ -204,7 +206,8 @@ pub struct KeepsRates {
     /// True if it also keeps them in a class, and towards classes for the flows in them. If false,
     /// only towards the flows of a link's own scheduler.
     pub in_classes: bool,
-    /// The longest time that a packet of any flow may take at the flow's reserved rate; `None` for any.
+    /// The longest time that a packet of any flow may take at the flow's reserved rate; `None` for
+    /// any.
     pub longest_packet: Option<Span>,
 }
 
@@ -240,8 +243,9 @@ pub trait PolicyParams: Parameters {
     }
 
     /// Returns the conditions under which a scheduler keeps the rates that flows reserve, so that
-    /// its packets leave in the time of [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one
-    /// without such a promise.
+    /// its packets leave in the time of
+    /// [`bounds::behind_own_line`](crate::bounds::behind_own_line); `None` for one without such a
+    /// promise.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         None
     }
@@ -294,8 +298,8 @@ pub trait PolicyParams: Parameters {
     }
 }
 
-/// The keys that a flow may state to the ports on its way. A policy reads the keys that its record names and
-/// ignores the rest, so the same flows can be given to any policy.
+/// The keys that a flow may state to the ports on its way. A policy reads the keys that its record
+/// names and ignores the rest, so the same flows can be given to any policy.
 pub const CONTRACT: &[Param] = Contract::PARAMS;
 
 /// A parameter's value, as read from a file.

@@ -8,8 +8,8 @@ pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Sized {
     /// Its keys, in the order in which they are documented.
     const PARAMS: &'static [Param];
 
-    /// The struct with these values, each of its parameter's kind and in its range; a missing value has its
-    /// default.
+    /// The struct with these values, each of its parameter's kind and in its range; a missing value
+    /// has its default.
     ///
     /// # Errors
     /// When a required value is missing, is of another kind or cannot be held.

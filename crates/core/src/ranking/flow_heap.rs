@@ -1,10 +1,10 @@
-//! Flows by rank: the flow with the smallest rank is on top, and the rank of any flow can be changed or
-//! removed.
+//! Flows by rank: the flow with the smallest rank is on top, and the rank of any flow can be
+//! changed or removed.
 //!
-//! The smallest ranks are sorted in a short ring, the *prefix*; the ranks that do not fit are in an indexed
-//! 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that has sent moves to
-//! the end of the prefix or close to it, which takes a few steps. With many flows the cost is O(log n), as for
-//! any heap.
+//! The smallest ranks are sorted in a short ring, the *prefix*; the ranks that do not fit are in an
+//! indexed 4-ary heap behind it. On most links few flows are backlogged at once, and a flow that
+//! has sent moves to the end of the prefix or close to it, which takes a few steps. With many flows
+//! the cost is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
 use crate::ranking::sorted_prefix::{Entry, MAX_PREFIX, SortedPrefix};

@@ -1,14 +1,17 @@
-//! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the number of flows.
+//! Flows by rank, for schedulers: the smallest on top, at a cost that hardly grows with the number
+//! of flows.
 //!
-//! The smallest ranks are sorted in a short ring, the [prefix](crate::ranking::sorted_prefix). When there are more flows than it
-//! holds, the others wait in a [radix ladder](crate::ranking::radix_ladder), and the next few of them move into the
-//! prefix together when it is empty. Their data can then be read together, too: many concurrent cache misses
-//! cost little more than one.
+//! The smallest ranks are sorted in a short ring, the [prefix](crate::ranking::sorted_prefix). When
+//! there are more flows than it holds, the others wait in a [radix
+//! ladder](crate::ranking::radix_ladder), and the next few of them move into the prefix together
+//! when it is empty. Their data can then be read together, too: many concurrent cache misses cost
+//! little more than one.
 //!
-//! A late rank, below those already in the ladder, goes into the prefix if it belongs there. Otherwise it goes
-//! into a heap between the two, until there are enough of them to lower the ladder's base. An entry of the
-//! ladder or the heap whose flow was removed or ranked again stays in place as a stale entry, and is
-//! discarded when its turn comes. When most entries are stale, all stale entries are removed.
+//! A late rank, below those already in the ladder, goes into the prefix if it belongs there.
+//! Otherwise it goes into a heap between the two, until there are enough of them to lower the
+//! ladder's base. An entry of the ladder or the heap whose flow was removed or ranked again stays
+//! in place as a stale entry, and is discarded when its turn comes. When most entries are stale,
+//! all stale entries are removed.
 
 use crate::packet::FlowIx;
 use crate::ranking::radix_ladder::{CHUNK, RadixLadder};

@@ -1,9 +1,10 @@
-//! Flows by rank, for any number of flows: the structure in which schedulers look up the next flow at every
-//! packet.
+//! Flows by rank, for any number of flows: the structure in which schedulers look up the next flow
+//! at every packet.
 //!
-//! A few flows are sorted in a short [prefix](crate::ranking::sorted_prefix). More flows are kept in a
-//! [tournament](crate::ranking::flow_tournament), or in a [ladder](crate::ranking::flow_ladder) if more flows are open than the
-//! processor's nearest caches can hold ranks of.
+//! A few flows are sorted in a short [prefix](crate::ranking::sorted_prefix). More flows are kept
+//! in a [tournament](crate::ranking::flow_tournament), or in a
+//! [ladder](crate::ranking::flow_ladder) if more flows are open than the processor's nearest caches
+//! can hold ranks of.
 
 use crate::packet::FlowIx;
 use crate::ranking::flow_ladder::FlowLadder;

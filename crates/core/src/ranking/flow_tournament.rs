@@ -1,15 +1,16 @@
-//! Flows by rank, for up to some thousands of flows: a tournament in which the flow with the smaller rank
-//! wins a match.
+//! Flows by rank, for up to some thousands of flows: a tournament in which the flow with the
+//! smaller rank wins a match.
 //!
-//! A flow's leaf is given by its index. When the rank changes, the matches on the path from the leaf to the
-//! root are replayed, one for each doubling of the number of flows. Every address read follows from the
-//! flow's index: no read waits for another, and no branch depends on the winner.
+//! A flow's leaf is given by its index. When the rank changes, the matches on the path from the
+//! leaf to the root are replayed, one for each doubling of the number of flows. Every address read
+//! follows from the flow's index: no read waits for another, and no branch depends on the winner.
 
 use crate::packet::FlowIx;
 use crate::ranking::sorted_prefix::Rank;
 use core::hint::select_unpredictable;
 
-/// The key of a flow that is absent, and of a present flow with the largest key; the order then decides.
+/// The key of a flow that is absent, and of a present flow with the largest key; the order then
+/// decides.
 const LAST: u64 = u64::MAX;
 /// The order of an absent flow: no order of arrival reaches this value.
 const OUT: u64 = u64::MAX;

@@ -1,4 +1,5 @@
-//! Table of per-flow values that are nearly always the default: memory is allocated only for others.
+//! Table of per-flow values that are nearly always the default: memory is allocated only for
+//! others.
 
 use crate::packet::FlowIx;
 

@@ -1,11 +1,12 @@
-//! Radix ladder: entries by rank, for large numbers of them. They are appended to buckets, and sorted when
-//! their turn comes.
+//! Radix ladder: entries by rank, for large numbers of them. They are appended to buckets, and
+//! sorted when their turn comes.
 //!
-//! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit in which its rank
-//! differs from the base, and of the value of that digit: buckets of a lower digit come before those of a higher one, and
-//! within a digit the smaller comes first. The first bucket is taken as a whole when it is small; a larger one is spread
-//! over the buckets of lower digits first. So an entry is moved once for every digit that distinguishes it from those
-//! before it: memory is read and written in sequence, where a heap of many entries jumps.
+//! All ranks lie at or above the *base*. An entry is in the bucket of the highest hexadecimal digit
+//! in which its rank differs from the base, and of the value of that digit: buckets of a lower
+//! digit come before those of a higher one, and within a digit the smaller comes first. The first
+//! bucket is taken as a whole when it is small; a larger one is spread over the buckets of lower
+//! digits first. So an entry is moved once for every digit that distinguishes it from those before
+//! it: memory is read and written in sequence, where a heap of many entries jumps.
 
 use crate::ranking::sorted_prefix::Entry;
 
@@ -62,8 +63,8 @@ impl RadixLadder {
         self.base
     }
 
-    /// Sets the base of a ladder that is empty, or raises it to a rank that no entry lies below and that is in
-    /// the bucket that was taken last.
+    /// Sets the base of a ladder that is empty, or raises it to a rank that no entry lies below and
+    /// that is in the bucket that was taken last.
     pub(crate) fn set_base(&mut self, base: u128) {
         self.base = base;
     }
@@ -142,8 +143,9 @@ impl RadixLadder {
         }
     }
 
-    /// Lowers the base to a rank that no entry lies below. Entries that differ from the old base in lower digits only
-    /// now differ from the new one in the highest digit that the two do not share: whole buckets go there.
+    /// Lowers the base to a rank that no entry lies below. Entries that differ from the old base in
+    /// lower digits only now differ from the new one in the highest digit that the two do not
+    /// share: whole buckets go there.
     pub(crate) fn lower_base(&mut self, base: u128) {
         let level = ((self.base ^ base) | 1).ilog2() / DIGIT;
         let digit = (self.base >> (level * DIGIT)) as usize % DIGITS;

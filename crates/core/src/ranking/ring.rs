@@ -5,7 +5,8 @@
 pub struct Ring<T> {
     /// Storage; its length is zero or a power of two.
     places: Vec<T>,
-    /// Positions of the first value and of the next one to be added, modulo the length of the storage.
+    /// Positions of the first value and of the next one to be added, modulo the length of the
+    /// storage.
     first: usize,
     end: usize,
 }

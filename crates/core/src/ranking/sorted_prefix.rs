@@ -112,8 +112,8 @@ impl SortedPrefix {
         self.len = self.len.wrapping_add(1);
     }
 
-    /// Sorts the entries from the `nth` on. None of their ranks may be below those of the entries before
-    /// them.
+    /// Sorts the entries from the `nth` on. None of their ranks may be below those of the entries
+    /// before them.
     pub(crate) fn sort_from(&mut self, nth: usize) {
         for to in nth.wrapping_add(1)..self.len {
             let entry = self.ring[self.place(to)];

@@ -1,17 +1,19 @@
-//! Axel, a self-accelerating discipline (Pincheira 1994, section 3 and Figure 4): VirtualClock, but the stamps of a flow
-//! that falls behind its own arrivals advance more slowly, down to the pace of its peak rate.
+//! Axel, a self-accelerating discipline (Pincheira 1994, section 3 and Figure 4): VirtualClock, but
+//! the stamps of a flow that falls behind its own arrivals advance more slowly, down to the pace of
+//! its peak rate.
 //!
-//! Upon a packet of length l from a flow with the contract (W, r, r̂), with `vclock` the flow's clock and `baseVC`
-//! VirtualClock's:
-//! - `δ = min(b, W) − min(b', W)` where the backlog has grown since the flow's previous packet, from b' to b;
-//!   else 0;
+//! Upon a packet of length l from a flow with the contract (W, r, r̂), with `vclock` the flow's
+//! clock and `baseVC` VirtualClock's:
+//! - `δ = min(b, W) − min(b', W)` where the backlog has grown since the flow's previous packet,
+//!   from b' to b; else 0;
 //! - `vclock ← max(vclock, real time)`, `vclock ← max(vclock + l/r̂, vclock + l/r − δ/r)`;
 //! - `baseVC ← max(baseVC, real time) + l/r`;
 //! - `vclock ← max(vclock, baseVC − W/r)`, and the packet is stamped with vclock.
 //!
-//! The report's Figure 4 is misprinted: it has r instead of r̂, with which nothing is ever accelerated, and
-//! computes `baseVC` from `vclock`. With r̂ = r Axel is VirtualClock, stamp for stamp, as section 3 of the
-//! report says; the same holds with W = 0. A flow gains at most W/r on VirtualClock, whatever it sends.
+//! The report's Figure 4 is misprinted: it has r instead of r̂, with which nothing is ever
+//! accelerated, and computes `baseVC` from `vclock`. With r̂ = r Axel is VirtualClock, stamp for
+//! stamp, as section 3 of the report says; the same holds with W = 0. A flow gains at most W/r on
+//! VirtualClock, whatever it sends.
 //!
 //! [`restamped`](super::restamped) lists the choices where the report is silent.
 
@@ -24,8 +26,8 @@ use crate::units::{Span, Time};
 parameters! {
     /// Parameters of Axel.
     pub struct AxelParams {
-        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
-        /// the port itself
+        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
+        /// its reserved rate, or the port itself
         backlog: Backlog = Backlog::Ideal,
     }
 }

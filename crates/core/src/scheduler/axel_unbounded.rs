@@ -2,9 +2,9 @@
 //! max(0, Δb)/r`, with b up to W, and at least by l/r̂, but VirtualClock's stamps do not bound
 //! them.
 //!
-//! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow can
-//! increase its priority almost arbitrarily". It is included to show this effect; Axel is the same discipline
-//! with a bound.
+//! The report rejects it: "by repeatedly building up backlog and then allowing it to drain, a flow
+//! can increase its priority almost arbitrarily". It is included to show this effect; Axel is the
+//! same discipline with a bound.
 //!
 //! [`restamped`](super::restamped) lists the choices where the report is silent.
 
@@ -18,8 +18,8 @@ use crate::units::{Span, Time};
 parameters! {
     /// Parameters of Axel without its bound.
     pub struct AxelUnboundedParams {
-        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
-        /// the port itself
+        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
+        /// its reserved rate, or the port itself
         backlog: Backlog = Backlog::Real,
     }
 }

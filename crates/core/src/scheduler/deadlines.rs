@@ -61,8 +61,9 @@ impl Deadlines {
 const UNSUPPLIED: &str = "its deadline cannot be kept: the schedulers above the class guarantee it no rate. Let all that is \
                           as urgent state `reserve` and `workahead`, or share by reservations above it";
 
-/// Checks that every deadline is kept while flows send no more than they state. The traffic of flows set up
-/// by signalling, and of flows that do not state W, is unknown: only one of their packets counts, in service.
+/// Checks that every deadline is kept while flows send no more than they state. The traffic of
+/// flows set up by signalling, and of flows that do not state W, is unknown: only one of their
+/// packets counts, in service.
 ///
 /// # Errors
 /// When packets may be late: at their flow.

@@ -3,9 +3,9 @@
 //! Upon a packet of length l from a flow with the contract (W, r, r̂) and the backlog b: `stamp ←
 //! max(VirtualClock's stamp − min(b, W)/r, the flow's previous stamp + l/r̂)`.
 //!
-//! The stamps of a flow whose backlog shrinks advance faster than VirtualClock's, so the flow loses exactly
-//! when the link is loaded: the report rejects the discipline for this reason. A flow without a backlog has
-//! VirtualClock's stamps.
+//! The stamps of a flow whose backlog shrinks advance faster than VirtualClock's, so the flow loses
+//! exactly when the link is loaded: the report rejects the discipline for this reason. A flow
+//! without a backlog has VirtualClock's stamps.
 //!
 //! The report's backlog is "the number of bits back-logged inside the server": the port's own
 //! queue, which is the default. At the ideal server of rate r a flow that keeps to W is stamped
@@ -22,8 +22,8 @@ use crate::units::Time;
 parameters! {
     /// Parameters of Deferred.
     pub struct DeferredParams {
-        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its reserved rate, or
-        /// the port itself
+        /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
+        /// its reserved rate, or the port itself
         backlog: Backlog = Backlog::Real,
     }
 }

@@ -1,5 +1,5 @@
-//! Deficit round robin (Shreedhar and Varghese 1996): flows take turns, and in its turn each flow may send a
-//! quantum of bytes plus its deficit, which is the unused rest of its previous turn.
+//! Deficit round robin (Shreedhar and Varghese 1996): flows take turns, and in its turn each flow
+//! may send a quantum of bytes plus its deficit, which is the unused rest of its previous turn.
 //!
 //! ```text
 //! deficit ← deficit + quantum                          at the beginning of a turn
@@ -7,25 +7,28 @@
 //! deficit ← 0                                          when no packet is left
 //! ```
 //!
-//! A flow's weight is its reservation, or `unreserved` without one. The flow with the largest weight has the quantum
-//! `quantum`, and the others have less, in proportion. The largest weight is that of all flows that the node has had:
-//! when a flow goes, nothing changes for others. Quanta and deficits are held in units of 2⁻²⁴ bytes.
+//! A flow's weight is its reservation, or `unreserved` without one. The flow with the largest
+//! weight has the quantum `quantum`, and the others have less, in proportion. The largest weight is
+//! that of all flows that the node has had: when a flow goes, nothing changes for others. Quanta
+//! and deficits are held in units of 2⁻²⁴ bytes.
 //!
-//! With `quantum` as long as the largest packet, no flow sends more than two full packets in a row, however much larger its
-//! weight is than the others'. (The paper gives the flow with the smallest weight a quantum of the largest packet, to let
-//! each turn send one. A turn of a flow with a thousand times the weight is then 1.5 MB, and all others wait for it.)
+//! With `quantum` as long as the largest packet, no flow sends more than two full packets in a row,
+//! however much larger its weight is than the others'. (The paper gives the flow with the smallest
+//! weight a quantum of the largest packet, to let each turn send one. A turn of a flow with a
+//! thousand times the weight is then 1.5 MB, and all others wait for it.)
 //!
-//! A flow that has to wait for several quanta until it may send its first packet is not visited in between: it *rests*
-//! until the round in which it may, and then joins behind all others. So a packet takes a few steps where quanta are no
-//! shorter than packets, and O(log flows) otherwise, for any number of rounds.
+//! A flow that has to wait for several quanta until it may send its first packet is not visited in
+//! between: it *rests* until the round in which it may, and then joins behind all others. So a
+//! packet takes a few steps where quanta are no shorter than packets, and O(log flows) otherwise,
+//! for any number of rounds.
 //!
 //! Choices where the paper is silent:
 //! - A flow has no packet left when the next packet is selected and none of it is queued. It keeps
 //!   its turn while its last packet is in service, and if the node then idles until another flow
 //!   sends. With the next packet it continues the turn.
-//! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn continues the
-//!   turn when it rejoins; other flows rejoin behind all present ones. A flow that was **absent** rejoins
-//!   there without a deficit.
+//! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn
+//!   continues the turn when it rejoins; other flows rejoin behind all present ones. A flow that
+//!   was **absent** rejoins there without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the latest packet of the flow with the largest backlog, in the unit of the
 //!   pool's limit: the paper's longest queue. No flow loses its only packet while another has two.
@@ -112,7 +115,8 @@ impl Drr {
         debug_assert_eq!(self.turns.first(), Some(flow));
     }
 
-    /// Lets turns pass until the first flow may send its first packet, or has none and keeps its turn.
+    /// Lets turns pass until the first flow may send its first packet, or has none and keeps its
+    /// turn.
     fn settle(&mut self, queues: &Queues) {
         self.settle_by(|flow| head(flow, queues));
     }
@@ -148,7 +152,8 @@ impl Drr {
         }
     }
 
-    /// Lets a flow that takes turns rest if it may not send a packet of this length in its next turn.
+    /// Lets a flow that takes turns rest if it may not send a packet of this length in its next
+    /// turn.
     fn rest_if_it_must(&mut self, flow: FlowIx, len: u32) {
         let from = self.turns.round(flow);
         if self.renewed(flow).turns_for(u64::from(len)) > 1 {

@@ -13,16 +13,19 @@
 //! The classifier distinguishes the flows: there is no hash, and no collision.
 //!
 //! Choices where the RFC leaves one:
-//! - The lists change when a packet is sent, and not when the link finds nothing to send: a flow whose last
-//!   packet has been sent keeps its place until another flow's turn comes, even through an idle period.
-//! - When no flow may send before its deficit has grown, the rounds until one may are counted at once.
+//! - The lists change when a packet is sent, and not when the link finds nothing to send: a flow
+//!   whose last packet has been sent keeps its place until another flow's turn comes, even through
+//!   an idle period.
+//! - When no flow may send before its deficit has grown, the rounds until one may are counted at
+//!   once.
 //! - A packet that is dropped at the head of its queue is not charged.
-//! - Push-out takes the packet that would be sent in the latest round, as computed when the flow's latest
-//!   packet arrived; among several, the latest arrival. As quanta are equal, that packet's flow has the
-//!   largest backlog in bytes, to within a quantum. (The RFC drops at the head of that flow's queue, half of
-//!   it or 64 packets at a time.)
-//! - A flow that is **held** keeps its place while it has no packet. A flow that was held with packets joins the old list
-//!   with its deficit; a flow that was **absent** joins the new list as a newcomer.
+//! - Push-out takes the packet that would be sent in the latest round, as computed when the flow's
+//!   latest packet arrived; among several, the latest arrival. As quanta are equal, that packet's
+//!   flow has the largest backlog in bytes, to within a quantum. (The RFC drops at the head of that
+//!   flow's queue, half of it or 64 packets at a time.)
+//! - A flow that is **held** keeps its place while it has no packet. A flow that was held with
+//!   packets joins the old list with its deficit; a flow that was **absent** joins the new list as
+//!   a newcomer.
 
 use super::turns::Turns;
 use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};

@@ -1,16 +1,17 @@
-//! Earliest deadline first (Liu and Layland 1973; of packets: Ferrari and Verma 1990): each packet is stamped
-//! with its arrival plus its flow's local delay bound d, and packets are served in the order of their stamps.
+//! Earliest deadline first (Liu and Layland 1973; of packets: Ferrari and Verma 1990): each packet
+//! is stamped with its arrival plus its flow's local delay bound d, and packets are served in the
+//! order of their stamps.
 //!
-//! A packet's last bit should have left by its deadline. Where flows state their traffic, a check ensures
-//! that all deadlines can be kept ([`bounds::deadlines`](crate::bounds::deadlines)); a flow that sends more
-//! than it states may delay all others.
+//! A packet's last bit should have left by its deadline. Where flows state their traffic, a check
+//! ensures that all deadlines can be kept ([`bounds::deadlines`](crate::bounds::deadlines)); a flow
+//! that sends more than it states may delay all others.
 //!
 //! Choices where the papers are silent:
 //! - Equal deadlines are served in the order of arrival.
 //! - Flows without a deadline are served after those with one, first in, first out.
 //! - Stamps of a flow never decrease: when its bound becomes shorter, its queued packets go first.
-//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet had
-//!   arrived when it rejoins. Without a deadline, it keeps its place.
+//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet
+//!   had arrived when it rejoins. Without a deadline, it keeps its place.
 
 use super::deadlines::{self, Deadlines};
 use super::{StampRule, Stamped};

@@ -1,21 +1,22 @@
 //! Packet fair queueing: the common part of its schedulers. A rule states the pace of virtual time,
 //! and the tag that ranks.
 //!
-//! Every packet has a start tag, which is the later of the finish tag of its flow's previous packet and
-//! virtual time, and a finish tag, `len / weight` after the start tag. A flow's weight is its reservation, or
-//! the scheduler's `unreserved`.
+//! Every packet has a start tag, which is the later of the finish tag of its flow's previous packet
+//! and virtual time, and a finish tag, `len / weight` after the start tag. A flow's weight is its
+//! reservation, or the scheduler's `unreserved`.
 //!
 //! Choices where the papers are silent; rules state where theirs differ:
 //! - Equal tags are served in the order of arrival.
-//! - A packet gets its tags when it reaches the front of its queue. A packet that is pushed out or dropped at
-//!   the head costs its flow nothing, and a change of the weight applies to every packet behind the first.
+//! - A packet gets its tags when it reaches the front of its queue. A packet that is pushed out or
+//!   dropped at the head costs its flow nothing, and a change of the weight applies to every packet
+//!   behind the first.
 //! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
-//! - A flow that was **absent** rejoins with its first packet starting no earlier than the virtual time at
-//!   its return; a flow ahead of virtual time stays ahead.
-//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of another in
-//!   the next one. A scheduler does not learn when the last bit leaves. The period counts as over once every
-//!   flow has had time to be served up to its tags at its own weight, and not before the last bit has left at
-//!   the rate of the server, if that rate is known.
+//! - A flow that was **absent** rejoins with its first packet starting no earlier than the virtual
+//!   time at its return; a flow ahead of virtual time stays ahead.
+//! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of
+//!   another in the next one. A scheduler does not learn when the last bit leaves. The period
+//!   counts as over once every flow has had time to be served up to its tags at its own weight, and
+//!   not before the last bit has left at the rate of the server, if that rate is known.
 //! - A flow opened at the index of a closed flow starts anew.
 //! - Push-out takes the packet with the latest finish tag.
 

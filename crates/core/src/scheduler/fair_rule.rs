@@ -107,13 +107,15 @@ pub trait FairRule {
     /// Begins service of a packet of `len` bytes with these tags.
     fn served(&mut self, tags: &Tags, len: u32);
 
-    /// Moves the tags on to `next`, which has reached the front after the packet with these tags was served.
+    /// Moves the tags on to `next`, which has reached the front after the packet with these tags
+    /// was served.
     fn follow(&self, tags: &mut Tags, next: &Packet) {
         tags.start = tags.finish;
         tags.finish = tags.start.after(next.len, tags.weight);
     }
 
-    /// Updates the tags after the first packet, `gone`, was dropped; `next` is the packet behind it.
+    /// Updates the tags after the first packet, `gone`, was dropped; `next` is the packet behind
+    /// it.
     fn drop_first(&self, tags: &mut Tags, gone: &Packet, next: Option<&Packet>) {
         tags.finish = next.map_or(tags.start, |next| tags.start.after(next.len, tags.weight));
         tags.last = tags.last.before(gone.len, tags.weight);
@@ -128,7 +130,8 @@ pub trait FairRule {
         }
     }
 
-    /// Updates the tags after a change of the weight of a flow whose queued packets have these lengths.
+    /// Updates the tags after a change of the weight of a flow whose queued packets have these
+    /// lengths.
     fn weigh(&self, tags: &mut Tags, lengths: impl Iterator<Item = u32>) {
         let behind = lengths.skip(1);
         tags.last = behind.fold(tags.finish, |last, len| last.after(len, tags.weight));

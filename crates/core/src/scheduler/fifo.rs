@@ -1,12 +1,12 @@
 //! First in, first out: the stamp is the order of arrival at the node.
 //!
-//! A flow that was absent rejoins at the end of the queue with all its waiting packets; flows that rejoin
-//! between the same two arrivals are served by the age of their packets.
+//! A flow that was absent rejoins at the end of the queue with all its waiting packets; flows that
+//! rejoin between the same two arrivals are served by the age of their packets.
 //!
-//! As long as every flow takes part, the queue is a line of flows, with one place per packet. When a flow is
-//! held or absent, or a packet arrives that is older than the one before it (the token of a class), the
-//! packets are ranked like those of any stamping scheduler, until the node is empty and every flow takes
-//! part.
+//! As long as every flow takes part, the queue is a line of flows, with one place per packet. When
+//! a flow is held or absent, or a packet arrives that is older than the one before it (the token of
+//! a class), the packets are ranked like those of any stamping scheduler, until the node is empty
+//! and every flow takes part.
 
 use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
 use crate::context::Ctx;

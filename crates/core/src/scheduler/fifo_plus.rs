@@ -1,27 +1,27 @@
-//! FIFO+ (Clark, Shenker and Zhang 1992, section 6; Pincheira 1994, section 2.3.3): first in, first out by
-//! the time at which a packet would have arrived, had it waited at every earlier hop as long as packets do
-//! there on average.
+//! FIFO+ (Clark, Shenker and Zhang 1992, section 6; Pincheira 1994, section 2.3.3): first in, first
+//! out by the time at which a packet would have arrived, had it waited at every earlier hop as long
+//! as packets do there on average.
 //!
 //! ```text
 //! stamp ← arrival − carry                      on arrival
 //! carry ← carry + waited − mean                when service begins
 //! ```
 //!
-//! `waited` is the time from a packet's last bit in to its first bit out, and `mean` is the mean of these
-//! times over all packets served at this port so far, this one included: whole ticks, rounded down. `carry`
-//! goes with the packet to the next hop, and saturates.
+//! `waited` is the time from a packet's last bit in to its first bit out, and `mean` is the mean of
+//! these times over all packets served at this port so far, this one included: whole ticks, rounded
+//! down. `carry` goes with the packet to the next hop, and saturates.
 //!
 //! Choices where the papers are silent:
-//! - The mean is over all packets of all flows since the port was set up, as "average observed delay" says.
-//!   It never forgets: the longer the port has been in use, the more slowly the mean follows a change of the
-//!   load.
-//! - Stamps of a flow never decrease: a packet that would be stamped before an earlier packet of its flow
-//!   gets the stamp of that packet. Where the mean does not change, and packets are of one size, this never
-//!   happens.
+//! - The mean is over all packets of all flows since the port was set up, as "average observed
+//!   delay" says. It never forgets: the longer the port has been in use, the more slowly the mean
+//!   follows a change of the load.
+//! - Stamps of a flow never decrease: a packet that would be stamped before an earlier packet of
+//!   its flow gets the stamp of that packet. Where the mean does not change, and packets are of one
+//!   size, this never happens.
 //! - Equal stamps are served in the order of arrival.
 //! - A packet that was dropped or pushed out does not count in the mean.
-//! - A **held** flow keeps its stamps; one that was **absent** is stamped as if its first packet had arrived
-//!   when it rejoins.
+//! - A **held** flow keeps its stamps; one that was **absent** is stamped as if its first packet
+//!   had arrived when it rejoins.
 //! - In a class, the carry is the deviation from the mean of the class.
 
 use super::floors::Floors;

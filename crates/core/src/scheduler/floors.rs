@@ -1,5 +1,5 @@
-//! Stamps that never decrease within a flow, and the place where an absent flow rejoins: the common part of
-//! schedulers that stamp packets with times.
+//! Stamps that never decrease within a flow, and the place where an absent flow rejoins: the common
+//! part of schedulers that stamp packets with times.
 
 use crate::packet::FlowIx;
 use crate::queues::Queues;
@@ -29,7 +29,8 @@ impl Floors {
         tag.max(self.0.get(flow))
     }
 
-    /// Ends the absence of a flow: its queued packets are served no sooner than a packet with this stamp.
+    /// Ends the absence of a flow: its queued packets are served no sooner than a packet with this
+    /// stamp.
     pub(super) fn rejoin(&mut self, flow: FlowIx, stamp: u64) {
         let floor = self.0.get_mut(flow);
         *floor = stamp.max(*floor);

@@ -1,7 +1,8 @@
 //! The fluid server of weighted fair queueing (generalized processor sharing). It serves all
 //! backlogged flows at once, in proportion to their weights; virtual time is the progress of each.
 //!
-//! It is exact: work that is less than a unit of virtual time is carried over, and nothing is lost by rounding.
+//! It is exact: work that is less than a unit of virtual time is carried over, and nothing is lost
+//! by rounding.
 
 use super::virtual_time::{TagHeap, VirtualTime};
 use crate::packet::FlowIx;
@@ -32,8 +33,8 @@ type Step = Reverse<(VirtualTime, Option<FlowIx>, i128)>;
 #[derive(Default)]
 pub(super) struct FluidServer {
     pub(super) virtual_time: VirtualTime,
-    /// Work done by which virtual time has not advanced yet, in weight times virtual time: less than a unit
-    /// of virtual time.
+    /// Work done by which virtual time has not advanced yet, in weight times virtual time: less
+    /// than a unit of virtual time.
     rest: u128,
     pub(super) flows: Vec<Fluid>,
     /// Flows that are backlogged, except classes that wait, by the end of their backlogs.
@@ -132,8 +133,8 @@ impl FluidServer {
         }
     }
 
-    /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid server. When the
-    /// flow's weight has changed in the meantime, it stays.
+    /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid
+    /// server. When the flow's weight has changed in the meantime, it stays.
     pub(super) fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
         let fluid = &mut self.flows[flow.ix()];
         let changes = fluid.steps > 0 || fluid.weight != weight.weight();
@@ -171,8 +172,8 @@ impl FluidServer {
         (own, weight as u64)
     }
 
-    /// Records whether the flow has a packet that waits and takes part; a class stays backlogged while
-    /// it has.
+    /// Records whether the flow has a packet that waits and takes part; a class stays backlogged
+    /// while it has.
     #[inline]
     pub(super) fn waits(&mut self, flow: FlowIx, waits: bool) {
         let fluid = &self.flows[flow.ix()];

@@ -1,5 +1,5 @@
-//! Jitter-EDD (Verma, Zhang and Ferrari 1991): earliest deadline first behind regulators that give every packet of a flow
-//! the same delay, its full bound d, at every hop but the last.
+//! Jitter-EDD (Verma, Zhang and Ferrari 1991): earliest deadline first behind regulators that give
+//! every packet of a flow the same delay, its full bound d, at every hop but the last.
 //!
 //! ```text
 //! eligible ← arrival + carry                   on arrival
@@ -11,14 +11,15 @@
 //! held at the next hop for as long as it was early, so the link may be idle while packets wait.
 //!
 //! Choices where the paper is silent:
-//! - The last bit leaves after the packet's transmission time at the rate of the server behind the node;
-//!   where the rate is unknown, it counts as sent when service begins.
-//! - A packet that leaves late carries nothing: the next hop does not advance it at the expense of others.
-//! - A flow without a deadline is not regulated. Such flows are served after those with one, first in, first
-//!   out, and the values that their packets carry are passed on.
+//! - The last bit leaves after the packet's transmission time at the rate of the server behind the
+//!   node; where the rate is unknown, it counts as sent when service begins.
+//! - A packet that leaves late carries nothing: the next hop does not advance it at the expense of
+//!   others.
+//! - A flow without a deadline is not regulated. Such flows are served after those with one, first
+//!   in, first out, and the values that their packets carry are passed on.
 //! - Equal deadlines are served in the order of arrival. Stamps of a flow never decrease.
-//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet had
-//!   become eligible when it rejoins. Without a deadline, it keeps its place.
+//! - A **held** flow keeps its stamps; a flow that was **absent** is stamped as if its first packet
+//!   had become eligible when it rejoins. Without a deadline, it keeps its place.
 //! - In a class, the value carried is computed from the deadline in the class.
 
 use super::deadlines::{self, Deadlines};

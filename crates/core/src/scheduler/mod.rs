@@ -1,7 +1,7 @@
 //! Schedulers: the choice of the flow to serve next.
 //!
-//! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the queues and notifies
-//! the scheduler of every change.
+//! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the queues and
+//! notifies the scheduler of every change.
 
 pub mod axel;
 pub mod axel_unbounded;
@@ -76,16 +76,16 @@ pub enum Removal {
 /// Time until the next query, for a scheduler that cannot tell when a flow becomes forgettable.
 const ASK_AGAIN: Span = Span::from_millis(1);
 
-/// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes before any other
-/// call for a flow. Once the flow is forgettable, its index may be set for another flow. Time never runs
-/// backwards from one call to the next at a node.
+/// Orders the flows of one node. Indices are dense and local to the node; `set_flow` comes before
+/// any other call for a flow. Once the flow is forgettable, its index may be set for another flow.
+/// Time never runs backwards from one call to the next at a node.
 ///
-/// The node keeps the queues, the participation of each flow ([`Queues::participation`]) and the index by
-/// which push-out finds its packet.
+/// The node keeps the queues, the participation of each flow ([`Queues::participation`]) and the
+/// index by which push-out finds its packet.
 pub trait Scheduler {
-    /// Sets the rate of the server behind the node: for a port, the rate of its link; for a class, the least
-    /// of its ceiling and the rates of the servers above it; `None` when it is unknown. Called before the
-    /// first flow is set, and again when the rate changes.
+    /// Sets the rate of the server behind the node: for a port, the rate of its link; for a class,
+    /// the least of its ceiling and the rates of the servers above it; `None` when it is unknown.
+    /// Called before the first flow is set, and again when the rate changes.
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }
@@ -109,8 +109,8 @@ pub trait Scheduler {
     /// again then, because packets that arrive in the meantime may postpone it.
     fn forgettable_at(&self, now: Time, flow: FlowIx, queues: &Queues) -> Time;
 
-    /// Writes the tag of a packet of `packet.flow` that is about to be pushed. The packet arrived at
-    /// `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
+    /// Writes the tag of a packet of `packet.flow` that is about to be pushed. The packet arrived
+    /// at `packet.arrived`, which is before `cx.now` for the token of a class that has waited.
     fn enqueue(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
     /// Passes a packet of `packet.flow` that arrives at an empty node whose server is free:
@@ -122,8 +122,8 @@ pub trait Scheduler {
         false
     }
 
-    /// Advances to real time `now`: packets that have become eligible may be selected. Called before
-    /// [`select`](Self::select).
+    /// Advances to real time `now`: packets that have become eligible may be selected. Called
+    /// before [`select`](Self::select).
     fn advance(&mut self, now: Time, queues: &Queues) {
         let _ = (now, queues);
     }
@@ -139,27 +139,27 @@ pub trait Scheduler {
         None
     }
 
-    /// Begins service of `packet`, which has just been popped from the front of its flow's queue. The value
-    /// written to it (`carry`) leaves with it.
+    /// Begins service of `packet`, which has just been popped from the front of its flow's queue.
+    /// The value written to it (`carry`) leaves with it.
     fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues);
 
-    /// Prefetches the data of flows that have just come near to being selected, its own and that of the
-    /// queues: reads that wait for memory together cost little more than one. Returns these flows, so that
-    /// the driver can prefetch its own data about them. Called after [`dequeued`](Self::dequeued); affects
-    /// running time only.
+    /// Prefetches the data of flows that have just come near to being selected, its own and that of
+    /// the queues: reads that wait for memory together cost little more than one. Returns these
+    /// flows, so that the driver can prefetch its own data about them. Called after
+    /// [`dequeued`](Self::dequeued); affects running time only.
     fn read_ahead(&mut self, queues: &Queues) -> Option<&[FlowIx]> {
         let _ = queues;
         None
     }
 
-    /// Reports that `packet` has just been taken out of its flow's queue and will not be sent. Clocks keep
-    /// the advance.
+    /// Reports that `packet` has just been taken out of its flow's queue and will not be sent.
+    /// Clocks keep the advance.
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);
 
-    /// Rank of a flow's latest packet for push-out: the greatest rank loses first, and among equal ranks the
-    /// latest arrival. A class has its token queued as a packet, and `behind` is what the class has queued
-    /// beyond that token; for a flow, `behind` is zero. The rank may change only with `last`, `behind`, the
-    /// flow's contract and its participation.
+    /// Rank of a flow's latest packet for push-out: the greatest rank loses first, and among equal
+    /// ranks the latest arrival. A class has its token queued as a packet, and `behind` is what the
+    /// class has queued beyond that token; for a flow, `behind` is zero. The rank may change only
+    /// with `last`, `behind`, the flow's contract and its participation.
     fn rank_to_lose(&self, flow: FlowIx, last: &Queued, behind: Count) -> u64 {
         let _ = (flow, last, behind);
         0
@@ -176,9 +176,10 @@ pub trait Scheduler {
     /// active.
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues);
 
-    /// Reports a check by the flow's monitor, at a packet that is about to arrive: the flow's VirtualClock
-    /// reads `virtual_clock`. `in_service` holds the flow and the tag of the packet that the link is sending,
-    /// if that packet was queued at this node. Later stamps may change; the order within the flow may not.
+    /// Reports a check by the flow's monitor, at a packet that is about to arrive: the flow's
+    /// VirtualClock reads `virtual_clock`. `in_service` holds the flow and the tag of the packet
+    /// that the link is sending, if that packet was queued at this node. Later stamps may change;
+    /// the order within the flow may not.
     fn synchronise(
         &mut self,
         flow: FlowIx,
@@ -189,21 +190,21 @@ pub trait Scheduler {
         let _ = (flow, virtual_clock, in_service, queues);
     }
 
-    /// Frees the reservation of a flow that is closed and whose queue is empty. Its debts stay until
-    /// [`forgettable_at`](Self::forgettable_at).
+    /// Frees the reservation of a flow that is closed and whose queue is empty. Its debts stay
+    /// until [`forgettable_at`](Self::forgettable_at).
     fn release(&mut self, flow: FlowIx) {
         let _ = flow;
     }
 
-    /// Lead of the flow's clock over real time, or of its tags over virtual time; zero for a scheduler that
-    /// has neither.
+    /// Lead of the flow's clock over real time, or of its tags over virtual time; zero for a
+    /// scheduler that has neither.
     fn lead(&self, now: Time, flow: FlowIx) -> Span {
         let _ = (now, flow);
         Span::ZERO
     }
 
-    /// Shows the flow's state at `now`, by name and in base units (seconds, bytes, bit/s): for probes and
-    /// metrics.
+    /// Shows the flow's state at `now`, by name and in base units (seconds, bytes, bit/s): for
+    /// probes and metrics.
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = (now, flow, show);
     }
@@ -225,8 +226,8 @@ impl SchedulerKind {
     }
 }
 
-/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. The methods of
-/// the schedulers named first are inlined on the packet path; the others cost a call.
+/// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. The
+/// methods of the schedulers named first are inlined on the packet path; the others cost a call.
 macro_rules! schedulers {
     (inlined: $($inlined:ident),*; $($variant:ident($params:path),)*) => {
         registry! {

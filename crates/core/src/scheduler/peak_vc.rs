@@ -1,9 +1,10 @@
-//! PeakVC (Pincheira 1994, section 4.3): VirtualClock with clocks that tick at the peak rate r̂ instead of the average rate
-//! r.
+//! PeakVC (Pincheira 1994, section 4.3): VirtualClock with clocks that tick at the peak rate r̂
+//! instead of the average rate r.
 //!
-//! Upon a packet of length l: `vclock ← max(vclock, real time) + l/r̂`. A flow is served as if it had reserved its peak rate,
-//! although only its average rate is set aside: no flow is protected from one that sends at r̂ for longer than it declared.
-//! With r̂ = r it is VirtualClock, stamp for stamp.
+//! Upon a packet of length l: `vclock ← max(vclock, real time) + l/r̂`. A flow is served as if it
+//! had reserved its peak rate, although only its average rate is set aside: no flow is protected
+//! from one that sends at r̂ for longer than it declared. With r̂ = r it is VirtualClock, stamp for
+//! stamp.
 //!
 //! [`restamped`](super::restamped) lists the choices where the report is silent.
 

@@ -1,18 +1,19 @@
 //! Pulse (Mukherjee, Landweber and Faber 1992, as described by Pincheira 1994, section 2.3.2):
 //! VirtualClock with a small tick during a burst and a large one after it.
 //!
-//! A flow with the contract (W, r, r̂) begins with credits for W bytes and its clock at real time. A packet
-//! of length l takes l credits, and the clock advances by l/r̂; each time the credits are used up, the clock
-//! advances once by W/r − W/r̂, and W credits are added. Over W bytes the clock thus advances by W/r, as
-//! under VirtualClock.
+//! A flow with the contract (W, r, r̂) begins with credits for W bytes and its clock at real time.
+//! A packet of length l takes l credits, and the clock advances by l/r̂; each time the credits are
+//! used up, the clock advances once by W/r − W/r̂, and W credits are added. Over W bytes the clock
+//! thus advances by W/r, as under VirtualClock.
 //!
 //! The clock is never set to real time: a flow that has sent less than it reserved keeps the
 //! difference. Its next packets are served before those of flows that sent their reservation, until
 //! the difference is used up. Pulse protects no flow from a flow that is silent and then bursts.
 //!
 //! Choices where the report is silent:
-//! - The large tick falls due with the first byte after the credits are used up, so that the last byte of a
-//!   burst of W bytes still has a small tick. A packet that crosses this boundary takes the large tick whole.
+//! - The large tick falls due with the first byte after the credits are used up, so that the last
+//!   byte of a burst of W bytes still has a small tick. A packet that crosses this boundary takes
+//!   the large tick whole.
 //! - A flow that states no W has no credits: its clock ticks at r.
 //! - A closed flow leaves its debts behind, but not its savings.
 //!

@@ -1,18 +1,18 @@
 //! The common part of schedulers that stamp packets differently from VirtualClock, on its clocks.
 //!
-//! VirtualClock runs beneath them as the baseline: it advances with every packet, and it orders datagrams and
-//! flows that were absent. A rule replaces VirtualClock's stamp with its own (Pincheira 1994, section 3: the
-//! *baseline timestamp*).
+//! VirtualClock runs beneath them as the baseline: it advances with every packet, and it orders
+//! datagrams and flows that were absent. A rule replaces VirtualClock's stamp with its own
+//! (Pincheira 1994, section 3: the *baseline timestamp*).
 //!
 //! Choices where the paper is silent:
-//! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and checks of a flow monitor have
-//!   no effect.
-//! - The backlog *b* of a flow is the backlog that an arriving packet finds, excluding the packet itself: a
-//!   flow that is never backlogged has the stamps of the baseline. At the ideal server it is the lead of
-//!   VirtualClock's stamp over real time; at the real server it is the flow's queue without the packet in
-//!   service.
-//! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and with the
-//!   packets behind it moved by the same span.
+//! - A flow without a reservation is datagram traffic, as under VirtualClock. Head starts and
+//!   checks of a flow monitor have no effect.
+//! - The backlog *b* of a flow is the backlog that an arriving packet finds, excluding the packet
+//!   itself: a flow that is never backlogged has the stamps of the baseline. At the ideal server it
+//!   is the lead of VirtualClock's stamp over real time; at the real server it is the flow's queue
+//!   without the packet in service.
+//! - A flow that was absent rejoins with its first packet stamped as a newcomer's would be now, and
+//!   with the packets behind it moved by the same span.
 //! - A change of the contract stamps later packets; those queued keep their stamps.
 
 use super::virtual_clock::{LATEST, VirtualClock, VirtualClockParams};
@@ -61,7 +61,8 @@ pub trait Restamp {
     /// State of a flow besides the latest stamp; the default value for a newcomer.
     type Own: Copy + Default;
 
-    /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of time for a newcomer).
+    /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of
+    /// time for a newcomer).
     fn stamp(&self, latest: Time, own: &mut Self::Own, arrival: &Arrival) -> Time;
 }
 

@@ -1,10 +1,11 @@
 //! Packet round robin: every backlogged flow sends one packet in its turn.
 //!
 //! Choices where the paper is silent:
-//! - A flow that becomes backlogged joins behind all others, and so does one that was held or absent.
+//! - A flow that becomes backlogged joins behind all others, and so does one that was held or
+//!   absent.
 //! - A packet that is dropped at the head of its queue takes no turn.
-//! - Push-out takes the packet that would be sent in the latest round; among several, the latest arrival. So
-//!   a flow that floods loses its own packets.
+//! - Push-out takes the packet that would be sent in the latest round; among several, the latest
+//!   arrival. So a flow that floods loses its own packets.
 
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};

@@ -1,12 +1,13 @@
-//! Self-clocked fair queueing (Golestani 1994): virtual time is the finish tag of the packet in service.
+//! Self-clocked fair queueing (Golestani 1994): virtual time is the finish tag of the packet in
+//! service.
 //!
-//! A packet's finish tag is `max(its flow's previous finish tag, virtual time) + len / weight`; packets are served
-//! in the order of their finish tags. No fluid system is simulated and no rate is needed; the cost is that a
-//! packet may wait for one packet of every other flow.
+//! A packet's finish tag is `max(its flow's previous finish tag, virtual time) + len / weight`;
+//! packets are served in the order of their finish tags. No fluid system is simulated and no rate
+//! is needed; the cost is that a packet may wait for one packet of every other flow.
 //!
 //! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
-//! - The paper sets virtual time and all tags to zero when a busy period ends. Here they keep their values,
-//!   which is equivalent: no flow without packets is ahead of virtual time.
+//! - The paper sets virtual time and all tags to zero when a busy period ends. Here they keep their
+//!   values, which is equivalent: no flow without packets is ahead of virtual time.
 //! - The last packet sent counts as in service until another one starts.
 
 use super::fair_queueing::FairQueueing;

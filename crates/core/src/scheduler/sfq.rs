@@ -1,9 +1,10 @@
-//! Start-time fair queueing (Goyal, Vin and Cheng 1996): virtual time is the start tag of the packet in service.
-//! It is not Linux's `sfq`, stochastic fairness queueing, which hashes flows into queues and serves them in turn.
+//! Start-time fair queueing (Goyal, Vin and Cheng 1996): virtual time is the start tag of the
+//! packet in service. It is not Linux's `sfq`, stochastic fairness queueing, which hashes flows
+//! into queues and serves them in turn.
 //!
-//! A packet's start tag is `max(its flow's previous finish tag, virtual time)`, its finish tag `len / weight` later;
-//! packets are served in the order of their start tags. Its fairness needs no constant rate, so it suits
-//! links whose rate varies and classes within classes.
+//! A packet's start tag is `max(its flow's previous finish tag, virtual time)`, its finish tag
+//! `len / weight` later; packets are served in the order of their start tags. Its fairness needs no
+//! constant rate, so it suits links whose rate varies and classes within classes.
 //!
 //! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
 //! - The last packet sent counts as in service until another one starts or the busy period is over.

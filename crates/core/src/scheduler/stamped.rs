@@ -1,5 +1,5 @@
-//! The common part of schedulers that stamp packets and serve them in the order of their stamps. A rule
-//! computes the stamp.
+//! The common part of schedulers that stamp packets and serve them in the order of their stamps. A
+//! rule computes the stamp.
 
 use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};
@@ -12,8 +12,8 @@ use crate::ranking::flow_ranks::FlowRanks;
 use crate::stats::Count;
 use crate::units::{Span, Time};
 
-/// The stamping rule of a scheduler. Stamps of one flow never decrease; equal keys are served in the order of
-/// arrival.
+/// The stamping rule of a scheduler. Stamps of one flow never decrease; equal keys are served in
+/// the order of arrival.
 pub trait StampRule {
     /// Opens a flow or changes its contract.
     fn set_flow(
@@ -41,15 +41,15 @@ pub trait StampRule {
         self.key(flow, tag)
     }
 
-    /// Reports that a packet has become the first of its flow: on its arrival, right after it was stamped, or
-    /// when the one before it has left.
+    /// Reports that a packet has become the first of its flow: on its arrival, right after it was
+    /// stamped, or when the one before it has left.
     #[inline]
     fn became_first(&mut self, now: Time, first: &Packet) {
         let _ = (now, first);
     }
 
-    /// Changes the keys of a flow that was absent and takes part again, so that it gains nothing by its
-    /// absence; `head` is at the front of its queue.
+    /// Changes the keys of a flow that was absent and takes part again, so that it gains nothing by
+    /// its absence; `head` is at the front of its queue.
     fn rejoin(&mut self, now: Time, flow: FlowIx, head: &Packet, queues: &Queues);
 
     /// See [`Scheduler::synchronise`].

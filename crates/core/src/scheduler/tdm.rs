@@ -11,12 +11,12 @@
 //! - A reservation is rounded up to whole slots, and refused when too few are free.
 //! - Slots without an owner carry flows without a reservation, first in first out; while every slot
 //!   has an owner, such a flow waits.
-//! - A packet longer than a slot also takes the slots after its own: `slot` should be the length of the
-//!   largest packet. A slot that begins while the link is busy is lost to its owner.
+//! - A packet longer than a slot also takes the slots after its own: `slot` should be the length of
+//!   the largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives exactly at the beginning of its slot is sent in it.
 //! - Push-out takes the latest arrival.
-//! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned as many
-//!   as its reservation now needs, in the order of the flows, while slots are free.
+//! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned
+//!   as many as its reservation now needs, in the order of the flows, while slots are free.
 
 use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
@@ -70,9 +70,9 @@ impl PolicyParams for TdmParams {
         TdmParams { rate: None, slot: 1500, slots: 20 }
     }
 
-    /// Checks that every packet fits a slot, and that there are slots for every reservation. Reservations by
-    /// signalling are booked in bit/s, so each must be a whole number of slots, and the reservable rate must
-    /// not exceed that of the free slots.
+    /// Checks that every packet fits a slot, and that there are slots for every reservation.
+    /// Reservations by signalling are booked in bit/s, so each must be a whole number of slots, and
+    /// the reservable rate must not exceed that of the free slots.
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         let rate = self.rate.unwrap_or(node.link);
         let mut owned = 0;

@@ -1,7 +1,8 @@
 //! The order of turns in a round, for the schedulers that serve flows in turn.
 //!
-//! A flow joins at the end, and moves to the end when its turn is over. Each flow has the number of the round
-//! of its next turn; the numbers never decrease along the list, and those of its ends differ by one at most.
+//! A flow joins at the end, and moves to the end when its turn is over. Each flow has the number of
+//! the round of its next turn; the numbers never decrease along the list, and those of its ends
+//! differ by one at most.
 
 use crate::packet::FlowIx;
 
@@ -19,7 +20,8 @@ struct Place {
 
 const AWAY: Place = Place { next: NONE, prev: NONE, listed: false, round: 0 };
 
-/// Flows in the order of their turns: a list in which joining, leaving and ending a turn take a few steps.
+/// Flows in the order of their turns: a list in which joining, leaving and ending a turn take a few
+/// steps.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     places: Vec<Place>,

@@ -6,40 +6,43 @@
 //! size ("if packets vary in size, the value of Vtick should be computed from individual
 //! packet sizes"), and the packet is stamped with auxVC.
 //!
-//! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read real time.
-//! The clock is kept P ahead, and the stamp is the clock less P.
+//! Head start (section 3.2.2): a flow with a head start P reads "real time − P" where others read
+//! real time. The clock is kept P ahead, and the stamp is the clock less P.
 //!
-//! Synchronisation (section 3.1): when the flow's monitor has checked the flow, auxVC takes the value of
-//! VirtualClock. The paper does so at once if the link is idle or sends a packet with a later stamp than
-//! auxVC (`synchronise = "later-stamp"`). The flow may then claim the same time twice while the link is busy,
-//! and other flows wait beyond their bound. By default auxVC takes the value at the flow's first packet after
-//! the queue has been empty, datagrams aside: no packet stamped earlier is still waiting, and nothing is
-//! claimed twice ([`bounds`](crate::bounds) has the proof). Applied after the current packet is stamped, as
-//! in the paper, the first rule may reorder a flow; so it is applied before, and auxVC never goes below the
-//! stamps of the flow's queued packets.
+//! Synchronisation (section 3.1): when the flow's monitor has checked the flow, auxVC takes the
+//! value of VirtualClock. The paper does so at once if the link is idle or sends a packet with a
+//! later stamp than auxVC (`synchronise = "later-stamp"`). The flow may then claim the same time
+//! twice while the link is busy, and other flows wait beyond their bound. By default auxVC takes
+//! the value at the flow's first packet after the queue has been empty, datagrams aside: no packet
+//! stamped earlier is still waiting, and nothing is claimed twice ([`bounds`](crate::bounds) has
+//! the proof). Applied after the current packet is stamped, as in the paper, the first rule may
+//! reorder a flow; so it is applied before, and auxVC never goes below the stamps of the flow's
+//! queued packets.
 //!
-//! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of real time,
-//! and waits that long once others send. With the bound, when the first packet of a flow has a stamp later
-//! than `real time + lead + Vtick`, the flow's clock and the stamps of all its queued packets are moved back
-//! so that the first has that value. So the packet is sent by then, and the stamps of the waiting packets
-//! stay Vtick apart. The bounds of the other flows hold as without `lead` if no flow's packet takes longer
-//! than `lead` at its reserved rate; `docs/schedulers/virtual-clock.md` has the proof.
+//! Bound on the lead (`lead`, not in the paper): a flow that sends alone runs its clock ahead of
+//! real time, and waits that long once others send. With the bound, when the first packet of a flow
+//! has a stamp later than `real time + lead + Vtick`, the flow's clock and the stamps of all its
+//! queued packets are moved back so that the first has that value. So the packet is sent by then,
+//! and the stamps of the waiting packets stay Vtick apart. The bounds of the other flows hold as
+//! without `lead` if no flow's packet takes longer than `lead` at its reserved rate;
+//! `docs/schedulers/virtual-clock.md` has the proof.
 //!
-//! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to real time at
-//! checks only: section 3.2.4 argues against this, and the setting exists for experiments. Without a monitor,
-//! no flow is ever checked.
+//! With `stamp = "virtual-clock"` auxVC lags behind real time as VirtualClock does and is set to
+//! real time at checks only: section 3.2.4 argues against this, and the setting exists for
+//! experiments. Without a monitor, no flow is ever checked.
 //!
 //! Choices where the paper is silent:
 //! - Equal stamps are served in the order of arrival.
-//! - A flow without a reservation is datagram traffic: stamped [`Time::NEVER`], served first in, first out
-//!   when no reserved flow has a packet, and pushed out first.
+//! - A flow without a reservation is datagram traffic: stamped [`Time::NEVER`], served first in,
+//!   first out when no reserved flow has a packet, and pushed out first.
 //! - The advance of a pushed-out packet stays on the clock: its flow sent too fast.
-//! - A **held** flow keeps its stamps, so it may catch up with its reservation; a flow that was **absent**
-//!   rejoins with its first packet stamped as a newcomer's would be now, and with the packets behind it moved
-//!   by the same span. A flow whose clock is ahead stays ahead. Datagrams have no clock: an absent datagram
-//!   flow keeps its place among them.
-//! - A change of the reservation applies to the stamps of later packets; queued packets keep theirs. When a
-//!   datagram flow gains a reservation, its queued packets are stamped as one burst sent now.
+//! - A **held** flow keeps its stamps, so it may catch up with its reservation; a flow that was
+//!   **absent** rejoins with its first packet stamped as a newcomer's would be now, and with the
+//!   packets behind it moved by the same span. A flow whose clock is ahead stays ahead. Datagrams
+//!   have no clock: an absent datagram flow keeps its place among them.
+//! - A change of the reservation applies to the stamps of later packets; queued packets keep
+//!   theirs. When a datagram flow gains a reservation, its queued packets are stamped as one burst
+//!   sent now.
 
 mod params;
 
@@ -56,7 +59,8 @@ use core::hint::black_box;
 
 #[derive(Clone, Copy)]
 struct Clock {
-    /// auxVC, kept ahead by the flow's head start: the latest packet's stamp is auxVC less the head start.
+    /// auxVC, kept ahead by the flow's head start: the latest packet's stamp is auxVC less the head
+    /// start.
     aux_vc: Time,
     /// The reserved rate AR; `None` for datagrams.
     reserve: Option<Rate>,
@@ -71,11 +75,12 @@ struct Offsets {
     head_start: Span,
     /// Span that absences have added to the stamps of packets queued before them.
     shift: Span,
-    /// Stamp that the datagrams of a flow count as once the flow has a reservation; `None` while they count
-    /// as datagrams.
+    /// Stamp that the datagrams of a flow count as once the flow has a reservation; `None` while
+    /// they count as datagrams.
     datagrams_at: Option<Time>,
-    /// Ticks that the bound on the lead has taken off the stamps of queued packets. Tags include it, and both
-    /// are modulo 2⁶⁴: the sum for a flow that is never without packets may exceed the range of time.
+    /// Ticks that the bound on the lead has taken off the stamps of queued packets. Tags include
+    /// it, and both are modulo 2⁶⁴: the sum for a flow that is never without packets may exceed the
+    /// range of time.
     pulled_back: u64,
 }
 
@@ -107,7 +112,8 @@ pub struct VirtualClock {
     checked: LazyTable<Option<Checked>>,
     /// Number of such checks.
     pending: u32,
-    /// Number of times that service began with no stamped packet waiting, while such checks were pending.
+    /// Number of times that service began with no stamped packet waiting, while such checks were
+    /// pending.
     emptied: u64,
     /// True if clocks may lag behind real time until they are checked.
     saves_credit: bool,
@@ -147,8 +153,8 @@ impl VirtualClock {
         self.offsets.get(flow).shift
     }
 
-    /// Advance of a newcomer's clock for `head`: for the packet alone, or for the burst of datagrams whose
-    /// stamp it shares.
+    /// Advance of a newcomer's clock for `head`: for the packet alone, or for the burst of
+    /// datagrams whose stamp it shares.
     pub(super) fn first_tick(&self, flow: FlowIx, head: &Packet, queues: &Queues) -> Option<Span> {
         let rate = self.reserve(flow)?;
         let is_datagram = head.tag == Time::NEVER.ticks();
@@ -164,8 +170,8 @@ impl VirtualClock {
         self.offsets.set(flow, offsets);
     }
 
-    /// Moves the flow's clock and the stamps of its queued packets back, so that its first packet is stamped
-    /// no later than `latest` plus its transmission time at the reserved rate.
+    /// Moves the flow's clock and the stamps of its queued packets back, so that its first packet
+    /// is stamped no later than `latest` plus its transmission time at the reserved rate.
     fn pull_back(&mut self, latest: Time, first: &Packet) {
         let flow = first.flow;
         let Some(rate) = self.reserve(flow).filter(|_| first.tag != Time::NEVER.ticks()) else { return };
@@ -186,8 +192,9 @@ impl VirtualClock {
         self.checked.set(flow, checked);
     }
 
-    /// Sets the clock of a flow that was checked back to VirtualClock, if the queue has been empty since; else
-    /// VirtualClock advances with the packet of `len` bytes that is about to be stamped.
+    /// Sets the clock of a flow that was checked back to VirtualClock, if the queue has been empty
+    /// since; else VirtualClock advances with the packet of `len` bytes that is about to be
+    /// stamped.
     #[cold]
     fn set_back(&mut self, flow: FlowIx, len: u32) {
         let (Some(Checked { virtual_clock, emptied }), Some(rate)) =

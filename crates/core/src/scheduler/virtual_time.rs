@@ -1,20 +1,20 @@
 //! Virtual time: the scale on which packet fair queueing measures service.
 //!
-//! A flow's weight is a rate: its reservation, or the scheduler's `unreserved`. A packet of `len` bytes is
-//! `len / weight` long on the scale, so a unit of virtual time is the service of one tick of real time to a
-//! flow that gets exactly its weight. Where few flows are backlogged, virtual time runs faster than real
-//! time: by the rate of the server over the sum of their weights.
+//! A flow's weight is a rate: its reservation, or the scheduler's `unreserved`. A packet of `len`
+//! bytes is `len / weight` long on the scale, so a unit of virtual time is the service of one tick
+//! of real time to a flow that gets exactly its weight. Where few flows are backlogged, virtual
+//! time runs faster than real time: by the rate of the server over the sum of their weights.
 //!
-//! **Range.** A [`VirtualTime`] has 24 bits of fraction below a tick of 10 ps, like a [`Rate`], so that `len
-//! / weight` is exact, and 104 bits above. A link of 10 Gbit/s with a single flow of weight 1 bit/s, never
-//! idle, would take 640 years to reach the end, where virtual time saturates. So it never wraps, and nothing
-//! is ever set back. Tags are compared in whole ticks: the resulting unfairness is less than 13 bytes at 10
-//! Tbit/s. Just below a whole tick they are rounded up, so that tags that differ only by the rounding of
-//! virtual time are a tie.
+//! **Range.** A [`VirtualTime`] has 24 bits of fraction below a tick of 10 ps, like a [`Rate`], so
+//! that `len / weight` is exact, and 104 bits above. A link of 10 Gbit/s with a single flow of
+//! weight 1 bit/s, never idle, would take 640 years to reach the end, where virtual time saturates.
+//! So it never wraps, and nothing is ever set back. Tags are compared in whole ticks: the resulting
+//! unfairness is less than 13 bytes at 10 Tbit/s. Just below a whole tick they are rounded up, so
+//! that tags that differ only by the rounding of virtual time are a tie.
 //!
-//! A [`FlowHeap`] has 64 bits for ranks: a [`TagHeap`] counts them from a base that moves with virtual time.
-//! Tags that are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are compared as if they were
-//! 2⁶³ ticks apart.
+//! A [`FlowHeap`] has 64 bits for ranks: a [`TagHeap`] counts them from a base that moves with
+//! virtual time. Tags that are more than 2⁶³ ticks apart (2.9 years at the flow's own weight) are
+//! compared as if they were 2⁶³ ticks apart.
 
 use crate::packet::FlowIx;
 use crate::ranking::flow_heap::FlowHeap;
@@ -32,8 +32,8 @@ pub struct VirtualTime(u128);
 
 impl VirtualTime {
     const FRACTION_BITS: u32 = Rate::FRACTION_BITS;
-    /// The amount added before tags are truncated to ticks for comparison: 1/64 tick, far more than the
-    /// rounding error of virtual time.
+    /// The amount added before tags are truncated to ticks for comparison: 1/64 tick, far more than
+    /// the rounding error of virtual time.
     const GUARD: u128 = 1 << (Self::FRACTION_BITS - 6);
 
     /// Creates the instant of a whole number of ticks.
@@ -59,7 +59,8 @@ impl VirtualTime {
         self.later(weight.exact_time_for(len))
     }
 
-    /// The beginning of `len` bytes whose service finishes now, at this weight: exact; stops at zero.
+    /// The beginning of `len` bytes whose service finishes now, at this weight: exact; stops at
+    /// zero.
     pub(super) fn before(self, len: u32, weight: Rate) -> VirtualTime {
         VirtualTime(self.0.saturating_sub(weight.exact_time_for(len)))
     }
@@ -82,8 +83,8 @@ impl VirtualTime {
         Span::from_ticks(u64::try_from(ticks).unwrap_or(u64::MAX))
     }
 
-    /// The time as push-out ranks it, from an epoch in ticks: exact for 2⁶³ ticks (2.9 years of virtual time
-    /// from the epoch), and in units of 2¹⁶ ticks (0.7 µs) beyond.
+    /// The time as push-out ranks it, from an epoch in ticks: exact for 2⁶³ ticks (2.9 years of
+    /// virtual time from the epoch), and in units of 2¹⁶ ticks (0.7 µs) beyond.
     pub(super) fn rank_since(self, epoch: u128) -> u64 {
         const EXACT: u128 = 1 << 63;
         let ticks = self.ticks().saturating_sub(epoch);
@@ -101,8 +102,8 @@ pub(super) struct TagHeap {
 }
 
 impl TagHeap {
-    /// Distance of a new base below the least tag: a tag inserted later that is below the base ranks as the
-    /// base.
+    /// Distance of a new base below the least tag: a tag inserted later that is below the base
+    /// ranks as the base.
     const MARGIN: u128 = 1 << 61;
 
     /// Makes room for every flow index below `flows`.

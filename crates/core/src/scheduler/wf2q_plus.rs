@@ -1,24 +1,24 @@
 //! WF²Q+ (Bennett and Zhang 1997) serves, among the packets whose service would have begun in the
 //! fluid system, the one that would end first.
 //!
-//! Virtual time advances by the work done over the sum of the weights of the flows that count, and is never
-//! behind the smallest start tag of a flow that has packets: `V ← max(V + work / sum of weights, smallest
-//! start tag)`. A packet is eligible once its start tag is not after virtual time; of the eligible ones, the
-//! smallest finish tag is served. So no flow is more than a packet ahead of its share, and none more than a
-//! packet behind.
+//! Virtual time advances by the work done over the sum of the weights of the flows that count, and
+//! is never behind the smallest start tag of a flow that has packets:
+//! `V ← max(V + work / sum of weights, smallest start tag)`. A packet is eligible once its start
+//! tag is not after virtual time; of the eligible ones, the smallest finish tag is served. So no
+//! flow is more than a packet ahead of its share, and none more than a packet behind.
 //!
-//! A flow counts while it has packets or is ahead of virtual time. The paper counts every session of the
-//! server; a flow that virtual time has passed would slow virtual time without need, and flows that come and
-//! go would affect all others.
+//! A flow counts while it has packets or is ahead of virtual time. The paper counts every session
+//! of the server; a flow that virtual time has passed would slow virtual time without need, and
+//! flows that come and go would affect all others.
 //!
-//! A flow is guaranteed its share of the server by weight, at least its share among all open flows. The rate
-//! of the server states only how much of a packet in service is done; where the rate is unknown, a packet
-//! counts as done when its service begins, as in the hierarchical H-WF²Q+.
+//! A flow is guaranteed its share of the server by weight, at least its share among all open flows.
+//! The rate of the server states only how much of a packet in service is done; where the rate is
+//! unknown, a packet counts as done when its service begins, as in the hierarchical H-WF²Q+.
 //!
 //! Choices in addition to those of fair queueing in general (`fair_queueing.rs`):
 //! - At a server that is slower than its stated rate, a packet counts as done earlier than it is.
-//! - The smallest start tag counts when service begins, among flows that are neither held nor absent. The
-//!   order of arrival breaks ties.
+//! - The smallest start tag counts when service begins, among flows that are neither held nor
+//!   absent. The order of arrival breaks ties.
 
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
@@ -73,9 +73,9 @@ impl PolicyParams for Wf2qPlusParams {
         Wf2qPlusParams { unreserved: UNRESERVED }
     }
 
-    /// The share of a class by weight. It is behind by its worst-case fair index (Bennett and Zhang 1997, theorem 3), and
-    /// by two of its packets: the one in service counts when it has left, and the one that it has announced may be
-    /// longer than the one that it sends.
+    /// The share of a class by weight. It is behind by its worst-case fair index (Bennett and Zhang
+    /// 1997, theorem 3), and by two of its packets: the one in service counts when it has left, and
+    /// the one that it has announced may be longer than the one that it sends.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let weight = |member: &Member| {
             let weight = member.contract.reserve.unwrap_or(self.unreserved).bits_per_second();
@@ -196,8 +196,8 @@ impl FairRule for Wf2qPlus {
     fn pass(&mut self, now: Time) {
         let ticks = now.since(self.as_of.replace(now).unwrap_or(now)).ticks();
         if ticks > 0 && self.left > 0 {
-            // At most 2⁶⁴ × 2⁶⁰; if the product with the fraction overflows, it is more than any packet
-            // takes.
+            // At most 2⁶⁴ × 2⁶⁰; if the product with the fraction overflows, it is more than any
+            // packet takes.
             let done = (u128::from(ticks) * u128::from(self.rate)).checked_mul(1 << Rate::FRACTION_BITS);
             self.work(done.map_or(self.left, |done| done.min(self.left)));
         }

@@ -1,26 +1,29 @@
-//! Weighted fair queueing, or packet-by-packet generalized processor sharing (Demers, Keshav and Shenker 1989; Parekh
-//! and Gallager 1993): packets are served in the order in which a fluid server would finish them.
+//! Weighted fair queueing, or packet-by-packet generalized processor sharing (Demers, Keshav and
+//! Shenker 1989; Parekh and Gallager 1993): packets are served in the order in which a fluid server
+//! would finish them.
 //!
-//! The fluid server serves all backlogged flows at once, in proportion to their weights. Virtual time
-//! advances at the rate of the server over the sum of the weights of the flows that are backlogged **there**.
-//! A packet's finish tag is `max(its flow's previous finish tag, virtual time at its arrival) + len /
-//! weight`, and no packet leaves later than it would leave the fluid server by more than the transmission
-//! time of the longest packet.
+//! The fluid server serves all backlogged flows at once, in proportion to their weights. Virtual
+//! time advances at the rate of the server over the sum of the weights of the flows that are
+//! backlogged **there**. A packet's finish tag is `max(its flow's previous finish tag, virtual time
+//! at its arrival) + len / weight`, and no packet leaves later than it would leave the fluid server
+//! by more than the transmission time of the longest packet.
 //!
 //! An arrival takes O(log n), as does each departure from the fluid server.
 //!
 //! Choices where the papers are silent, in addition to those of fair queueing in general
 //! (`fair_queueing.rs`):
-//! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight applies to packets
-//!   that arrive later; the fluid server serves each packet at the weight that its flow had on its arrival.
-//! - The unserved part of a packet that is pushed out leaves the fluid server, unless the flow's weight has
-//!   changed in the meantime. A packet that is dropped at the head stays in the fluid server: clocks keep the
-//!   advance.
-//! - At a port, the fluid server never pauses. It serves the fluid left by a held or closed flow, and continues
-//!   while packets are held back for another reason.
-//! - A flow that is absent leaves the fluid server, and rejoins it with its queued packets, or with its lead.
-//! - A change of the server's rate applies from then on. When the rate is no longer known, the last known
-//!   rate stays.
+//! - A packet gets its finish tag when it arrives, and keeps it. A change of the weight applies to
+//!   packets that arrive later; the fluid server serves each packet at the weight that its flow had
+//!   on its arrival.
+//! - The unserved part of a packet that is pushed out leaves the fluid server, unless the flow's
+//!   weight has changed in the meantime. A packet that is dropped at the head stays in the fluid
+//!   server: clocks keep the advance.
+//! - At a port, the fluid server never pauses. It serves the fluid left by a held or closed flow,
+//!   and continues while packets are held back for another reason.
+//! - A flow that is absent leaves the fluid server, and rejoins it with its queued packets, or with
+//!   its lead.
+//! - A change of the server's rate applies from then on. When the rate is no longer known, the last
+//!   known rate stays.
 //!
 //! **Trees.** A class receives its service from its parent. The fluid server of a class therefore
 //! works by the bytes that the class sends, each packet when its service begins, and pauses with
@@ -29,9 +32,10 @@
 //! holds there: a packet of a flow of the class has left before the class has sent another longest
 //! packet after the fluid server is done with it.
 //!
-//! A member that is a class has only its token here. While the token waits and takes part, more may be behind it:
-//! the class stays backlogged in the fluid system, and its next token begins where this one ends, also when
-//! virtual time has passed that. If nothing is behind it, the fluid server serves the others for that time again.
+//! A member that is a class has only its token here. While the token waits and takes part, more may
+//! be behind it: the class stays backlogged in the fluid system, and its next token begins where
+//! this one ends, also when virtual time has passed that. If nothing is behind it, the fluid server
+//! serves the others for that time again.
 
 use super::ASK_AGAIN;
 use super::fair_queueing::FairQueueing;
@@ -171,8 +175,8 @@ impl FairRule for Wfq {
         self.fluid.virtual_time
     }
 
-    /// The tag of a packet is its finish time in the fluid server less that of the packet before it, in
-    /// ticks.
+    /// The tag of a packet is its finish time in the fluid server less that of the packet before
+    /// it, in ticks.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
         let start = self.fluid.start(packet.flow, packet.body == BodyId::TOKEN);
         let end = start.after(packet.len, tags.weight);
@@ -237,8 +241,8 @@ impl FairRule for Wfq {
         self.fluid.flows[flow.ix()].end
     }
 
-    /// The time at which the fluid server is done with the flow, if no packet arrives; an upper bound while
-    /// weights change.
+    /// The time at which the fluid server is done with the flow, if no packet arrives; an upper
+    /// bound while weights change.
     fn caught_up_at(&self, now: Time, flow: FlowIx, end: VirtualTime, over: Option<Time>) -> Time {
         if self.follows_service {
             return over.unwrap_or_else(|| now + end.span_since(self.fluid.virtual_time).max(ASK_AGAIN));

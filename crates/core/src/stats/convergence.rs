@@ -1,7 +1,8 @@
 //! Convergence of rates to their targets: its speed and permanence. Kalyanaraman et al. 1998,
 //! section 6.1.
 //!
-//! Rates and queues are sampled at one spacing: a sample of a rate is its value at the end of its interval.
+//! Rates and queues are sampled at one spacing: a sample of a rate is its value at the end of its
+//! interval.
 
 use crate::units::Span;
 
@@ -33,8 +34,9 @@ impl Nearness {
         Nearness { spacing, window: Span::from_millis(5), tolerance: 0.1, queue: 50.0 }
     }
 
-    /// Convergence time: from the first sample's beginning until every average is near its optimum and the
-    /// queue is short, both permanently. `None` when that never happens, or without samples.
+    /// Convergence time: from the first sample's beginning until every average is near its optimum
+    /// and the queue is short, both permanently. `None` when that never happens, or without
+    /// samples.
     pub fn convergence(&self, courses: &[Course<'_>], queue: &[f64]) -> Option<Span> {
         let samples = courses.iter().map(|course| course.rates.len()).min()?.min(queue.len());
         let is_near =
@@ -43,8 +45,8 @@ impl Nearness {
         (tail > 0).then(|| self.after(samples - tail))
     }
 
-    /// Response time: until every rate has come near its optimum or has passed it, each at a time of its own. `None` when
-    /// one never does.
+    /// Response time: until every rate has come near its optimum or has passed it, each at a time
+    /// of its own. `None` when one never does.
     pub fn response(&self, courses: &[Course<'_>]) -> Option<Span> {
         let first = |course: &Course<'_>| {
             let &Course { rates, optimum } = course;
@@ -92,8 +94,9 @@ mod tests {
 
     const SPACING: Span = Span::from_millis(1);
 
-    /// A rate that decays to its optimum: |rate − optimum| = e^(−t/τ) · optimum crosses 10 % at t = τ · ln 10. Averages over a
-    /// window w cross later, where e^(−t/τ) · (e^(w/τ) − 1) · τ/w = 10 %.
+    /// A rate that decays to its optimum: |rate − optimum| = e^(−t/τ) · optimum crosses 10 % at t =
+    /// τ · ln 10. Averages over a window w cross later, where e^(−t/τ) · (e^(w/τ) − 1) · τ/w = 10
+    /// %.
     #[test]
     fn an_exponential_course_converges_when_theory_says() {
         for tau in [4.0, 10.0, 25.0, 60.0] {

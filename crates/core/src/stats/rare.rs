@@ -1,15 +1,15 @@
 //! Estimation of the frequency of rare events.
 //!
-//! Losses at a share of 10⁻⁵ are a few events in some replications and none in most, so the mean over
-//! replications is far from normal: Student's interval holds the true share in 70 % of cases, and is ± 0
-//! without any loss.
+//! Losses at a share of 10⁻⁵ are a few events in some replications and none in most, so the mean
+//! over replications is far from normal: Student's interval holds the true share in 70 % of cases,
+//! and is ± 0 without any loss.
 
 use super::t_95;
 use statrs::distribution::{ContinuousCDF, Gamma, Normal};
 
-/// Half the width of a 95 % interval of the share of trials at which a rare event happens: from the estimate, the sum
-/// of events over the sum of trials, to its upper limit, which is farther away than the lower one. In the unit of a
-/// share.
+/// Half the width of a 95 % interval of the share of trials at which a rare event happens: from the
+/// estimate, the sum of events over the sum of trials, to its upper limit, which is farther away
+/// than the lower one. In the unit of a share.
 ///
 /// The upper limit is Garwood's (1936) for a Poisson count, the effective one of Korn and Graubard
 /// (Survey Methodology 24(2), 1998). Events come in clusters, so events and trials are divided by
@@ -17,7 +17,8 @@ use statrs::distribution::{ContinuousCDF, Gamma, Normal};
 /// count, at least 1. The other is (t(n − 1) / z)², because n replications determine that variance
 /// no better. Without an event nothing is known of it, and both are 1.
 ///
-/// `runs` holds the events and trials of independent replications. `None` for fewer than two, and without trials.
+/// `runs` holds the events and trials of independent replications. `None` for fewer than two, and
+/// without trials.
 pub fn rare_half_width_95(runs: &[(u64, u64)]) -> Option<f64> {
     if runs.len() < 2 {
         return None;

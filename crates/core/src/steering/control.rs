@@ -4,10 +4,12 @@
 use crate::classifier::ethertypes::MIN_ETHERTYPE;
 use crate::headers::Headers;
 
-/// IANA numbers of IGMP and of ICMPv6, which carries neighbour discovery (RFC 4861) and multicast listener discovery.
+/// IANA numbers of IGMP and of ICMPv6, which carries neighbour discovery (RFC 4861) and multicast
+/// listener discovery.
 const IP_PROTOCOLS: [u8; 2] = [2, 58];
 
-/// ARP (RFC 826), LACP and other slow protocols (IEEE 802.3, annex 57A), PPPoE discovery (RFC 2516), 802.1X, LLDP.
+/// ARP (RFC 826), LACP and other slow protocols (IEEE 802.3, annex 57A), PPPoE discovery (RFC
+/// 2516), 802.1X, LLDP.
 const ETHERTYPES: [u16; 5] = [0x0806, 0x8809, 0x8863, 0x888e, 0x88cc];
 
 /// A PPPoE session (RFC 2516): frames without an IP packet carry the negotiations and queries of

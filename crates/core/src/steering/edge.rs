@@ -100,8 +100,8 @@ impl Edge {
         self.set_dscp.get(rule).copied().flatten()
     }
 
-    /// Applies another plan to the edge; see [`Steering::replan`], and [`Steering::changes`] for the step
-    /// before it.
+    /// Applies another plan to the edge; see [`Steering::replan`], and [`Steering::changes`] for
+    /// the step before it.
     pub fn replan(&mut self, now: Time, switch: &mut Switch, plan: EdgePlan, from: &[Option<usize>]) {
         let EdgePlan { rules, set_dscp, rest, most_flows, framing } = plan;
         self.steering.replan(now, switch, rules, from, rest, most_flows);

@@ -1,10 +1,11 @@
 //! Steering: the choice of a packet's flow at a port. Rules are tried in order; the first that has
 //! a flow for it decides.
 //!
-//! A rule has one flow, or opens flows at their first packets: one for each host, subscriber, 5-tuple
-//! or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once it was
-//! idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that has sent
-//! ahead of its reservation cannot shed that by a pause. A circuit's counters outlive its flows.
+//! A rule has one flow, or opens flows at their first packets: one for each host, subscriber,
+//! 5-tuple or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once
+//! it was idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that
+//! has sent ahead of its reservation cannot shed that by a pause. A circuit's counters outlive its
+//! flows.
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
@@ -70,7 +71,8 @@ pub struct Steering {
     pub(super) control: Leg,
     /// The plan of both.
     pub(super) rest_plan: FlowPlan,
-    /// The rule of every flow at the port, by the flow's index; one past the last rule for the rest.
+    /// The rule of every flow at the port, by the flow's index; one past the last rule for the
+    /// rest.
     rule_of: Vec<u32>,
     pub(super) members: Vec<Member>,
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
@@ -241,7 +243,8 @@ impl Steering {
         Cached { leg: member.leg, member: Some((at, member.number)), generation: self.generation }
     }
 
-    /// Opens a flow for a conversation of an owner, and a class with this plan for the owner if it has none.
+    /// Opens a flow for a conversation of an owner, and a class with this plan for the owner if it
+    /// has none.
     fn open_conversation(
         &mut self,
         now: Time,

@@ -1,4 +1,5 @@
-//! The classes of hosts and subscribers whose conversations have a flow each ([`Split::Conversations`]).
+//! The classes of hosts and subscribers whose conversations have a flow each
+//! ([`Split::Conversations`]).
 //!
 //! An owner gets a class at the port at its first packet. The class is given to another owner of
 //! the same rule once the first has no flow and the scheduler above would treat a new class alike.

@@ -35,7 +35,8 @@ impl Steering {
         for (member, within) in conversations.filter_map(|member| Some((member, member.within?))) {
             let class = class_of.get(&within).copied();
             if class != Some(self.owners.at(within).0) {
-                // Without a class it will be closed; until its queue is empty it needs a place in the tree.
+                // Without a class it will be closed; until its queue is empty it needs a place in
+                // the tree.
                 changes.push((member.leg, class.map_or_else(FlowPlan::default, Conversations::flow)));
             }
         }

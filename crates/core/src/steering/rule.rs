@@ -16,7 +16,8 @@ pub struct Rule {
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub split: Split,
-    /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come first.
+    /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come
+    /// first.
     pub plan: FlowPlan,
     /// Time for which a flow that was opened by a packet stays open without packets.
     pub idle: Span,
@@ -30,8 +31,8 @@ pub struct Rule {
     pub aside: Option<Aside>,
 }
 
-/// The memory that push-out leaves to flows with reservations: half of a buffer, in proportion to them (nominal shares: Suter,
-/// Lakshman, Stiliadis, Choudhury, INFOCOM 1998).
+/// The memory that push-out leaves to flows with reservations: half of a buffer, in proportion to
+/// them (nominal shares: Suter, Lakshman, Stiliadis, Choudhury, INFOCOM 1998).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aside {
     /// The limit of the port's memory.
@@ -62,7 +63,8 @@ impl Aside {
 pub struct Beyond {
     /// Greatest number of hosts, subscribers or 5-tuples with a flow or a class of their own.
     pub most: usize,
-    /// The plan of the shared flow, which is opened by the first packet for which no flow can be opened.
+    /// The plan of the shared flow, which is opened by the first packet for which no flow can be
+    /// opened.
     pub plan: FlowPlan,
 }
 

@@ -98,8 +98,8 @@ impl Guard {
         Some(dropper)
     }
 
-    /// Decides whether an arriving packet may join the guarded queue. Returns the reason for marking it,
-    /// if any, or the reason for dropping it as an error.
+    /// Decides whether an arriving packet may join the guarded queue. Returns the reason for
+    /// marking it, if any, or the reason for dropping it as an error.
     fn arrive(
         &mut self,
         cx: &mut Ctx<'_>,
@@ -276,8 +276,8 @@ impl Guards {
         }
     }
 
-    /// Decides whether a packet of a node may join its queues, and counts it there if so. Returns the
-    /// reason for marking it, if any.
+    /// Decides whether a packet of a node may join its queues, and counts it there if so. Returns
+    /// the reason for marking it, if any.
     ///
     /// # Errors
     /// The reason for dropping it.
@@ -322,8 +322,8 @@ impl Guards {
         });
     }
 
-    /// Decides whether a packet of a node that is selected for service may leave its queues. Returns the
-    /// reason for marking it, if any.
+    /// Decides whether a packet of a node that is selected for service may leave its queues.
+    /// Returns the reason for marking it, if any.
     ///
     /// # Errors
     /// The reason for dropping it.

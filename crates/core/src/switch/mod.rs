@@ -89,8 +89,8 @@ impl<'a> Departing<'a> {
         self.port.serving
     }
 
-    /// [`Switch::finish`] and [`Switch::start`] in one. Returns whether the packet's body is still held,
-    /// and the packet whose first bit leaves now.
+    /// [`Switch::finish`] and [`Switch::start`] in one. Returns whether the packet's body is still
+    /// held, and the packet whose first bit leaves now.
     #[inline(always)]
     pub fn leave(self, cx: &mut Ctx<'_>) -> (Body, Option<&'a Packet>) {
         self.port.finish(cx, self.pool);
@@ -141,7 +141,8 @@ impl Switch {
     /// later plan if the plan names it.
     ///
     /// # Errors
-    /// When the port does not exist, the class has no place in its tree, or a policy refuses it; nothing is changed.
+    /// When the port does not exist, the class has no place in its tree, or a policy refuses it;
+    /// nothing is changed.
     pub fn open_class(&mut self, now: Time, port: PortIx, plan: &ClassPlan) -> Result<u16, Refused> {
         let no_port = || Refused(format!("the switch has no port {}", port.0));
         self.ports.get_mut(usize::from(port.0)).ok_or_else(no_port)?.open_class(now, plan)
@@ -303,8 +304,8 @@ impl Switch {
         port.start(cx, &mut self.pool).then_some(port.serving)
     }
 
-    /// Ends the service of a packet, whose last bit is out. Returns the packet, and whether its body is
-    /// still held for another port; `None` when no packet was in service.
+    /// Ends the service of a packet, whose last bit is out. Returns the packet, and whether its
+    /// body is still held for another port; `None` when no packet was in service.
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
         let port = self.ports.get_mut(usize::from(port.0))?;

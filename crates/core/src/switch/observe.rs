@@ -58,8 +58,8 @@ impl Switch {
         }
     }
 
-    /// The packets that wait at a port in its schedulers' queues, flow by flow, each in its order, and their
-    /// flows.
+    /// The packets that wait at a port in its schedulers' queues, flow by flow, each in its order,
+    /// and their flows.
     pub fn waiting(&self, port: PortIx) -> impl Iterator<Item = (FlowIx, &Packet)> {
         let port = self.ports.get(usize::from(port.0));
         port.into_iter().flat_map(|port| {
@@ -147,16 +147,16 @@ impl Switch {
         self.ports.get(usize::from(port.0)).map(|port| port.sent).unwrap_or_default()
     }
 
-    /// The counts of the flow's profile at the first meter that counts; `None` for a flow that is not
-    /// metered.
+    /// The counts of the flow's profile at the first meter that counts; `None` for a flow that is
+    /// not metered.
     pub fn metered(&self, leg: Leg) -> Option<Metered> {
         let port = self.ports.get(usize::from(leg.port.0))?;
         let entry = port.table.flows.get(leg.flow.ix())?;
         port.metering.metered(usize::from(entry.node), leg.flow)
     }
 
-    /// The usage of the flow's profiles at each meter that its packets pass and that reports it, in their
-    /// order; nothing for an unknown leg.
+    /// The usage of the flow's profiles at each meter that its packets pass and that reports it, in
+    /// their order; nothing for an unknown leg.
     pub fn usage(&self, leg: Leg) -> impl Iterator<Item = MeterUsage> {
         let port = self.ports.get(usize::from(leg.port.0));
         let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));

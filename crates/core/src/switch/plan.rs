@@ -230,7 +230,8 @@ pub enum Change {
     Flow(u16, u32),
 }
 
-/// The changes of a reconfiguration, in the order of the plan; empty when the plan was in force already.
+/// The changes of a reconfiguration, in the order of the plan; empty when the plan was in force
+/// already.
 pub type Diff = Vec<Change>;
 
 impl PortPlan {

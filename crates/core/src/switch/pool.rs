@@ -1,4 +1,5 @@
-//! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1), or one for each.
+//! The switch's memory: one pool for all ports, completely shared (Zhang 1991, section 3.1), or one
+//! for each.
 
 use crate::context::Body;
 use crate::packet::{BodyId, Packet};

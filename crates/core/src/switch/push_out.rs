@@ -1,8 +1,8 @@
 //! Push-out: the choice of the packet to drop when the pool is exhausted.
 //!
-//! [`PushOut::Shares`], the default, is the longest queue's push-out with nominal shares (Suter, Lakshman,
-//! Stiliadis, Choudhury, "Design considerations for supporting TCP with per-flow queueing", INFOCOM 1998),
-//! for ports:
+//! [`PushOut::Shares`], the default, is the longest queue's push-out with nominal shares (Suter,
+//! Lakshman, Stiliadis, Choudhury, "Design considerations for supporting TCP with per-flow
+//! queueing", INFOCOM 1998), for ports:
 //!
 //! - A port's share of the pool has two parts. One is the memory set aside for its flows with a
 //!   bucket ([`FlowPlan::set_aside`](super::plan::FlowPlan::set_aside)), scaled down when the sum
@@ -26,11 +26,11 @@
 //!
 //! [`PushOut::LongestQueue`] is Zhang's rule (1991, section 3.1: "the last packet, the one with the
 //! largest stamp value, from the longest queue"): the longest by packets, ties to the latest
-//! arrival. It makes no difference whether a packet may be sent now, and packets in shapers go when no
-//! other can.
+//! arrival. It makes no difference whether a packet may be sent now, and packets in shapers go when
+//! no other can.
 //!
-//! In both, a packet in service counts in its queue and is never taken. Where each port has a limit of its own
-//! ([`Sharing::Partitioned`]), the rule is applied to that port alone.
+//! In both, a packet in service counts in its queue and is never taken. Where each port has a limit
+//! of its own ([`Sharing::Partitioned`]), the rule is applied to that port alone.
 
 use super::Switch;
 use super::plan::{PushOut, Sharing};

@@ -1,4 +1,5 @@
-//! Couplings of VS/VD against the formulas of Kalyanaraman et al. 1998, section 3.2, over random cells.
+//! Couplings of VS/VD against the formulas of Kalyanaraman et al. 1998, section 3.2, over random
+//! cells.
 
 use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::{Direction, RmCell};
@@ -173,8 +174,9 @@ fn trace(params: VsVdParams, seed: u64) -> Trace {
     trace
 }
 
-/// Every coupling follows its formulas. Where ER1 is at most ACR2, and VAL2 acts on ACR2, it makes no difference whether VAL2
-/// acts on ER1 as well, since ACR2 is at most VAL2: with the paper's formula for ER1, "next loop only" is "both loops".
+/// Every coupling follows its formulas. Where ER1 is at most ACR2, and VAL2 acts on ACR2, it makes
+/// no difference whether VAL2 acts on ER1 as well, since ACR2 is at most VAL2: with the paper's
+/// formula for ER1, "next loop only" is "both loops".
 #[test]
 fn every_coupling_follows_its_formulas() {
     let all: Vec<(VsVdParams, Vec<Trace>)> = couplings()
@@ -196,8 +198,8 @@ fn every_coupling_follows_its_formulas() {
     assert!(distinct.count() > 90, "the cells hardly tell couplings apart");
 }
 
-/// FRM cells of a virtual source stand in its queue as a source sends them: one before all others, or behind the first, and
-/// one behind each Nrm − 1 data cells.
+/// FRM cells of a virtual source stand in its queue as a source sends them: one before all others,
+/// or behind the first, and one behind each Nrm − 1 data cells.
 #[test]
 fn the_next_loop_has_its_own_rm_cells() {
     let algorithm = BuiltInRateControl::Erica(EricaParams::read(&[]).unwrap());

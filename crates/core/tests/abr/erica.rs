@@ -162,8 +162,8 @@ fn allocations_are_those_of_an_oracle_that_counts_anew() {
     assert!(finite > 1000 && repeated > finite && by_rate > 20, "{finite} {repeated} {by_rate}");
 }
 
-/// ERICA+ aims at the whole capacity while the queue takes up to its delay, at less while it takes longer, and never at less
-/// than half.
+/// ERICA+ aims at the whole capacity while the queue takes up to its delay, at less while it takes
+/// longer, and never at less than half.
 #[test]
 fn the_target_falls_with_the_queue() {
     let delay = Span::from_micros(1500);

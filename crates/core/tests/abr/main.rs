@@ -1,4 +1,5 @@
-//! The ABR service: rules of sources and destinations, switch algorithms against slow oracles, couplings.
+//! The ABR service: rules of sources and destinations, switch algorithms against slow oracles,
+//! couplings.
 
 #[path = "../common/mod.rs"]
 mod common;

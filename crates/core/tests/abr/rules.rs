@@ -1,4 +1,5 @@
-//! Rules of a source and a destination (ATM TM 4.0, sections 5.10.4 and 5.10.5), over random answers.
+//! Rules of a source and a destination (ATM TM 4.0, sections 5.10.4 and 5.10.5), over random
+//! answers.
 
 use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::{Direction, RmCell};
@@ -152,8 +153,8 @@ fn terms() -> SourceTerms {
     .terms(rate(LINK), 53)
 }
 
-/// A dead destination: after CRM cells without an answer each further FRM cell cuts ACR by CDF (rule 6), to MCR; one answer
-/// with BN = 0 stops that, and one with BN = 1 does not.
+/// A dead destination: after CRM cells without an answer each further FRM cell cuts ACR by CDF
+/// (rule 6), to MCR; one answer with BN = 0 stops that, and one with BN = 1 does not.
 #[test]
 fn without_answers_the_rate_is_cut_off() {
     for (bn, goes_on) in [(true, true), (false, false)] {

@@ -2,7 +2,8 @@
 
 use tidegate_core::headers::{Fragment, Headers, Ip};
 
-/// A UDP packet of the host whose IPv4 address is this number, from this port to port 80 of 127.0.0.1.
+/// A UDP packet of the host whose IPv4 address is this number, from this port to port 80 of
+/// 127.0.0.1.
 pub fn from_host(host: u32, port: u16) -> Headers {
     let ip = Ip {
         source: std::net::Ipv4Addr::from_bits(host).into(),

@@ -218,7 +218,8 @@ impl Oracle {
 }
 
 impl Flow {
-    /// Packets and bytes of a bucket full of its packets, however small, and of two that are as large as they come.
+    /// Packets and bytes of a bucket full of its packets, however small, and of two that are as
+    /// large as they come.
     fn needs(&self) -> Option<(u64, u64)> {
         let (reserve, (smallest, largest)) = (self.contract.reserve?, self.sizes?);
         let bucket = match (self.contract.workahead, self.contract.interval) {

@@ -94,8 +94,8 @@ fn meters(rng: &mut Rng) -> Vec<MeterKind> {
     rng.chance(0.3).then_some(drawn).into_iter().collect()
 }
 
-/// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link has, so that
-/// some slots are left to flows without a reservation.
+/// Every built-in scheduler, for plans drawn at random: a frame of slots divides more than the link
+/// has, so that some slots are left to flows without a reservation.
 pub fn schedulers() -> Vec<SchedulerKind> {
     let mut every = every_scheduler();
     for kind in &mut every {

@@ -1,4 +1,5 @@
-//! A scheduler and its model side by side: the same packets, gates and contracts, and the same packets out.
+//! A scheduler and its model side by side: the same packets, gates and contracts, and the same
+//! packets out.
 
 use super::{World, pick};
 use tidegate_core::contract::Contract;

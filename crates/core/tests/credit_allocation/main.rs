@@ -1,4 +1,5 @@
-//! Adaptive allocation and incremental credits over one link: no cell is lost, and a newcomer ramps up as the theory says.
+//! Adaptive allocation and incremental credits over one link: no cell is lost, and a newcomer ramps
+//! up as the theory says.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -156,7 +157,8 @@ fn a_newcomer_ramps_up_as_the_formula_says() {
     // k = 1: each allocation is sent in a record.
     for (k, n2) in [(1, None), (1, Some(1)), (2, Some(1)), (4, Some(1)), (8, Some(1))] {
         let seen = ramp(k, loop_slots, n2);
-        // Large enough that rounding up does not count, small enough that N2·N is small beside the RTT.
+        // Large enough that rounding up does not count, small enough that N2·N is small beside the
+        // RTT.
         let measured: Vec<f64> =
             seen.into_iter().filter(|cells| (30.0..loop_slots as f64 / 8.0).contains(cells)).collect();
         assert!(measured.len() >= 3, "{measured:?}");

@@ -54,7 +54,8 @@ fn the_average_of_a_growing_queue() {
     }
 }
 
-/// An idle time of n transmission times multiplies the average by (1 − w)^n, however the rate changes meanwhile.
+/// An idle time of n transmission times multiplies the average by (1 − w)^n, however the rate
+/// changes meanwhile.
 #[test]
 fn the_average_decays_over_idle_time() {
     let weight = 0.02;
@@ -74,7 +75,8 @@ fn the_average_decays_over_idle_time() {
     }
 }
 
-/// Section VII, method 2: distances between chosen packets are uniform over 1, 2, …, 1/p (χ², 99.9 %).
+/// Section VII, method 2: distances between chosen packets are uniform over 1, 2, …, 1/p (χ², 99.9
+/// %).
 #[test]
 fn distances_are_uniform() {
     // A weight of 1 makes the average the queue: 6 of 5 to 15 with 0.5 is p = 1/20.
@@ -101,7 +103,8 @@ fn distances_are_uniform() {
     assert!((40_000.0 / drops - 10.5).abs() < 0.5, "{drops}");
 }
 
-/// Where the probability rises while packets pass, count · p_b comes to exceed 1: the packet is then chosen.
+/// Where the probability rises while packets pass, count · p_b comes to exceed 1: the packet is
+/// then chosen.
 #[test]
 fn a_count_beyond_one_over_p_chooses() {
     for seed in 0..200 {

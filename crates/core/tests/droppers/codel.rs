@@ -1,4 +1,5 @@
-//! CoDel against the pseudo-code of RFC 8289, section 5, with a queue of its own, and against its control law.
+//! CoDel against the pseudo-code of RFC 8289, section 5, with a queue of its own, and against its
+//! control law.
 
 use crate::common::{pick, rate, rounds};
 use crate::line::{Event, Line, record};

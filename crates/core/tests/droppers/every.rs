@@ -11,7 +11,8 @@ use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
-/// Seeds bring all sizes, rates and idle times with them: nothing overflows, and gauges are numbers.
+/// Seeds bring all sizes, rates and idle times with them: nothing overflows, and gauges are
+/// numbers.
 #[test]
 fn verdicts_do_not_depend_on_when_or_on_names() {
     for dropper in BuiltInDropper::examples() {

@@ -153,8 +153,9 @@ impl Line {
     }
 }
 
-/// Traffic drawn at random: bursts and pauses, loads from a half to three, packets of all sizes, colours and ECN
-/// codepoints; rates from 1 bit/s to 10 Tbit/s that change in mid-air and are not always known; idle for a year.
+/// Traffic drawn at random: bursts and pauses, loads from a half to three, packets of all sizes,
+/// colours and ECN codepoints; rates from 1 bit/s to 10 Tbit/s that change in mid-air and are not
+/// always known; idle for a year.
 pub fn record(kind: &BuiltInDropper, seed: u64, packets: u32) -> Line {
     record_from(kind, seed, packets, Time::ORIGIN, &|flow| flow)
 }

@@ -1,4 +1,5 @@
-//! PIE against a slow oracle that makes every update at its time, and its delay near the target under overload.
+//! PIE against a slow oracle that makes every update at its time, and its delay near the target
+//! under overload.
 
 use crate::common::{pick, rate, rounds};
 use crate::line::{Event, Line, passes, record};
@@ -207,8 +208,9 @@ fn every_verdict_is_the_oracles() {
     }
 }
 
-/// Packets from one early drop to the next at the probability p (RFC 8033, section 5.4): none is dropped until the sum of p
-/// over packets is 0.85, each one then with p, and the one with which the sum is 8.5 for certain.
+/// Packets from one early drop to the next at the probability p (RFC 8033, section 5.4): none is
+/// dropped until the sum of p over packets is 0.85, each one then with p, and the one with which
+/// the sum is 8.5 for certain.
 fn mean_gap(p: f64) -> f64 {
     let mut gap = 0.0;
     let mut still = 1.0;
@@ -225,7 +227,8 @@ fn mean_gap(p: f64) -> f64 {
     gap
 }
 
-/// The p at which a share of all packets is dropped. The share jumps where 0.85 is a multiple of p; within a jump it is that p.
+/// The p at which a share of all packets is dropped. The share jumps where 0.85 is a multiple of p;
+/// within a jump it is that p.
 fn probability_for(share: f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..50 {

@@ -1,4 +1,5 @@
-//! RED, RIO and WRED against a slow oracle: packet by packet, from the papers' pseudo-code, over the whole history.
+//! RED, RIO and WRED against a slow oracle: packet by packet, from the papers' pseudo-code, over
+//! the whole history.
 
 use crate::averages::{Average, Fate, Rates, chooses};
 use crate::common::{pick, rounds};

@@ -1,8 +1,9 @@
-//! Senders and receivers that pay, in one queue (Clark and Fang 1998, section II.E.2): "routers turn on the ECN bit of a packet
-//! whenever such a packet would have been dropped had it been an out packet".
+//! Senders and receivers that pay, in one queue (Clark and Fang 1998, section II.E.2): "routers
+//! turn on the ECN bit of a packet whenever such a packet would have been dropped had it been an
+//! out packet".
 //!
-//! The sender-pay/receiver-pay bit is the packet's ECN field: a packet of a receiver that pays is ECN-capable and out, one of a
-//! sender that pays is not ECN-capable, and in or out.
+//! The sender-pay/receiver-pay bit is the packet's ECN field: a packet of a receiver that pays is
+//! ECN-capable and out, one of a sender that pays is not ECN-capable, and in or out.
 
 use crate::common::{World, kind, pick, rate, rounds};
 use tidegate_core::context::Reason;
@@ -71,8 +72,9 @@ fn fate(seed: u64, mark: Mark) -> Fate {
     if queued.mark.has_met_congestion() { Fate::Marked } else { Fate::Queued }
 }
 
-/// A packet of a receiver that pays is marked exactly where one of a sender that pays is dropped when it is out, by chance or
-/// by force; when the queue is full, both are dropped. In packets of a sender that pays have the better fate.
+/// A packet of a receiver that pays is marked exactly where one of a sender that pays is dropped
+/// when it is out, by chance or by force; when the queue is full, both are dropped. In packets of a
+/// sender that pays have the better fate.
 #[test]
 fn a_receiver_that_pays_is_marked_where_an_out_packet_is_dropped() {
     let (mut marked, mut full, mut spared) = (0, 0, 0);

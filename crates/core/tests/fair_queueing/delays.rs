@@ -1,5 +1,5 @@
-//! The published bounds on delay: how much later than a server of the flow's own rate, and the examples of the
-//! papers that tell the schedulers apart.
+//! The published bounds on delay: how much later than a server of the flow's own rate, and the
+//! examples of the papers that tell the schedulers apart.
 
 use super::server::{Server, What};
 use crate::common::{kind, pick, rate, rounds};
@@ -28,8 +28,9 @@ fn allowance(name: &str, flow: usize, own: u32, reserve: u64, largest: &[u32]) -
     }
 }
 
-/// Reservations fit the link. A packet is expected when it arrives, or when the one before it would have been served
-/// at the flow's rate; it leaves within the allowance after that, whatever the others send.
+/// Reservations fit the link. A packet is expected when it arrives, or when the one before it would
+/// have been served at the flow's rate; it leaves within the allowance after that, whatever the
+/// others send.
 #[test]
 fn no_packet_is_later_than_its_bound() {
     for name in ALL {
@@ -98,8 +99,8 @@ fn no_packet_is_later_than_its_bound() {
     }
 }
 
-/// A flow with half of the link and ten with a twentieth each, all with packets of one length that come at once
-/// (Bennett and Zhang 1996).
+/// A flow with half of the link and ten with a twentieth each, all with packets of one length that
+/// come at once (Bennett and Zhang 1996).
 fn half_and_ten(name: &str) -> Vec<usize> {
     let reserves: Vec<u64> = (0..11).map(|flow| if flow == 0 { LINK / 2 } else { LINK / 20 }).collect();
     let mut server = Server::new(kind(name), LINK, &reserves, None);
@@ -108,8 +109,8 @@ fn half_and_ten(name: &str) -> Vec<usize> {
     server.send(21, LINK)
 }
 
-/// WFQ sends ten packets of the heavy flow in a row, five ahead of the fluid server, and then makes it wait for ten
-/// others; under WF²Q+ it is served every other time.
+/// WFQ sends ten packets of the heavy flow in a row, five ahead of the fluid server, and then makes
+/// it wait for ten others; under WF²Q+ it is served every other time.
 #[test]
 fn wfq_runs_far_ahead_of_the_fluid_server_and_wf2q_plus_does_not() {
     let burst = half_and_ten("wfq");
@@ -123,8 +124,8 @@ fn wfq_runs_far_ahead_of_the_fluid_server_and_wf2q_plus_does_not() {
     assert!(turns.iter().skip(1).step_by(2).copied().eq(1..11), "{turns:?}");
 }
 
-/// All flows are always backlogged: under WF²Q+ none is a packet ahead of its share nor a packet behind it, under WFQ
-/// one is ahead by as much as half of the number of others.
+/// All flows are always backlogged: under WF²Q+ none is a packet ahead of its share nor a packet
+/// behind it, under WFQ one is ahead by as much as half of the number of others.
 #[test]
 fn wf2q_plus_is_never_a_packet_from_the_fluid_server() {
     let mut rng = Rng::named(1, "shares");
@@ -154,9 +155,10 @@ fn wf2q_plus_is_never_a_packet_from_the_fluid_server() {
     assert!(furthest > 2.0, "{furthest}");
 }
 
-/// A packet of a flow with a tenth of the link comes when each of a hundred light flows has one waiting: under
-/// self-clocked fair queueing all of them go first, since virtual time is already the finish tag of one of them, and
-/// under start-time fair queueing since they all start at the same virtual time. WFQ and WF²Q+ send it next.
+/// A packet of a flow with a tenth of the link comes when each of a hundred light flows has one
+/// waiting: under self-clocked fair queueing all of them go first, since virtual time is already
+/// the finish tag of one of them, and under start-time fair queueing since they all start at the
+/// same virtual time. WFQ and WF²Q+ send it next.
 #[test]
 fn without_a_fluid_server_a_packet_may_wait_for_every_other_flow() {
     let waited = |name: &str| {

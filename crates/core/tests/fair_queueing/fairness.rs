@@ -1,5 +1,5 @@
-//! The published measures of fairness, over adversarial workloads at a server whose rate changes from packet to
-//! packet, with push-out.
+//! The published measures of fairness, over adversarial workloads at a server whose rate changes
+//! from packet to packet, with push-out.
 
 use super::server::{Event, Server, What};
 use crate::common::{kind, pick, rounds};
@@ -13,8 +13,8 @@ const RESERVES: &[u64] = &[1_000, 7_000, 64_000, 1_000_000, 3_333_333, 50_000_00
 /// Rates in bit/s between which a server's rate changes.
 const RATES: &[u64] = &[1_000_000, 3_000_000, 100_000_000];
 
-/// Flows that always send, that send in bursts, that sleep for long and come back at once; packets of one length each,
-/// or of any.
+/// Flows that always send, that send in bursts, that sleep for long and come back at once; packets
+/// of one length each, or of any.
 fn workload(name: &str, seed: u64, reserves: &[u64], rates: &[u64], told: Option<u64>) -> Vec<Event> {
     let mut rng = Rng::named(seed, name);
     let buffer = seed.is_multiple_of(3).then_some(Limit::Packets(8));
@@ -111,7 +111,8 @@ fn assert_pairs_are_fair(reserves: &[u64], events: &[Event], what: &str) -> f64 
                 let (least, most) = range.unwrap_or((ahead, ahead));
                 let (least, most) = (least.min(ahead), most.max(ahead));
                 *range = Some((least, most));
-                // A rate is held within 2⁻³⁸, and tags are compared in ticks: less than a byte here.
+                // A rate is held within 2⁻³⁸, and tags are compared in ticks: less than a byte
+                // here.
                 let largest = [i, j].map(|flow| u64::from(state[flow].largest) + 1);
                 let bound = product(largest[0], reserves[j]) + product(largest[1], reserves[i]);
                 nearest = nearest.max((most - least) as f64 / bound as f64);
@@ -236,7 +237,8 @@ fn fairness_holds_where_ranks_are_counted_anew() {
     }
 }
 
-/// A hundred thousand flows, every second one twice as heavy: served in proportion, within a packet of each.
+/// A hundred thousand flows, every second one twice as heavy: served in proportion, within a packet
+/// of each.
 #[test]
 fn a_hundred_thousand_flows_are_served_in_proportion() {
     const FLOWS: usize = 100_000;
@@ -254,7 +256,8 @@ fn a_hundred_thousand_flows_are_served_in_proportion() {
     }
 }
 
-/// Flows that flood a full pool, the lightest most of all, are served in proportion to their weights.
+/// Flows that flood a full pool, the lightest most of all, are served in proportion to their
+/// weights.
 #[test]
 fn floods_into_a_full_pool_are_served_in_proportion() {
     const RESERVES: [u64; 3] = [600_000, 300_000, 100_000];

@@ -1,9 +1,10 @@
 //! Fair queues in trees: the part that each class gives its members of the service that it gets
 //! itself.
 //!
-//! The judge is hierarchical generalized processor sharing in exact rationals (Bennett and Zhang 1997, section 2): in front
-//! of every node stands a fluid server that has exactly the service that the node has had, and knows everything that waits
-//! beneath each member. It knows no tokens, no tags and no virtual time.
+//! The judge is hierarchical generalized processor sharing in exact rationals (Bennett and Zhang
+//! 1997, section 2): in front of every node stands a fluid server that has exactly the service that
+//! the node has had, and knows everything that waits beneath each member. It knows no tokens, no
+//! tags and no virtual time.
 
 use super::gps::Ratio;
 use crate::common::{World, kind, pick, rate, rounds};
@@ -29,8 +30,8 @@ struct Member {
     sent: Vec<(u64, u32)>,
 }
 
-/// A node and its server. The position of a class's server is the number of bytes that the class has sent; that of the
-/// port's is the time.
+/// A node and its server. The position of a class's server is the number of bytes that the class
+/// has sent; that of the port's is the time.
 struct Node {
     name: &'static str,
     /// Positions that a byte takes.
@@ -322,7 +323,8 @@ fn every_flow_of_a_class_keeps_its_bound_of_what_the_class_gets() {
 fn tolerated(node: &Node) -> f64 {
     let classes = node.members.iter().filter(|member| member.is_class).count() as f64;
     match (node.name, node.per_byte) {
-        // Packets of a class are served whole: none is in service when another one comes (Parekh and Gallager 1993).
+        // Packets of a class are served whole: none is in service when another one comes (Parekh
+        // and Gallager 1993).
         ("wfq", 1) if classes == 0.0 => 0.0,
         ("wfq" | "wf2q-plus", _) => 1.0 + classes,
         // A packet of each other member may be first (Golestani 1994; Goyal, Vin and Cheng 1996).
@@ -346,8 +348,8 @@ fn share(node: &Node, place: usize) -> Curve {
     curve
 }
 
-/// However deep in the tree, no member, flow or class, falls behind: under WFQ behind the fluid server of its node, and
-/// under the others, which promise no more, behind a server of its share.
+/// However deep in the tree, no member, flow or class, falls behind: under WFQ behind the fluid
+/// server of its node, and under the others, which promise no more, behind a server of its share.
 #[test]
 fn no_member_of_a_fair_queue_falls_behind_at_any_depth() {
     // By scheduler: the latest where all members are flows, and where some are classes.

@@ -209,8 +209,8 @@ fn what_is_pushed_out_leaves_the_fluid_server() {
     assert!(dropped > 150, "{dropped}");
 }
 
-/// The packet in service when the rate changes leaves at the rate that it began with: the order stays, the bound is
-/// the constant server's.
+/// The packet in service when the rate changes leaves at the rate that it began with: the order
+/// stays, the bound is the constant server's.
 #[test]
 fn another_rate_of_the_link_keeps_the_fluid_order() {
     let mut changes = 0;

@@ -3,7 +3,8 @@
 use crate::wire::{CUBIC, Script, check, params};
 use tidegate_core::endpoint::tcp::{Ecn, TcpParams};
 
-/// Section 4.6: 0.7 · 8 segments are left, so that `pipe` allows a segment one duplicate earlier than half would.
+/// Section 4.6: 0.7 · 8 segments are left, so that `pipe` allows a segment one duplicate earlier
+/// than half would.
 #[test]
 fn one_loss_in_a_window() {
     check(

@@ -91,7 +91,8 @@ fn a_mark_and_a_loss_in_one_window_are_one_reason() {
     );
 }
 
-/// A window of one segment cannot shrink: the next segment waits for the timer, RTO = 300 ms after the echo.
+/// A window of one segment cannot shrink: the next segment waits for the timer, RTO = 300 ms after
+/// the echo.
 #[test]
 fn a_mark_with_a_window_of_one_segment_waits_for_the_timer() {
     check(

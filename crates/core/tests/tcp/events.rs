@@ -50,7 +50,8 @@ impl Seen {
         }
     }
 
-    /// A reduction that D-SACKs show to have been needless: the windows before it come back, and no more than these.
+    /// A reduction that D-SACKs show to have been needless: the windows before it come back, and no
+    /// more than these.
     fn check_undone(&mut self, call: &Call<'_>) {
         let (cwnd, ssthresh) = self.reduced.take().expect("a reduction that can be undone");
         // The acknowledgement that showed the loss had let the window grow by a segment at most.
@@ -84,7 +85,8 @@ impl Seen {
             return;
         }
         if after.ssthresh != before.ssthresh {
-            // In the recovery of 1990 a second loss of a window of data may lower what the first one left.
+            // In the recovery of 1990 a second loss of a window of data may lower what the first
+            // one left.
             let again = params.recovery == LossRecovery::Reno1990;
             let most =
                 if again { before.ssthresh.min(before.cwnd).max(of_the_window) } else { of_the_window };

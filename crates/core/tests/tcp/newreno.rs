@@ -2,7 +2,8 @@
 
 use crate::wire::{NEW_RENO, RENO_1990, Script, check, params};
 
-/// Step 3: the partial acknowledgement of 3 segments sends the next one again, takes 3 from the window and adds 1.
+/// Step 3: the partial acknowledgement of 3 segments sends the next one again, takes 3 from the
+/// window and adds 1.
 #[test]
 fn two_losses_in_a_window() {
     check(
@@ -56,8 +57,8 @@ fn three_losses_in_a_window() {
     );
 }
 
-/// The retransmission is lost, too: nothing but the timer tells. ssthresh does not rise to half of what recovery has put
-/// in flight.
+/// The retransmission is lost, too: nothing but the timer tells. ssthresh does not rise to half of
+/// what recovery has put in flight.
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     check(

@@ -1,4 +1,5 @@
-//! A sender and its receiver with a path of random faults between them, observed at every call of the sender.
+//! A sender and its receiver with a path of random faults between them, observed at every call of
+//! the sender.
 
 use crate::wire::{DATA, SIZE, seat};
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ pub struct Path {
     pub service: u64,
     /// Segments that the queue holds.
     pub queue: u64,
-    /// Share of segments that are lost by chance, and that are dropped, or marked, from a quarter of the queue on.
+    /// Share of segments that are lost by chance, and that are dropped, or marked, from a quarter
+    /// of the queue on.
     pub loss: f64,
     pub early: f64,
     /// Share of ECN-capable segments that are marked by chance.

@@ -179,8 +179,8 @@ impl Chaos {
         third.copied().unwrap_or(self.una)
     }
 
-    /// An acknowledgement is of the first byte that is missing, and its blocks are of bytes that have come, the last
-    /// one first (RFC 2018, section 4).
+    /// An acknowledgement is of the first byte that is missing, and its blocks are of bytes that
+    /// have come, the last one first (RFC 2018, section 4).
     fn check_report(&mut self, segment: &Segment, mark: Mark, came: Option<(&Segment, bool)>) {
         assert!(!mark.is_ecn_capable());
         let missing = (0..).find(|byte| !self.arrived.contains(byte)).unwrap();

@@ -1,4 +1,5 @@
-//! RFC 5681: slow start, congestion avoidance, fast retransmit and fast recovery; limited transmit (RFC 3042).
+//! RFC 5681: slow start, congestion avoidance, fast retransmit and fast recovery; limited transmit
+//! (RFC 3042).
 //!
 //! Every table was written from the RFC's text, before the sender was asked.
 
@@ -6,7 +7,8 @@ use crate::wire::{CUBIC, NEW_RENO, RENO_1990, SACK, Script, Wire, check, params}
 use tidegate_core::endpoint::tcp::TcpParams;
 use tidegate_core::units::Span;
 
-/// Section 3.2, steps 1 to 6. Without a second loss RFC 6582 is the same: the first new acknowledgement is a full one.
+/// Section 3.2, steps 1 to 6. Without a second loss RFC 6582 is the same: the first new
+/// acknowledgement is a full one.
 #[test]
 fn one_loss_in_a_window() {
     for setting in [RENO_1990, NEW_RENO] {
@@ -37,9 +39,9 @@ fn one_loss_in_a_window() {
     }
 }
 
-/// Section 3.2 and its step 6: the first new acknowledgement ends the recovery, whatever else is lost. The window is
-/// then too small for three duplicates, and the timer must expire. ssthresh is at most 9 / 2, and stays at 4: the losses
-/// are of the window that was halved before.
+/// Section 3.2 and its step 6: the first new acknowledgement ends the recovery, whatever else is
+/// lost. The window is then too small for three duplicates, and the timer must expire. ssthresh is
+/// at most 9 / 2, and stays at 4: the losses are of the window that was halved before.
 #[test]
 fn two_losses_in_a_small_window_end_in_a_timeout() {
     check(
@@ -65,8 +67,9 @@ fn two_losses_in_a_small_window_end_in_a_timeout() {
     );
 }
 
-/// A larger window gives three duplicates again: a second fast retransmit. The window of these losses was halved, and the
-/// half of FlightSize, which now has what the first recovery sent, is an upper limit (section 3.1, equation 4).
+/// A larger window gives three duplicates again: a second fast retransmit. The window of these
+/// losses was halved, and the half of FlightSize, which now has what the first recovery sent, is an
+/// upper limit (section 3.1, equation 4).
 #[test]
 fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
     check(
@@ -97,7 +100,8 @@ fn two_losses_in_a_larger_window_are_two_fast_retransmits() {
     );
 }
 
-/// Two duplicates are reordering, not loss (section 3.2, DupThresh 3). Limited transmit keeps the connection going.
+/// Two duplicates are reordering, not loss (section 3.2, DupThresh 3). Limited transmit keeps the
+/// connection going.
 #[test]
 fn reordering_by_two_sends_nothing_again() {
     let late = &[("0", 10), ("3", 20), ("4", 20), ("5", 20), ("6", 20), ("7", 20)];
@@ -168,8 +172,8 @@ fn lost_acknowledgements_slow_the_growth_and_nothing_else() {
     }
 }
 
-/// Section 4.2: every second segment is acknowledged, the last one after the delay; the window grows by
-/// acknowledgements.
+/// Section 4.2: every second segment is acknowledged, the last one after the delay; the window
+/// grows by acknowledgements.
 #[test]
 fn delayed_acknowledgements() {
     let delayed_acks = Some(Span::from_millis(100));

@@ -1,5 +1,6 @@
-//! CUBIC against the text of RFC 9438: a model in floating point, written from section 4, sees the same acknowledgements,
-//! losses, marks and timeouts as the sender, and their windows are compared at each acknowledgement.
+//! CUBIC against the text of RFC 9438: a model in floating point, written from section 4, sees the
+//! same acknowledgements, losses, marks and timeouts as the sender, and their windows are compared
+//! at each acknowledgement.
 
 use crate::common::{pick, rounds};
 use crate::path::{Call, Path, World};
@@ -121,7 +122,8 @@ struct Watch {
     point: u64,
     recover: u64,
     recovering: bool,
-    /// New segments sent at duplicates, which FlightSize does not count (RFC 5681, section 3.2, step 1).
+    /// New segments sent at duplicates, which FlightSize does not count (RFC 5681, section 3.2,
+    /// step 1).
     limited: f64,
     compared: u64,
     worst: f64,
@@ -172,7 +174,8 @@ impl Watch {
             return;
         }
         let error = (call.after.cwnd / self.rfc.cwnd - 1.0).abs();
-        // Besides, one acknowledgement may count with the other α, where W_est has just reached cwnd_prior.
+        // Besides, one acknowledgement may count with the other α, where W_est has just reached
+        // cwnd_prior.
         let other = (1.0 - ALPHA) / (self.rfc.cwnd * self.rfc.cwnd);
         assert!(error < CLOSE + other, "{:?} of {:?} at {:?}", call.after, self.rfc, call.now);
         self.worst = self.worst.max(error);
@@ -187,7 +190,8 @@ fn the_window_is_that_of_rfc_9438() {
         let mut rng = Rng::named(seed, "RFC 9438");
         let ecn = pick(&mut rng, &[Ecn::On, Ecn::Off]);
         let params = TcpParams { ecn, receiver_window: 20_000_000, ..params(CUBIC) };
-        // A service of 1 µs and a queue without limit: nothing waits, and all are dropped or marked by chance.
+        // A service of 1 µs and a queue without limit: nothing waits, and all are dropped or marked
+        // by chance.
         let path = Path {
             delay: pick(&mut rng, &[2, 5, 50, 100]),
             service: 1,

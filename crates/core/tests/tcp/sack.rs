@@ -30,7 +30,8 @@ fn one_loss_in_a_window() {
     );
 }
 
-/// 3 is lost once three segments above it are SACKed (IsLost), and sent again by rule 1 when `pipe` allows.
+/// 3 is lost once three segments above it are SACKed (IsLost), and sent again by rule 1 when `pipe`
+/// allows.
 #[test]
 fn two_losses_in_a_window() {
     check(
@@ -104,7 +105,8 @@ fn lost_acknowledgements_delay_no_recovery() {
     );
 }
 
-/// A lost retransmission stays in `pipe`, and rule 4 waits until the first one is acknowledged: the timer tells.
+/// A lost retransmission stays in `pipe`, and rule 4 waits until the first one is acknowledged: the
+/// timer tells.
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
     check(
@@ -157,7 +159,8 @@ fn after_a_timeout_only_what_is_missing_is_sent_again() {
     );
 }
 
-/// NextSeg(), rule 4: the last segment is lost as well, and is sent again without waiting for the timer.
+/// NextSeg(), rule 4: the last segment is lost as well, and is sent again without waiting for the
+/// timer.
 #[test]
 fn the_rescue_retransmission_saves_a_timeout() {
     check(

@@ -1,8 +1,9 @@
-//! The square-root law (Mathis, Semke, Mahdavi and Ott 1997): with one of N packets lost, at regular intervals, and every
-//! segment acknowledged, SACK carries √(3 N / 2) segments a round trip.
+//! The square-root law (Mathis, Semke, Mahdavi and Ott 1997): with one of N packets lost, at
+//! regular intervals, and every segment acknowledged, SACK carries √(3 N / 2) segments a round
+//! trip.
 //!
-//! The law is that of large windows. A recovery takes a round trip without growth, and only whole segments are sent: one
-//! loss of 300 gives 12 % less, one of 100 gives 19 % less.
+//! The law is that of large windows. A recovery takes a round trip without growth, and only whole
+//! segments are sent: one loss of 300 gives 12 % less, one of 100 gives 19 % less.
 
 use crate::wire::{CUBIC, DATA, SACK, SIZE, Setting, params, seat};
 use std::collections::VecDeque;
@@ -13,7 +14,8 @@ use tidegate_core::units::{Span, Time};
 
 const ROUND_TRIP: Span = Span::from_millis(100);
 
-/// Segments a round trip that arrive in order, with each `nth` packet of data lost, after a tenth of the time.
+/// Segments a round trip that arrive in order, with each `nth` packet of data lost, after a tenth
+/// of the time.
 fn carried(setting: Setting, nth: u64, round_trips: u64) -> f64 {
     let params = TcpParams { receiver_window: 10_000 * DATA as u32, ..params(setting) };
     let mut sender = Sender::new(&params, Time::NEVER, SIZE);
@@ -68,7 +70,8 @@ fn sack_keeps_the_square_root_law() {
     }
 }
 
-/// The throughput of the Reno-friendly region is that of Reno (RFC 9438, section 4.3), and no loss rate gives less.
+/// The throughput of the Reno-friendly region is that of Reno (RFC 9438, section 4.3), and no loss
+/// rate gives less.
 #[test]
 fn cubic_carries_no_less() {
     for nth in [100, 1000] {

@@ -5,8 +5,8 @@ use crate::wire::{CUBIC, NEW_RENO, RENO_1990, SACK, Script, Wire, check, expect,
 use tidegate_core::endpoint::tcp::TcpParams;
 use tidegate_core::units::Span;
 
-/// No duplicates tell that the last segments are lost. R = 100 ms, so RTO = 100 + 4 · 50 ms after the last
-/// acknowledgement; ssthresh is at least two segments (equation 4).
+/// No duplicates tell that the last segments are lost. R = 100 ms, so RTO = 100 + 4 · 50 ms after
+/// the last acknowledgement; ssthresh is at least two segments (equation 4).
 #[test]
 fn the_last_segments_wait_for_the_timer() {
     for setting in [RENO_1990, NEW_RENO, SACK, CUBIC] {
@@ -56,7 +56,8 @@ fn the_timeout_backs_off_until_a_round_trip_is_measured() {
     assert_eq!((wire.gauge("timeouts"), wire.gauge("retransmissions")), (4.0, 4.0));
 }
 
-/// Ticks of 500 ms and a timeout of at least 1 s: a round trip of 100 ms takes a tick, and the timer expires at one.
+/// Ticks of 500 ms and a timeout of at least 1 s: a round trip of 100 ms takes a tick, and the
+/// timer expires at one.
 #[test]
 fn the_coarse_clock_of_the_1990s() {
     let (granularity, minimum_rto) = (Span::from_millis(500), Span::from_secs(1));
@@ -78,7 +79,8 @@ fn the_coarse_clock_of_the_1990s() {
     );
 }
 
-/// RFC 5681, section 4.1: after more than a timeout without sending, the window is at most the initial one.
+/// RFC 5681, section 4.1: after more than a timeout without sending, the window is at most the
+/// initial one.
 #[test]
 fn an_idle_connection_starts_again_with_the_initial_window() {
     let idle_until = |milliseconds, row: &str| {

@@ -22,7 +22,8 @@ pub const SACK: Setting = (CongestionControl::Reno, LossRecovery::Sack);
 pub const RACK: Setting = (CongestionControl::Reno, LossRecovery::Rack);
 pub const CUBIC: Setting = (CongestionControl::Cubic, LossRecovery::Sack);
 
-/// Tables begin with a window of 8 segments, every segment is acknowledged at once, and the receiver has room for 64.
+/// Tables begin with a window of 8 segments, every segment is acknowledged at once, and the
+/// receiver has room for 64.
 pub fn params((congestion, recovery): Setting) -> TcpParams {
     TcpParams {
         congestion,
@@ -217,7 +218,8 @@ impl Wire {
     }
 }
 
-/// An acknowledgement by segments: the next one that is expected, then the SACK blocks, first to last.
+/// An acknowledgement by segments: the next one that is expected, then the SACK blocks, first to
+/// last.
 fn acknowledgement(segment: &Segment) -> String {
     let blocks: Vec<String> = segment
         .blocks()

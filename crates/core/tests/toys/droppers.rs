@@ -166,8 +166,9 @@ impl Dropper for TwinAverage {
     }
 }
 
-/// Two classes of one port, each with averages of its own: every verdict is the one that the class's own
-/// arrivals ask for, whatever the other class does, also when a drop-tail further out refuses some.
+/// Two classes of one port, each with averages of its own: every verdict is the one that the
+/// class's own arrivals ask for, whatever the other class does, also when a drop-tail further out
+/// refuses some.
 #[test]
 fn a_twin_average_dropper_in_two_classes() {
     let guarded = || ClassPlan {

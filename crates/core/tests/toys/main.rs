@@ -90,8 +90,8 @@ impl Dropper for AtMost {
     }
 }
 
-/// One factory type makes policies with different parameters: turns of the quantum while all have packets, and as
-/// many drops as are beyond the limit.
+/// One factory type makes policies with different parameters: turns of the quantum while all have
+/// packets, and as many drops as are beyond the limit.
 #[test]
 fn factories_have_parameters() {
     for (quantum, limit) in [(1, 60), (3, 45), (7, 10)] {

@@ -119,7 +119,8 @@ fn a_cascade_of_three_meters() {
             let contract = terms(1_000_000, 20);
             world.open(0, &FlowPlan { class: Some(1), contract, profiles, ..FlowPlan::default() })
         });
-        // The port's alone: its profile is the last that is shared, and the first that such a packet passes.
+        // The port's alone: its profile is the last that is shared, and the first that such a
+        // packet passes.
         let beside = FlowPlan { profiles: [Some(1), None, None, None], ..FlowPlan::default() };
         let beside = world.open(0, &FlowPlan { contract: terms(1_000_000, 20), ..beside });
         let mut own = [0; 3].map(|_| Oracle::new(1_000_000, 20));

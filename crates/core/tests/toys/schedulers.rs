@@ -77,9 +77,10 @@ impl Scheduler for Wf2qPlus {
     }
 }
 
-/// Worst-case fairness (Bennett and Zhang 1997, theorem 4): while a class has packets it is never more than a packet
-/// behind its share of the link by weight. Where all classes begin at once, that share is the fluid system's, and none
-/// is more than a packet ahead of it either. So it is for one written outside the crate, and for the one inside.
+/// Worst-case fairness (Bennett and Zhang 1997, theorem 4): while a class has packets it is never
+/// more than a packet behind its share of the link by weight. Where all classes begin at once, that
+/// share is the fluid system's, and none is more than a packet ahead of it either. So it is for one
+/// written outside the crate, and for the one inside.
 #[test]
 fn wf2q_plus_above_classes_is_worst_case_fair() {
     worst_case_fair_above_classes(&SchedulerKind::custom(|| Box::<Wf2qPlus>::default()));

@@ -39,8 +39,8 @@ impl GateFile {
             .collect()
     }
 
-    /// The keys that differ in the other file, in the order of the paths, and then the differences between
-    /// lists of circuits. Comments and defaults that are left out do not count.
+    /// The keys that differ in the other file, in the order of the paths, and then the differences
+    /// between lists of circuits. Comments and defaults that are left out do not count.
     pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
         let (before, after) = (flat(&self.effective), flat(&other.effective));
         let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
@@ -82,7 +82,8 @@ impl GateFile {
     }
 }
 
-/// Every value of a file by its path; entries of a list go by their names, and their order is a value too.
+/// Every value of a file by its path; entries of a list go by their names, and their order is a
+/// value too.
 fn flat(text: &str) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
     // The text has been parsed before.

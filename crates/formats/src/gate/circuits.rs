@@ -39,8 +39,8 @@ pub(super) struct Listing {
     starts: Vec<u32>,
 }
 
-/// Reads the lists of circuits that flows name, and attaches them to the flows. `None` once a mistake was
-/// reported.
+/// Reads the lists of circuits that flows name, and attaches them to the flows. `None` once a
+/// mistake was reported.
 pub(super) fn attach(
     flows: &mut [GateFlow],
     tables: &[Values],

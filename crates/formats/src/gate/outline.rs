@@ -6,8 +6,8 @@ use crate::record;
 use crate::tree::{self, Node};
 use std::path::{Path, PathBuf};
 
-/// The name of a gate, its interfaces and its control socket. A file with mistakes that were made while its
-/// gate runs still has these.
+/// The name of a gate, its interfaces and its control socket. A file with mistakes that were made
+/// while its gate runs still has these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GateOutline {
     /// Its name, as [`GateFile::name`](super::GateFile::name).

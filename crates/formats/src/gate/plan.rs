@@ -14,7 +14,8 @@ use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Spli
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, Sharing, SwitchPlan};
 use tidegate_core::units::Rate;
 
-/// Packets that match no rule and keep the link working reserve this part of the rate; so do all others.
+/// Packets that match no rule and keep the link working reserve this part of the rate; so do all
+/// others.
 const REST: u64 = 100;
 
 /// The least share of a shared class, in bit/s, for which an address has a queue of its own: about
@@ -143,9 +144,9 @@ impl GateFile {
         Some(Conversations { scheduler: SchedulerKind::BuiltIn(scheduler), dropper })
     }
 
-    /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that keep the
-    /// link working, ARP and neighbour discovery among them, and as much for all others, as far as the flows'
-    /// reservations leave it.
+    /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that
+    /// keep the link working, ARP and neighbour discovery among them, and as much for all others,
+    /// as far as the flows' reservations leave it.
     pub fn rest(&self, direction: Direction) -> FlowPlan {
         let record = self.port.scheduler.policy.record();
         if record.divides || !record.reads.contains(&"reserve") {

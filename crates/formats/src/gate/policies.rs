@@ -62,7 +62,8 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
     }
 }
 
-/// The flows whose packets pass the meter of a class, or of the port: flows in it, and in classes within it.
+/// The flows whose packets pass the meter of a class, or of the port: flows in it, and in classes
+/// within it.
 fn metered<'g>(
     gate: &'g GateFile,
     class: Option<usize>,
@@ -90,7 +91,8 @@ fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
     }
 }
 
-/// The members of a class, or directly under the port's scheduler: classes, then flows in the order of the file.
+/// The members of a class, or directly under the port's scheduler: classes, then flows in the order
+/// of the file.
 fn members<'g>(
     gate: &'g GateFile,
     class: Option<usize>,

@@ -13,7 +13,8 @@ use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
 use tidegate_core::units::Rate;
 
-/// The schedulers that a packet passes at a port as a file describes it: the port's own, a class's, and that of a class in it.
+/// The schedulers that a packet passes at a port as a file describes it: the port's own, a class's,
+/// and that of a class in it.
 const DEEPEST: usize = 3;
 
 /// A class of flows, present on every switch port.
@@ -40,8 +41,8 @@ pub struct Class {
 }
 
 impl Class {
-    /// The droppers that guard its packets beside its own: those of the classes above it, which are found by their index, and
-    /// that of its port.
+    /// The droppers that guard its packets beside its own: those of the classes above it, which are
+    /// found by their index, and that of its port.
     pub fn droppers_above<'c>(
         &self,
         class: impl Fn(usize) -> &'c Class,
@@ -66,7 +67,8 @@ impl Class {
     }
 }
 
-/// Builds the classes. `None` after something was reported that makes flows' references meaningless.
+/// Builds the classes. `None` after something was reported that makes flows' references
+/// meaningless.
 pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
     if let Some(values) = tables.get(MAX_CLASSES) {
         report.add(values.place, Complaint::new(format!("there are more than {MAX_CLASSES} classes")));
@@ -138,8 +140,8 @@ pub(crate) fn find(
     found
 }
 
-/// The class in which a flow is to be; `inner` are those that have classes in them. Flows compete with flows,
-/// and classes with classes: a class has only one of the two in it.
+/// The class in which a flow is to be; `inner` are those that have classes in them. Flows compete
+/// with flows, and classes with classes: a class has only one of the two in it.
 pub(crate) fn leaf(
     classes: &BTreeMap<&str, usize>,
     inner: &[usize],
@@ -171,7 +173,8 @@ pub(crate) fn check_ceiling(
     }
 }
 
-/// Schedulers from the port's own down to this class's; one too many for a class that is part of itself.
+/// Schedulers from the port's own down to this class's; one too many for a class that is part of
+/// itself.
 fn depth(classes: &[Class], class: &Class) -> usize {
     let mut depth = 2;
     let mut above = class.parent;

@@ -75,8 +75,8 @@ pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report
     }
 }
 
-/// A promise without a rate, or a warning without an interval, means nothing; `in_aggregates` when links have profiles that
-/// its packets may be metered against.
+/// A promise without a rate, or a warning without an interval, means nothing; `in_aggregates` when
+/// links have profiles that its packets may be metered against.
 pub(crate) fn check_warnings(
     values: &Values,
     contract: &ContractSpec,

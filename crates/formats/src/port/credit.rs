@@ -17,7 +17,8 @@ pub struct CreditSpec {
 }
 
 impl CreditSpec {
-    /// The credit under the key `credit`. `None` when there is none, or once a mistake has been reported.
+    /// The credit under the key `credit`. `None` when there is none, or once a mistake has been
+    /// reported.
     pub(crate) fn read(values: &Values, report: &mut Report) -> Option<CreditSpec> {
         let table = values.table("credit")?;
         let settings = table.settings();

@@ -27,7 +27,8 @@ pub(crate) fn check_guards<'c>(
     }
 }
 
-/// Checks that each detector has a dropper, whose drops it sees; reports the first error of each place.
+/// Checks that each detector has a dropper, whose drops it sees; reports the first error of each
+/// place.
 pub(crate) fn check_detectors<'c>(
     ports: impl Iterator<Item = (&'c Option<Chosen<BuiltInDetector>>, &'c Option<DropperSpec>)>,
     at: &str,
@@ -65,8 +66,8 @@ pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Co
     Some((meter.place_of(key), Complaint::new(message).help(help)))
 }
 
-/// Checks that no class has slots within the slots of a scheduler above it; of mistakes at one place, the first is
-/// told.
+/// Checks that no class has slots within the slots of a scheduler above it; of mistakes at one
+/// place, the first is told.
 pub(crate) fn check_slots<'c>(
     port: &Chosen<BuiltInScheduler>,
     classes: impl Iterator<Item = &'c Class> + Clone,
@@ -97,7 +98,8 @@ pub(crate) struct Named<'a> {
     pub(crate) reserve_place: Place,
 }
 
-/// Checks a policy with its members: a scheduler at a server, or a meter; reports the first error of each place.
+/// Checks a policy with its members: a scheduler at a server, or a meter; reports the first error
+/// of each place.
 pub(crate) fn check_node<B: BuiltIn>(
     policy: &Chosen<B>,
     server: NodeContext<'_>,

@@ -81,8 +81,8 @@ pub enum Shape {
     Tables(Section),
     /// One of several kinds: its name, or a table with `kind` and the keys of that kind.
     OneOf(OneOf),
-    /// A policy in one line, or a table with `kind`: in place of the keys of this section. A table that has such a key
-    /// may be written as its value alone.
+    /// A policy in one line, or a table with `kind`: in place of the keys of this section. A table
+    /// that has such a key may be written as its value alone.
     Policy(Section),
 }
 

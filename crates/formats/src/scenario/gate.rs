@@ -1,4 +1,5 @@
-//! A gate in a scenario: the file that the gate itself runs, and the keys that flows need to pass it.
+//! A gate in a scenario: the file that the gate itself runs, and the keys that flows need to pass
+//! it.
 
 use crate::error::{Complaint, Origin, Report, SpecErrors, in_words};
 use crate::gate::{GateFile, policies};
@@ -64,7 +65,8 @@ pub(super) fn crossing(route: &[usize], links: &[Link]) -> Option<Direction> {
     route.iter().find_map(|link| links[*link].gate)
 }
 
-/// Checks that a flow states the values that a gate on its route needs, and none that would not hold there.
+/// Checks that a flow states the values that a gate on its route needs, and none that would not
+/// hold there.
 pub(super) fn check_flow(values: &Values, route: &[usize], links: &[Link], report: &mut Report) {
     let Some(source) = values.table("source") else { return };
     let is_capture = source.section.name == "capture";

@@ -30,7 +30,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Counts a group of flows. Returns a complaint when the flows need more than the permitted memory.
+    /// Counts a group of flows. Returns a complaint when the flows need more than the permitted
+    /// memory.
     pub(super) fn add(&mut self, group: &FlowGroup) -> Option<Complaint> {
         let count = u64::from(group.count);
         self.flows += count;
@@ -111,8 +112,8 @@ fn rate_fault(size: u32, bits: u64, whose: &str) -> Option<String> {
     })
 }
 
-/// Checks that every packet of a known size takes a whole number of ticks, nearly, on its way, under its ceilings, and from
-/// its source.
+/// Checks that every packet of a known size takes a whole number of ticks, nearly, on its way,
+/// under its ceilings, and from its source.
 pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], classes: &[Class], report: &mut Report) {
     for group in groups {
         let of_links = group.route.iter().flat_map(|link| {

@@ -1,12 +1,13 @@
-//! The load of flows on the links of their routes: the number of flows, and the sizes of their packets.
+//! The load of flows on the links of their routes: the number of flows, and the sizes of their
+//! packets.
 
 use crate::scenario::flows::FlowGroup;
 use std::borrow::Cow;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::Span;
 
-/// Flows of one group that are alike. Before its file is read, a recording counts as one flow whose packets
-/// are not known.
+/// Flows of one group that are alike. Before its file is read, a recording counts as one flow whose
+/// packets are not known.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Index of their group.

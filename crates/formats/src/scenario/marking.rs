@@ -44,7 +44,8 @@ fn negotiates_ecn(group: &FlowGroup) -> Option<bool> {
     Some(made.negotiates_ecn())
 }
 
-/// The droppers that mark, by a key that is made of the place where each was written and of its link.
+/// The droppers that mark, by a key that is made of the place where each was written and of its
+/// link.
 fn guarded<'s, K: Ord>(
     (links, nodes): (&'s [Link], &'s [Node]),
     classes: &'s [Class],

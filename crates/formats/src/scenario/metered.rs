@@ -70,8 +70,8 @@ pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups
     coloured.len() as u64
 }
 
-/// Checks meters with the profiles that they read, and that no shared profile is promised more than a link carries where
-/// its packets are coloured by it.
+/// Checks meters with the profiles that they read, and that no shared profile is promised more than
+/// a link carries where its packets are coloured by it.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     let divided = Divided::new(parts.groups, parts.loads);
@@ -115,8 +115,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// Checks that meters whose windows follow round-trip times get one: from the transport of data at the first port on
-/// their way.
+/// Checks that meters whose windows follow round-trip times get one: from the transport of data at
+/// the first port on their way.
 fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
     // A place of a file may be the meter of many links.
     let mut followers = BTreeMap::<Place, (&Chosen<BuiltInMeter>, bool)>::new();

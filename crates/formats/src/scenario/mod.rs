@@ -59,8 +59,8 @@ pub struct Scenario {
     pub sample: Span,
     /// Every node: those of the topology first, then `[[node]]`, in order.
     pub nodes: Vec<Node>,
-    /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a duplex
-    /// link is two, there and back.
+    /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a
+    /// duplex link is two, there and back.
     pub links: Vec<Link>,
     /// The packet to drop when a switch's pool is exhausted.
     pub push_out: PushOut,
@@ -88,13 +88,14 @@ impl Scenario {
         Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
     }
 
-    /// Reads a scenario from its text. `file_name` is for messages, relative paths in the scenario start
-    /// at `base_dir`, and `sets` are overrides, applied in order: a path such as `flow.voice.source.rate`
-    /// and a value, which is TOML if it parses as such and plain text otherwise.
+    /// Reads a scenario from its text. `file_name` is for messages, relative paths in the scenario
+    /// start at `base_dir`, and `sets` are overrides, applied in order: a path such as
+    /// `flow.voice.source.rate` and a value, which is TOML if it parses as such and plain text
+    /// otherwise.
     ///
     /// # Errors
-    /// When the text or the overrides hold mistakes; all that are found at once are listed, the first in
-    /// the file first.
+    /// When the text or the overrides hold mistakes; all that are found at once are listed, the
+    /// first in the file first.
     pub fn parse(
         text: &str,
         file_name: &str,
@@ -114,8 +115,8 @@ impl Scenario {
         self.groups.iter().enumerate().flat_map(|(index, group)| group.members(index))
     }
 
-    /// Checks the flows' reservations and their requirements of the policies on their way, now that the load
-    /// of each recording is known.
+    /// Checks the flows' reservations and their requirements of the policies on their way, now that
+    /// the load of each recording is known.
     ///
     /// # Errors
     /// The first mistake in the file, when they do not fit.

@@ -61,7 +61,8 @@ pub struct Link {
     pub reordering: Reordering,
     /// The policies of the sending node's port.
     pub port: PortSpec,
-    /// Index of the profile to which all packets belong that are metered at the port; `None` for those of their flows.
+    /// Index of the profile to which all packets belong that are metered at the port; `None` for
+    /// those of their flows.
     pub profile: Option<usize>,
     /// The direction of the scenario's gate that it is; `None` for another link.
     pub gate: Option<Direction>,
@@ -157,8 +158,8 @@ struct Builder<'v> {
     base_dir: &'v Path,
 }
 
-/// Builds the network; relative paths start at `base_dir`. `None` after something was reported that makes
-/// the rest meaningless.
+/// Builds the network; relative paths start at `base_dir`. `None` after something was reported that
+/// makes the rest meaningless.
 pub(super) fn build(
     values: &Values,
     gate: Option<&GateFile>,

@@ -86,8 +86,8 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     }
 }
 
-/// The rate of the server behind a port's own scheduler, or behind that of one of the port's classes: the link's, or
-/// the least ceiling on the way.
+/// The rate of the server behind a port's own scheduler, or behind that of one of the port's
+/// classes: the link's, or the least ceiling on the way.
 fn server_rate(link: Rate, port: Option<u64>, class: Option<usize>, classes: &[Class]) -> Rate {
     let upwards = std::iter::successors(class, |class| classes[*class].parent);
     let ceilings = upwards.map(|class| classes[class].ceiling).chain([port]);
@@ -124,7 +124,8 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     }
 }
 
-/// Checks that the value that one hop writes into a flow's packets is the one that the next hop reads there.
+/// Checks that the value that one hop writes into a flow's packets is the one that the next hop
+/// reads there.
 fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
     let carrying = group.route.iter().filter_map(|link| {
         let link = &parts.links[*link];
@@ -167,8 +168,8 @@ impl<'s> Divided<'s> {
         Divided { parts, loads }
     }
 
-    /// The members of a class at a link, or of its root: in the order in which a switch opens them, classes
-    /// before flows.
+    /// The members of a class at a link, or of its root: in the order in which a switch opens them,
+    /// classes before flows.
     fn members(&self, link: usize, class: Option<usize>, classes: &'s [Class]) -> Vec<Named<'s>> {
         let loads = self.loads.get(&link).map_or(&[][..], Vec::as_slice);
         let is_within = |mut at: Option<usize>, outer: usize| {

@@ -24,7 +24,8 @@ pub struct Profile {
     pub place: Place,
 }
 
-/// Builds the profiles. `None` after something was reported that makes flows' references meaningless.
+/// Builds the profiles. `None` after something was reported that makes flows' references
+/// meaningless.
 pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Profile>> {
     if let Some(values) = tables.get(MAX_PROFILES) {
         report.add(values.place, Complaint::new(format!("there are more than {MAX_PROFILES} profiles")));

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 use tidegate_core::endpoint::{Transport, TransportKind};
 use tidegate_core::params::{NodeContext, Supply};
 
-/// Checks the switch algorithms and the couplings of all links, and the connections that pass couplings.
+/// Checks the switch algorithms and the couplings of all links, and the connections that pass
+/// couplings.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     for link in parts.links.iter().filter(|link| link.gate.is_none()) {

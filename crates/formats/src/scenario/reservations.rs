@@ -87,7 +87,8 @@ fn report_overbooking(
     }
 }
 
-/// The most that can be reserved in a holder, in bit/s; `None` for a class without a reservation of its own.
+/// The most that can be reserved in a holder, in bit/s; `None` for a class without a reservation of
+/// its own.
 fn capacity((link, class): Holder, links: &[Link], classes: &[Class]) -> Option<u64> {
     match class {
         Some(class) => classes[class].contract.reserve_bits(),

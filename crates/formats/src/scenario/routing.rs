@@ -3,9 +3,9 @@
 use crate::scenario::{Link, Node, NodeKind, Scenario};
 use std::collections::{BTreeMap, VecDeque};
 
-/// The links of the shortest path by hops from one node to another; `None` when there is none, empty
-/// when they are the same. Only switches forward. Of several shortest paths it is the one whose first
-/// link has the lowest index, then whose second has, and so on.
+/// The links of the shortest path by hops from one node to another; `None` when there is none,
+/// empty when they are the same. Only switches forward. Of several shortest paths it is the one
+/// whose first link has the lowest index, then whose second has, and so on.
 pub fn route(scenario: &Scenario, from: usize, to: usize) -> Option<Vec<usize>> {
     Router::new(&scenario.nodes, &scenario.links).shortest(from, to)
 }
@@ -14,8 +14,8 @@ pub fn route(scenario: &Scenario, from: usize, to: usize) -> Option<Vec<usize>> 
 #[derive(Clone, Debug)]
 pub struct Router<'n> {
     links: &'n [Link],
-    /// Links that lead to a switch, by the node that they leave, in the order of their indexes. Only
-    /// these are searched: a switch may have very many hosts.
+    /// Links that lead to a switch, by the node that they leave, in the order of their indexes.
+    /// Only these are searched: a switch may have very many hosts.
     onward: Vec<Vec<usize>>,
     /// The first link between two nodes.
     direct: BTreeMap<(usize, usize), usize>,

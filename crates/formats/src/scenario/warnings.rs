@@ -67,7 +67,8 @@ impl Scenario {
         self.nodes[link.from].kind == NodeKind::Switch
     }
 
-    /// The class of a flow at a link, and those that it is in, from the innermost on; none at a host.
+    /// The class of a flow at a link, and those that it is in, from the innermost on; none at a
+    /// host.
     fn classes_at(&self, group: &FlowGroup, link: &Link) -> impl Iterator<Item = usize> {
         let class = group.class.filter(|_| self.forwards(link));
         std::iter::successors(class, |class| self.classes[*class].parent)

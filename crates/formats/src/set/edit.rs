@@ -49,7 +49,8 @@ fn slot<'t>(table: &'t mut Vec<Entry>, key: &str, otherwise: Node) -> &'t mut No
     &mut table[index].value
 }
 
-/// Puts `value` into the text; comments and order stay. `None` when a step of the path is not a table.
+/// Puts `value` into the text; comments and order stay. `None` when a step of the path is not a
+/// table.
 pub(super) fn in_text(document: &mut DocumentMut, edit: &Edit, mut value: Value) -> Option<()> {
     let mut table: &mut dyn TableLike = document.as_table_mut();
     for (depth, step) in edit.steps.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Overrides from the command line: `--set flow.voice.source.rate=2mbit`.
 //!
-//! A path is resolved once, against the records and the existing tree. The edit it gives is then made twice:
-//! in the tree that is read, and in the text that is kept.
+//! A path is resolved once, against the records and the existing tree. The edit it gives is then
+//! made twice: in the tree that is read, and in the text that is kept.
 
 mod edit;
 mod policy;
@@ -30,8 +30,8 @@ struct Edit {
     key: String,
 }
 
-/// Applies every override in turn to `root`, a file of the kind `section` that was read from `text`; the
-/// text is returned with the same changes. Mistakes go to `report`.
+/// Applies every override in turn to `root`, a file of the kind `section` that was read from
+/// `text`; the text is returned with the same changes. Mistakes go to `report`.
 pub(crate) fn apply(
     section: &Section,
     text: &str,

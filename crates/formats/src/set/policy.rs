@@ -1,7 +1,8 @@
 //! Overrides of a port's policy, or of a part of it, however the file states it.
 //!
-//! A port is a policy, a table with a `policy`, or a table with the policy's parts. Before an override of one of them is made, the
-//! table is brought into the form that it changes: in the tree and in the text alike.
+//! A port is a policy, a table with a `policy`, or a table with the policy's parts. Before an
+//! override of one of them is made, the table is brought into the form that it changes: in the tree
+//! and in the text alike.
 
 use super::entry_named;
 use crate::error::Complaint;
@@ -60,7 +61,8 @@ struct Table<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// The table at the head of a path, if it is there; one that is written as its policy alone becomes a table.
+    /// The table at the head of a path, if it is there; one that is written as its policy alone
+    /// becomes a table.
     fn find(
         head: &[&str],
         root: &'t mut Node,

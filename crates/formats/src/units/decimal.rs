@@ -16,7 +16,8 @@ pub(super) enum Unfit {
     TooLarge,
 }
 
-/// More digits than this are refused: no quantity here needs them, and the products stay in 128 bits.
+/// More digits than this are refused: no quantity here needs them, and the products stay in 128
+/// bits.
 const MAX_DIGITS: usize = 20;
 
 impl Decimal {

@@ -5,8 +5,9 @@ use crate::record::{Field, OneOf, Section, Shape, scenario};
 use crate::scalar;
 use tidegate_core::params::{Kind, Role, Stamps};
 
-/// The source of a Python module with one frozen dataclass for each section and each kind. `to_dict()` of any
-/// of them returns the content of a scenario file; keys that were left out stay out.
+/// The source of a Python module with one frozen dataclass for each section and each kind.
+/// `to_dict()` of any of them returns the content of a scenario file; keys that were left out stay
+/// out.
 pub fn python_types() -> String {
     let catalogue = Catalogue::new(scenario());
     let mut module = String::from(HEAD);
@@ -193,7 +194,8 @@ fn alias(one_of: &OneOf) -> String {
     format!("{named}{}", union(one_of))
 }
 
-/// An alias of a literal as the formatter would write it: in one line, its words in one, or one word a line.
+/// An alias of a literal as the formatter would write it: in one line, its words in one, or one
+/// word a line.
 fn literal_alias(name: &str, words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     let (line, inside) = (format!("{name} = {}", literal(words)), format!("    {}", quoted.join(", ")));

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use tidegate_core::params::Kind;
 
 /// A JSON Schema (2020-12) of scenario files: for editors, and for programs that write scenarios.
-/// It covers every key, type, unit and range; only the reader checks that the parts of a scenario fit each
-/// other.
+/// It covers every key, type, unit and range; only the reader checks that the parts of a scenario
+/// fit each other.
 pub fn schema() -> Value {
     schema_of(scenario())
 }

@@ -11,7 +11,8 @@ fn scenario(link: &str, traffic: &str) -> String {
     )
 }
 
-/// Keys of the link, the flow or connection, the place of `adaptation` in the file, and the message.
+/// Keys of the link, the flow or connection, the place of `adaptation` in the file, and the
+/// message.
 const MISTAKES: &[(&str, &str, &str, &str, &str)] = &[
     (
         "",

@@ -52,7 +52,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "a pool of 20 packets has less than N2 = 3 places for each of 8 VCs on link a->b",
     ),
     (
-        // 20 ms of propagation, and the cell, the credit cell, another cell and a second credit cell at 8 ms each.
+        // 20 ms of propagation, and the cell, the credit cell, another cell and a second credit
+        // cell at 8 ms each.
         "allocation = \"receiver\", interval = \"51ms\"",
         "\"51ms\"",
         "`interval` is shorter than the 0.052000 s that a credit record may take to have its effect on link a->b",
@@ -124,7 +125,8 @@ fn every_port_may_have_credit_and_a_link_of_its_own() {
     );
 }
 
-/// Switches s1 to s4 in a row, whose first link has this credit, and the second one these keys; a flow from end to end.
+/// Switches s1 to s4 in a row, whose first link has this credit, and the second one these keys; a
+/// flow from end to end.
 fn virtual_link(credit: &str, second: &str) -> String {
     let mut text = "version = 1\nduration = \"1s\"\n".to_owned();
     (1..=4).for_each(|node| text.push_str(&format!("[[node]]\nname = \"s{node}\"\n")));

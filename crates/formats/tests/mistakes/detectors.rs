@@ -40,7 +40,8 @@ fn settings_do_not_contradict_each_other() {
     parse(&scenario(&port("kind = \"drop-history\", share = 1, persistence = 1")), &[]).unwrap();
 }
 
-/// A detector sees the drops of the dropper at the same place: a port, a link, a class, or a gate's file.
+/// A detector sees the drops of the dropper at the same place: a port, a link, a class, or a gate's
+/// file.
 #[test]
 fn a_detector_has_a_dropper() {
     let help = Some("add a `dropper` beside it");

@@ -60,7 +60,8 @@ fn probabilities_are_numbers_up_to_one() {
     parse(&scenario(&port(&format!("{RED}, max_p = 1"))), &[]).unwrap();
 }
 
-/// Every dropper may guard the queue as a whole or each flow's own, at a port, in a class and from the command line.
+/// Every dropper may guard the queue as a whole or each flow's own, at a port, in a class and from
+/// the command line.
 #[test]
 fn a_scope_is_a_queue_or_a_flow() {
     use tidegate_core::switch::plan::Scope;

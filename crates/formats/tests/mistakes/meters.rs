@@ -1,5 +1,5 @@
-//! Meters that contradict themselves, or do not fit the profiles and the links that they are for; codepoints that do not
-//! exist.
+//! Meters that contradict themselves, or do not fit the profiles and the links that they are for;
+//! codepoints that do not exist.
 
 use super::{check, parse};
 use tidegate_formats::GateFile;

@@ -1,4 +1,5 @@
-//! Policies that contradict themselves, or do not fit the link, the classes or the flows that they are for.
+//! Policies that contradict themselves, or do not fit the link, the classes or the flows that they
+//! are for.
 
 use super::{FULL, check, parse};
 use std::path::Path;

@@ -103,7 +103,8 @@ struct Check {
 struct Status {
     #[command(flatten)]
     running: Running,
-    /// Print instead the counters of every circuit that has had packets, by bytes sent, the most first.
+    /// Print instead the counters of every circuit that has had packets, by bytes sent, the most
+    /// first.
     #[arg(long)]
     circuits: bool,
     /// Print one JSON document.
@@ -138,8 +139,9 @@ struct Line {
     /// Gate file.
     #[arg(required_unless_present = "inside")]
     file: Option<PathBuf>,
-    /// In place of a file, with --outside and --rate: the interface towards the hosts that the link serves. The gate is
-    /// fair by host, and what a host marks as a call waits for nothing else that the host sends.
+    /// In place of a file, with --outside and --rate: the interface towards the hosts that the link
+    /// serves. The gate is fair by host, and what a host marks as a call waits for nothing else
+    /// that the host sends.
     #[arg(long, value_name = "INTERFACE", requires_all = ["outside", "rate"], conflicts_with_all = ["file", "keep"])]
     inside: Option<String>,
     /// Interface towards the rest of the world.
@@ -163,12 +165,12 @@ struct Up {
     /// Poll without sleeping: takes a whole core, and frames leave less late.
     #[arg(long)]
     busy: bool,
-    /// Do not request real-time scheduling: other processes get more of the core, and frames leave later under
-    /// load.
+    /// Do not request real-time scheduling: other processes get more of the core, and frames leave
+    /// later under load.
     #[arg(long, conflicts_with = "busy")]
     no_real_time: bool,
-    /// Sleep for so long after each time that something was sent, for example 2ms, at most 10 ms: takes less of the
-    /// processor, and frames leave together, up to so much late.
+    /// Sleep for so long after each time that something was sent, for example 2ms, at most 10 ms:
+    /// takes less of the processor, and frames leave together, up to so much late.
     #[arg(long, value_name = "TIME", value_parser = parse_coalesce, conflicts_with = "busy")]
     coalesce: Option<Span>,
     /// Keep the last good file in this folder, and start with that one when FILE has mistakes.
@@ -200,8 +202,9 @@ fn parse_coalesce(text: &str) -> Result<Span, String> {
     }
 }
 
-/// Runs the command in `args`, of which the first is the program's name. Returns the exit code: 0, 1 for a
-/// failure, 2 for wrong arguments. Results go to standard output, everything else to standard error.
+/// Runs the command in `args`, of which the first is the program's name. Returns the exit code: 0,
+/// 1 for a failure, 2 for wrong arguments. Results go to standard output, everything else to
+/// standard error.
 pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
     let command = Cli::command().help_template(HELP).mut_subcommands(|one| one.help_template(HELP));
     let parsed = command.try_get_matches_from(args).and_then(|matches| Cli::from_arg_matches(&matches));
@@ -287,8 +290,8 @@ fn fails(file: &GateFile) -> &'static str {
     }
 }
 
-/// Drops the privileges of this thread and of those that it starts: to be called before a second thread
-/// exists.
+/// Drops the privileges of this thread and of those that it starts: to be called before a second
+/// thread exists.
 fn drop_privileges(wait_mode: WaitMode) -> Result<(), GateError> {
     privileges::drop_all(wait_mode == WaitMode::RealTime)
         .map_err(|error| GateError::system("dropping privileges", error))

@@ -53,8 +53,8 @@ fn take_down(running: &Running) -> Result<String, GateError> {
         false => None,
     };
     let stopped = connect(running).and_then(|mut client| {
-        // If the gate was started without a file, or its file no longer names the interfaces, the gate itself
-        // reports them.
+        // If the gate was started without a file, or its file no longer names the interfaces, the
+        // gate itself reports them.
         interfaces = interfaces.take().or_else(|| interfaces_of(&client.ask("status").ok()?));
         client.stop()
     });

@@ -12,8 +12,8 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// Clears the screen and goes to its upper left corner (ECMA-48).
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Prints a table, or JSON on one line, every second, `times` times or until it is interrupted or the gate
-/// stops.
+/// Prints a table, or JSON on one line, every second, `times` times or until it is interrupted or
+/// the gate stops.
 ///
 /// # Errors
 /// When the gate does not answer.

@@ -1,18 +1,19 @@
-//! Default gate for a line of which only the interfaces and the rate are stated: fair by host, with little
-//! delay for calls.
+//! Default gate for a line of which only the interfaces and the rate are stated: fair by host, with
+//! little delay for calls.
 
 use serde_json::Value;
 use tidegate_formats::units::show_rate;
 
-/// A host reserves the rate divided by this, several times the rate set aside for packets that no flow
-/// matches.
+/// A host reserves the rate divided by this, several times the rate set aside for packets that no
+/// flow matches.
 const SHARE: u64 = 10;
 
 /// A gate file for a line of this rate, in bit/s, in each direction.
 ///
-/// Every host has an equal claim. Its traffic that is marked as a call or a conference (RFC 4594: EF,
-/// admitted voice, class selector 5 and AF4) has as much again, separately: it does not wait for other
-/// traffic of the same host. Traffic that is not IP gets the share of packets that no flow matches.
+/// Every host has an equal claim. Its traffic that is marked as a call or a conference (RFC 4594:
+/// EF, admitted voice, class selector 5 and AF4) has as much again, separately: it does not wait
+/// for other traffic of the same host. Traffic that is not IP gets the share of packets that no
+/// flow matches.
 pub(crate) fn text(inside: &str, outside: &str, rate: u64) -> String {
     // A JSON string is a TOML string.
     let [name, outside] = [inside, outside].map(|name| Value::from(name).to_string());

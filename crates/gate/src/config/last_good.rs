@@ -1,5 +1,5 @@
-//! Last good file: a copy of the file that a gate ran last. A gate can start with the copy when the file
-//! itself has errors, so that a power cut after a bad edit does not leave the link unshaped.
+//! Last good file: a copy of the file that a gate ran last. A gate can start with the copy when the
+//! file itself has errors, so that a power cut after a bad edit does not leave the link unshaped.
 
 use crate::config::source::Source;
 use crate::sys::log::log;
@@ -24,8 +24,8 @@ impl LastGood {
         Source { path, text: None, overrides: source.overrides.clone() }.load().ok()
     }
 
-    /// Copies the running file, and the lists and traces that it names by a relative path. A failure (such as
-    /// a full disk) is logged.
+    /// Copies the running file, and the lists and traces that it names by a relative path. A
+    /// failure (such as a full disk) is logged.
     pub(crate) fn keep(&self, source: &Source, file: &GateFile) {
         if let Err(error) = self.copy(source, file) {
             log(&format!(

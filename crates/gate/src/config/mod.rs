@@ -1,5 +1,5 @@
-//! Gate files: their source, the changes that a running gate can follow, and the plan that the engine carries
-//! out.
+//! Gate files: their source, the changes that a running gate can follow, and the plan that the
+//! engine carries out.
 
 pub(crate) mod default_gate;
 pub(crate) mod last_good;

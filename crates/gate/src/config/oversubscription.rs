@@ -1,5 +1,5 @@
-//! Oversubscription: the sums of reservations and ceilings of a gate file's circuits, by class and direction.
-//! The operator judges how much oversubscription a link can bear.
+//! Oversubscription: the sums of reservations and ceilings of a gate file's circuits, by class and
+//! direction. The operator judges how much oversubscription a link can bear.
 
 use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;

@@ -10,7 +10,8 @@ use tidegate_formats::{Emulation, GateFile};
 
 /// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
 const SPARE_BUFFERS: u64 = 2048;
-/// Maximum number of buffers of a direction: at 1514 bytes each, they take some 200 MB when all are in use.
+/// Maximum number of buffers of a direction: at 1514 bytes each, they take some 200 MB when all are
+/// in use.
 const MAX_BUFFERS: u64 = 1 << 17;
 /// The shortest frame, in bytes, that a pool limited in bytes is sized for.
 const SHORTEST_FRAME: u64 = 60;
@@ -60,7 +61,8 @@ impl Plan {
         }
     }
 
-    /// For each rule, the index in `before` of the old rule that it continues: the one of the same name.
+    /// For each rule, the index in `before` of the old rule that it continues: the one of the same
+    /// name.
     pub(crate) fn continued(&self, before: &[String]) -> Vec<Option<usize>> {
         let by_name: BTreeMap<&String, usize> =
             before.iter().enumerate().map(|(ix, name)| (name, ix)).collect();

@@ -69,8 +69,9 @@ mod tests {
     const CALL: &str = "[[flow]]\nname = \"call\"\nmatch = { dscp = \"ef\" }\nreserve = \"1mbit\"\n";
     const HOSTS: &str = "[[flow]]\nname = \"hosts\"\neach = \"host\"\nreserve = \"100kbit\"\n";
 
-    /// 10 Mbit/s less 1 Mbit/s and two hundredths for unmatched packets are 8.8 Mbit/s; a frame of 1514 bytes takes 1211.2 us,
-    /// and there is one class beside the call. At 100 Mbit/s the queues are as many as 97 Mbit/s have 10 kbit/s.
+    /// 10 Mbit/s less 1 Mbit/s and two hundredths for unmatched packets are 8.8 Mbit/s; a frame of
+    /// 1514 bytes takes 1211.2 us, and there is one class beside the call. At 100 Mbit/s the queues
+    /// are as many as 97 Mbit/s have 10 kbit/s.
     #[test]
     fn members_in_full_and_bounds_are_told() {
         let told = told(&format!("{CALL}{HOSTS}"));
@@ -87,7 +88,8 @@ mod tests {
         assert!(told[3].contains("970 hosts") && told[3].contains("9700 have queues"), "{}", told[3]);
     }
 
-    /// The example of CAKE's tins, as the page has it: 9500 kbit/s less 2300, 4700 and 10, and two hundredths, are 2300 kbit/s.
+    /// The example of CAKE's tins, as the page has it: 9500 kbit/s less 2300, 4700 and 10, and two
+    /// hundredths, are 2300 kbit/s.
     #[test]
     fn the_hosts_of_the_page_on_cake_share_what_its_tins_leave() {
         let page =

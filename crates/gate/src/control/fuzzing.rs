@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tidegate_formats::GateFile;
 
-/// A server with its request handler. The forwarder does not answer, and the file cannot be read again.
+/// A server with its request handler. The forwarder does not answer, and the file cannot be read
+/// again.
 pub struct ControlServer {
     server: Server<'static>,
     handler: RequestHandler,

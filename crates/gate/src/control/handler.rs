@@ -21,8 +21,8 @@ use tidegate_formats::{Change, GateFile};
 /// Time for which a report also answers later requests.
 const REPORT_AGE: Duration = Duration::from_millis(20);
 
-/// Length of each of two further waits for a forwarder that made no report in 5 s, before it counts as
-/// standing still.
+/// Length of each of two further waits for a forwarder that made no report in 5 s, before it counts
+/// as standing still.
 const STANDSTILL: Duration = Duration::from_millis(2500);
 
 /// Answers requests for a running gate.
@@ -71,15 +71,16 @@ impl RequestHandler {
                     "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if \
                      there is one"
                 ));
-                // The forwarding thread cannot be asked to stop. The kernel removes the guard with the
-                // process.
+                // The forwarding thread cannot be asked to stop. The kernel removes the guard with
+                // the process.
                 std::process::abort();
             }
             None => {}
         }
     }
 
-    /// A current report, or a recent one: however many clients ask, the forwarder makes few reports.
+    /// A current report, or a recent one: however many clients ask, the forwarder makes few
+    /// reports.
     fn report(&mut self) -> Option<Arc<Report>> {
         let fresh = self.latest.as_ref().filter(|(made, _)| made.elapsed() < REPORT_AGE);
         if let Some((_, report)) = fresh {
@@ -159,7 +160,8 @@ impl RequestHandler {
         Some(rows.collect())
     }
 
-    /// Reads the file again and reconfigures the gate, completely or not at all. Returns the changes.
+    /// Reads the file again and reconfigures the gate, completely or not at all. Returns the
+    /// changes.
     fn reload(&mut self) -> Result<Vec<String>, GateError> {
         let file = Arc::new(self.source.load()?);
         let changes = source::changes(&self.file, &file)?;

@@ -1,5 +1,5 @@
-//! The part of HTTP/1.1 (RFC 9112) that a scrape needs: one request, one response, and the connection is
-//! closed.
+//! The part of HTTP/1.1 (RFC 9112) that a scrape needs: one request, one response, and the
+//! connection is closed.
 
 /// Maximum number of header fields of a request; a request with more is refused.
 const MAX_HEADERS: usize = 64;
@@ -37,8 +37,8 @@ impl HttpRequest {
         }
     }
 
-    /// The whole response. `metrics` is called only for [`HttpRequest::Metrics`]; it returns `None` when the
-    /// gate does not answer.
+    /// The whole response. `metrics` is called only for [`HttpRequest::Metrics`]; it returns `None`
+    /// when the gate does not answer.
     pub(crate) fn respond(self, metrics: impl FnOnce() -> Option<String>) -> Vec<u8> {
         const TEXT: &str = "text/plain; charset=utf-8";
         const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -1,5 +1,5 @@
-//! The server of the control socket and the metrics address. No client is trusted: each is limited in memory
-//! and time, and none delays the others.
+//! The server of the control socket and the metrics address. No client is trusted: each is limited
+//! in memory and time, and none delays the others.
 
 #![allow(clippy::disallowed_types, reason = "clients wait in real time")]
 
@@ -12,8 +12,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-/// Maximum number of clients at each listening socket. For one more, the client of that socket with the
-/// earliest deadline is disconnected: clients that scrape metrics never keep an operator out.
+/// Maximum number of clients at each listening socket. For one more, the client of that socket with
+/// the earliest deadline is disconnected: clients that scrape metrics never keep an operator out.
 const MAX_CLIENTS: usize = 32;
 /// The longest request, in bytes.
 const MAX_REQUEST: usize = 16 << 10;
@@ -58,7 +58,8 @@ impl<'l> Server<'l> {
         Server { control, metrics, clients: Vec::new() }
     }
 
-    /// Serves until `until`, or until `wakeup` is readable; `answer` returns the bytes that answer a request.
+    /// Serves until `until`, or until `wakeup` is readable; `answer` returns the bytes that answer
+    /// a request.
     pub(super) fn serve(
         &mut self,
         until: Instant,

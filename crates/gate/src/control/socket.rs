@@ -16,7 +16,8 @@ pub(crate) fn path_for(outline: &GateOutline) -> PathBuf {
     outline.socket.clone().unwrap_or_else(|| path_by_name(&outline.name))
 }
 
-/// The default path of a gate's socket: in the user's own folder, or in the system's if it exists only there.
+/// The default path of a gate's socket: in the user's own folder, or in the system's if it exists
+/// only there.
 pub(crate) fn path_by_name(name: &str) -> PathBuf {
     let own = own_folder().join(file_name(name));
     let system = Path::new(SYSTEM_FOLDER).join(file_name(name));
@@ -50,8 +51,8 @@ impl ControlSocket {
     /// Listens at a gate's socket. A socket file that a killed gate left there is removed.
     ///
     /// # Errors
-    /// When a gate listens there, another kind of file is there, or the socket cannot be made with the owner
-    /// and mode that the gate file states.
+    /// When a gate listens there, another kind of file is there, or the socket cannot be made with
+    /// the owner and mode that the gate file states.
     pub(super) fn listen(file: &GateFile) -> Result<ControlSocket, GateError> {
         let own = || own_folder().join(file_name(&file.name));
         let path = file.operation.socket.clone().unwrap_or_else(own);
@@ -59,7 +60,8 @@ impl ControlSocket {
         if file.operation.socket.is_none() {
             make_own_folder()?;
         }
-        // Only a socket is ever removed: neither a file that was named by mistake nor the target of a link.
+        // Only a socket is ever removed: neither a file that was named by mistake nor the target of
+        // a link.
         if symlink_metadata(&path).is_ok_and(|there| !there.file_type().is_socket()) {
             return Err(GateError::NoSocket(path));
         }
@@ -72,7 +74,8 @@ impl ControlSocket {
         }
         let Operation { mode, owner, .. } = &file.operation;
         let owner = owner.as_ref().map(ids).transpose()?;
-        // The socket has its mode from the start. The umask belongs to the process: no other thread runs yet.
+        // The socket has its mode from the start. The umask belongs to the process: no other thread
+        // runs yet.
         let before = umask(Mode::from_raw_mode(0o777 & !*mode));
         let bound = UnixListener::bind(&path);
         umask(before);

@@ -21,8 +21,8 @@ pub(super) struct Arena {
 }
 
 impl Arena {
-    /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a page when
-    /// it is first used.
+    /// An arena of at least `buffers` buffers of `buffer_size` bytes each. The system allocates a
+    /// page when it is first used.
     pub(super) fn new(buffers: usize, buffer_size: usize) -> Arena {
         let mut arena = Arena {
             chunks: Vec::new(),
@@ -47,8 +47,8 @@ impl Arena {
         self.free.splice(0..0, added);
     }
 
-    /// Stores a frame in a free buffer: `write` writes it there and returns its length in bytes. `None` when
-    /// no buffer is free, or when `write` returns `None`, which frees the buffer again.
+    /// Stores a frame in a free buffer: `write` writes it there and returns its length in bytes.
+    /// `None` when no buffer is free, or when `write` returns `None`, which frees the buffer again.
     pub(super) fn store(&mut self, write: impl FnOnce(&mut [u8]) -> Option<usize>) -> Option<BodyId> {
         let body = self.free.pop()?;
         let at = body.0 as usize;

@@ -18,8 +18,8 @@ fn traced(opportunities: &[u32], rest: &str) -> Bench {
     Bench::of(&plan)
 }
 
-/// 976 bytes and 24 of overhead at 8 Mbit/s: a frame comes out a millisecond and the delay after its first
-/// bit.
+/// 976 bytes and 24 of overhead at 8 Mbit/s: a frame comes out a millisecond and the delay after
+/// its first bit.
 #[test]
 fn a_delay_comes_after_the_last_bit() {
     let mut bench = Bench::new("emulate = { up = { delay = \"30ms\" } }");
@@ -105,7 +105,8 @@ fn a_trace_says_when_frames_go() {
     assert_eq!(bench.engine.counters(Direction::Up).stalls, 0);
 }
 
-/// A process that was suspended loses the opportunities that it cannot make up for, and counts them.
+/// A process that was suspended loses the opportunities that it cannot make up for, and counts
+/// them.
 #[test]
 fn opportunities_that_were_slept_through_are_lost() {
     let mut bench = traced(&[1], "switch = { buffer = \"5000p\" }");
@@ -138,8 +139,8 @@ fn a_shorter_link_keeps_the_order() {
     assert_eq!(bench.wake(at(51), Direction::Up), [(at(51), 876)]);
 }
 
-/// A trace continues where it was when something else is changed, and starts from its beginning when it is
-/// new.
+/// A trace continues where it was when something else is changed, and starts from its beginning
+/// when it is new.
 #[test]
 fn a_trace_that_stays_goes_on() {
     let mut bench = traced(&[100], "");

@@ -1,4 +1,5 @@
-//! No host is cut off for its use of an idle line: the shares of a line after one host has used it alone.
+//! No host is cut off for its use of an idle line: the shares of a line after one host has used it
+//! alone.
 
 use super::simulator_tests::{Whose, frame};
 use super::tests::{Bench, file};
@@ -48,8 +49,8 @@ impl Line {
         Sender { host, port: 7, payload: FULL, every: (1538.0 * 8e6 / self.rate) as u64, dscp: 0 }
     }
 
-    /// Runs all these senders for `millis` milliseconds. Returns the frames that leave: host, time waited,
-    /// and bytes on the line.
+    /// Runs all these senders for `millis` milliseconds. Returns the frames that leave: host, time
+    /// waited, and bytes on the line.
     fn run(&mut self, millis: u64, senders: &[Sender]) -> Vec<(u8, Span, u64)> {
         let (start, mut sent) = (self.bench.now, Vec::new());
         let mut next: Vec<u64> = vec![0; senders.len()];
@@ -106,8 +107,8 @@ fn office(port: &str) -> GateFile {
     GateFile::parse(&text, "office.toml", &[]).unwrap()
 }
 
-/// A host that has uploaded alone for 30 s and one that starts then share the line equally from the first 200
-/// ms on.
+/// A host that has uploaded alone for 30 s and one that starts then share the line equally from the
+/// first 200 ms on.
 #[test]
 fn a_second_host_shares_at_once() {
     let mut line = Line::of(&office(""));
@@ -136,8 +137,8 @@ fn who_has_stopped_is_answered() {
     assert!(longest(&sent, 1) < Span::from_millis(5), "{:?}", longest(&sent, 1));
 }
 
-/// A subscriber that has used the whole line for 30 s gets its reservation at once when all others send as
-/// much as they can.
+/// A subscriber that has used the whole line for 30 s gets its reservation at once when all others
+/// send as much as they can.
 #[test]
 fn a_subscriber_gets_what_he_reserves_at_once() {
     let flows = "[[flow]]\nname = \"subscribers\"\neach = \"subscriber\"\nreserve = \"2mbit\"\n";
@@ -146,12 +147,13 @@ fn a_subscriber_gets_what_he_reserves_at_once() {
     line.run(30_000, &greedy[..1]);
     let half = Sender { every: 1538 * 8 / 2, ..greedy[0] };
     let sent = line.run(200, &[half, greedy[1], greedy[2], greedy[3]]);
-    // The reservations fill the line, of which a hundredth is set aside for packets that match nothing.
+    // The reservations fill the line, of which a hundredth is set aside for packets that match
+    // nothing.
     assert!(rate_of(&sent, 1, 200) > 0.95 * 2e6 * 0.99, "{}", rate_of(&sent, 1, 200));
 }
 
-/// A line of which only the interfaces and the rate are stated: a host that sends three times as much gets no
-/// more than the other, and its call waits for neither. In a FIFO the call waits.
+/// A line of which only the interfaces and the rate are stated: a host that sends three times as
+/// much gets no more than the other, and its call waits for neither. In a FIFO the call waits.
 #[test]
 fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     let text = default_gate::text("a", "b", 10_000_000);
@@ -173,9 +175,9 @@ fn a_line_without_a_file_is_fair_by_host_and_quick_for_calls() {
     assert!(fair < Span::from_millis(4) && fifo > Span::from_millis(100), "{fair:?}, {fifo:?}");
 }
 
-/// One host has eight uploads and an unmarked call, another host has one upload. Each host gets half of the
-/// line, the uploads of the first share its half equally, and its call waits only for the packets on their
-/// way.
+/// One host has eight uploads and an unmarked call, another host has one upload. Each host gets
+/// half of the line, the uploads of the first share its half equally, and its call waits only for
+/// the packets on their way.
 #[test]
 fn a_line_without_a_file_is_fair_by_host_and_then_by_conversation() {
     let text = default_gate::text("a", "b", 10_000_000);
@@ -205,8 +207,8 @@ fn a_line_without_a_file_is_fair_by_host_and_then_by_conversation() {
     assert!(waited_in_one_queue > Span::from_millis(15), "{waited_in_one_queue:?}");
 }
 
-/// A phase: its duration in ms, and its senders by host, conversation, divisor of the line's rate, and
-/// payload.
+/// A phase: its duration in ms, and its senders by host, conversation, divisor of the line's rate,
+/// and payload.
 type Phase = (u64, Vec<(u8, u16, u64, usize)>);
 
 fn history() -> impl Strategy<Value = Vec<Phase>> {
@@ -217,8 +219,8 @@ fn history() -> impl Strategy<Value = Vec<Phase>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 300 } else { 12 }))]
 
-    /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all send as
-    /// much as the line carries, in any number of conversations.
+    /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all
+    /// send as much as the line carries, in any number of conversations.
     #[test]
     fn after_any_history_a_host_gets_what_it_reserves(
         history in history(),
@@ -304,8 +306,8 @@ fn what_keeps_the_link_working_never_waits_for_long() {
     }
 }
 
-/// VirtualClock in a gate's file forgets, too: a clock is ahead by no more than `lead` and a packet's own
-/// time at its reservation.
+/// VirtualClock in a gate's file forgets, too: a clock is ahead by no more than `lead` and a
+/// packet's own time at its reservation.
 #[test]
 fn a_clock_is_ahead_no_longer_than_its_bound() {
     let pause = |lead: &str| {

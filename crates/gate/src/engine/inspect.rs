@@ -14,11 +14,12 @@ impl Engine {
         &self.ports[direction as usize].counters
     }
 
-    /// Frames that are held in a direction: those that the switch has queued by its own count, those in
-    /// flight on an emulated link, and those that are due and not yet sent.
+    /// Frames that are held in a direction: those that the switch has queued by its own count,
+    /// those in flight on an emulated link, and those that are due and not yet sent.
     pub(crate) fn held(&self, direction: Direction) -> u64 {
         let ix = PortIx(direction as u16);
-        // The packet in service is on its way: it was sent, or is counted with the departures or in flight.
+        // The packet in service is on its way: it was sent, or is counted with the departures or in
+        // flight.
         let in_service = u64::from(self.switch.in_service(ix).is_some());
         let port = &self.ports[direction as usize];
         self.switch.backlog(ix).packets - in_service + (port.departures.len() + port.line.in_flight()) as u64
@@ -53,7 +54,8 @@ impl Engine {
         &self.ports[direction as usize].statistics[rule]
     }
 
-    /// The flows that packets of a rule have opened, by key, with the packets that have arrived for each.
+    /// The flows that packets of a rule have opened, by key, with the packets that have arrived for
+    /// each.
     pub(crate) fn members(&self, direction: Direction, rule: usize) -> Vec<(Key, Count)> {
         let members = self.ports[direction as usize].edge.steering().members(rule);
         members.map(|(key, leg)| (key, self.switch.counters(leg).arrived)).collect()
@@ -64,8 +66,8 @@ impl Engine {
         self.ports[direction as usize].edge.steering().circuit_counters(&self.switch, rule, circuit)
     }
 
-    /// Lead of the clock of a rule's flow over real time; of several flows, the largest lead that was seen
-    /// recently.
+    /// Lead of the clock of a rule's flow over real time; of several flows, the largest lead that
+    /// was seen recently.
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         let port = &self.ports[direction as usize];
         port.edge.steering().lead(port.clock, &self.switch, rule)

@@ -1,11 +1,11 @@
 //! The engine: frames in, departures out, in virtual time.
 //!
-//! Departure times are computed, not waited for. A port's link is busy from a packet's first bit for as long
-//! as its bytes take at the port's rate. The next packet's first bit is due when that time ends, however late
-//! the process wakes up. So the rate is exact over any period, and lateness shows only in the gaps. A frame
-//! is handed to the kernel when its *first* bit is due: the link behind takes its own time to send it. An
-//! emulated link is the link itself: a frame leaves it when its last bit is out of the port and the delay has
-//! passed, unless the frame was lost.
+//! Departure times are computed, not waited for. A port's link is busy from a packet's first bit
+//! for as long as its bytes take at the port's rate. The next packet's first bit is due when that
+//! time ends, however late the process wakes up. So the rate is exact over any period, and lateness
+//! shows only in the gaps. A frame is handed to the kernel when its *first* bit is due: the link
+//! behind takes its own time to send it. An emulated link is the link itself: a frame leaves it
+//! when its last bit is out of the port and the delay has passed, unless the frame was lost.
 //!
 //! The engine does no I/O and reads no clock, so that tests run it in virtual time.
 
@@ -35,8 +35,8 @@ use tidegate_core::units::{Span, Time};
 /// The arrival times of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arrival {
-    /// Arrival at the switch: after the last [`advance`](Engine::advance) and before the switch's next event,
-    /// which a late gate carries out after the arrival.
+    /// Arrival at the switch: after the last [`advance`](Engine::advance) and before the switch's
+    /// next event, which a late gate carries out after the arrival.
     pub(crate) switch: Time,
     /// Arrival at this host. The frame's waiting time since then counts as its delay.
     pub(crate) kernel: Time,
@@ -52,8 +52,8 @@ impl Arrival {
     }
 }
 
-/// Longest late service that a link may make up for at once. Link time beyond that is lost and counted: a
-/// process that was suspended must not flood the link behind it.
+/// Longest late service that a link may make up for at once. Link time beyond that is lost and
+/// counted: a process that was suspended must not flood the link behind it.
 pub(crate) const MAX_CATCH_UP: Span = Span::from_millis(20);
 
 /// Interval at which idle flows are closed at a link without a backlog.
@@ -226,13 +226,13 @@ impl Engine {
                 rewrite::write_mark(port.arena.frame_mut(packet.body), packet.mark);
             }
             let arrival = port.arena.arrival(packet.body);
-            // A late gate may be at an event before the frame's arrival: the frame is not due before it
-            // arrived.
+            // A late gate may be at an event before the frame's arrival: the frame is not due
+            // before it arrived.
             let due = now.max(arrival.kernel);
             port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
             port.free_at = port.line.begin(now, packet.len);
-            // A real link gets the frame with its first bit; an emulated one holds it until its last bit is
-            // out.
+            // A real link gets the frame with its first bit; an emulated one holds it until its
+            // last bit is out.
             let leaves =
                 if port.emulated { port.free_at.max(arrival.read + port.free_at.since(now)) } else { now };
             match port.line.fly(now, leaves, packet.body, &mut port.loss_rng) {
@@ -291,7 +291,8 @@ impl Engine {
         self.ports.iter().map(next).fold(Time::NEVER, Time::min)
     }
 
-    /// The time of the next event of a direction's port or link, except arrivals from an emulated link.
+    /// The time of the next event of a direction's port or link, except arrivals from an emulated
+    /// link.
     pub(crate) fn next_event(&self, direction: Direction) -> Time {
         self.ports[direction as usize].next_event()
     }
@@ -329,7 +330,8 @@ impl Engine {
         self.ports[direction as usize].arena.frame(departure.body)
     }
 
-    /// Counts a frame as lost that was completed as sent, with `length` bytes: the kernel refused it later.
+    /// Counts a frame as lost that was completed as sent, with `length` bytes: the kernel refused
+    /// it later.
     pub(crate) fn refused(&mut self, direction: Direction, length: usize) {
         let counters = &mut self.ports[direction as usize].counters;
         counters.sent -= 1;
@@ -337,8 +339,8 @@ impl Engine {
         counters.count_loss(LossReason::Device);
     }
 
-    /// Completes departures: the kernel took the first `sent` frames and refused the `refused` frames after
-    /// them.
+    /// Completes departures: the kernel took the first `sent` frames and refused the `refused`
+    /// frames after them.
     pub(crate) fn complete(&mut self, direction: Direction, sent: usize, refused: usize) {
         let port = &mut self.ports[direction as usize];
         for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {

@@ -12,7 +12,8 @@ use tidegate_core::steering::Edge;
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::Time;
 
-/// A frame to be sent, and the time at which its first bit, or on an emulated link its last bit, was due.
+/// A frame to be sent, and the time at which its first bit, or on an emulated link its last bit,
+/// was due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) body: BodyId,
@@ -30,7 +31,8 @@ pub(super) struct Port {
     pub(super) emulated: bool,
     /// Decides which frames the emulated link loses.
     pub(super) loss_rng: Rng,
-    /// Time at which the last bit of the packet in service is out; [`Time::NEVER`] when there is none.
+    /// Time at which the last bit of the packet in service is out; [`Time::NEVER`] when there is
+    /// none.
     pub(super) free_at: Time,
     /// Time at which the line opens for a queued packet; [`Time::NEVER`] when none waits for that.
     pub(super) open_at: Time,
@@ -79,8 +81,8 @@ impl Port {
         self.free_at.min(self.open_at).min(self.wake_at)
     }
 
-    /// [`next_event`](Self::next_event), or [`Time::NEVER`] while `most` frames are due and not yet handed to
-    /// the kernel.
+    /// [`next_event`](Self::next_event), or [`Time::NEVER`] while `most` frames are due and not yet
+    /// handed to the kernel.
     pub(super) fn next_step(&self, most: usize) -> Time {
         if self.departures.len() < most { self.next_event() } else { Time::NEVER }
     }
@@ -94,7 +96,8 @@ impl Port {
         }
     }
 
-    /// The running sums of the rule that a flow belongs to; `None` for a flow whose rule was removed.
+    /// The running sums of the rule that a flow belongs to; `None` for a flow whose rule was
+    /// removed.
     pub(super) fn counters_of(&mut self, flow: FlowIx) -> Option<&mut FlowCounters> {
         let steering = self.edge.steering();
         let unmatched = || steering.rest().flow == flow || steering.control().flow == flow;

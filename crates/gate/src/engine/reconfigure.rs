@@ -12,8 +12,9 @@ use tidegate_core::packet::PortIx;
 use tidegate_core::units::Time;
 
 impl Engine {
-    /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule kept its
-    /// name keeps its queue. [`Switch::reconfigure`] describes the effect of a changed scheduler on clocks.
+    /// Carries out another plan from now on. Queued frames stay queued, and every flow whose rule
+    /// kept its name keeps its queue. [`Switch::reconfigure`] describes the effect of a changed
+    /// scheduler on clocks.
     ///
     /// # Errors
     /// When the switch refuses the plan; then nothing is changed.
@@ -59,8 +60,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Moves queued frames to the flows that the new rules give them. Otherwise later frames of the same
-    /// conversation would overtake them.
+    /// Moves queued frames to the flows that the new rules give them. Otherwise later frames of the
+    /// same conversation would overtake them.
     fn reassign(&mut self, now: Time, direction: Direction) -> Result<(), Refused> {
         let ix = PortIx(direction as u16);
         let waiting: Vec<_> = self.switch.waiting(ix).map(|(flow, packet)| (packet.body, flow)).collect();

@@ -84,8 +84,8 @@ fn counters_follow_the_name() {
     bench.reload(&(flow("c", 3) + &flow("b", 2)));
     bench.receive(Direction::Up, &udp(3, 100));
     let arrived = |rule| bench.engine.rule(Direction::Up, rule).0.arrived.packets;
-    // The packets that waited with the rest belong to `c` now; of those that waited for `a`, one was in
-    // service.
+    // The packets that waited with the rest belong to `c` now; of those that waited for `a`, one
+    // was in service.
     assert_eq!([arrived(0), arrived(1)], [2, 1]);
     assert_eq!(bench.engine.rest(Direction::Up).arrived.packets, 2);
 }
@@ -141,8 +141,8 @@ fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: if std::env::var_os("TIDEGATE_VERIFY").is_some() { 500 } else { 24 }, ..ProptestConfig::default() })]
 
-    /// Plans follow each other under load: no frame is lost, and none of a flow is reordered. When all has
-    /// been sent and forgotten, the gate equals one that was started with the last plan.
+    /// Plans follow each other under load: no frame is lost, and none of a flow is reordered. When
+    /// all has been sent and forgotten, the gate equals one that was started with the last plan.
     #[test]
     fn plans_follow_each_other(
         plans in prop::collection::vec((rest(), prop::collection::vec((0_u16..4, 8_usize..1400), 0..40)), 1..12),
@@ -178,8 +178,8 @@ proptest! {
     }
 }
 
-/// Flows come and go under plans with classes, without, and with hosts that are classes. Later flows reuse
-/// the memory that earlier ones have left.
+/// Flows come and go under plans with classes, without, and with hosts that are classes. Later
+/// flows reuse the memory that earlier ones have left.
 #[test]
 fn flows_that_come_and_go_between_plans_take_no_memory_for_good() {
     const CYCLES: usize = 16;

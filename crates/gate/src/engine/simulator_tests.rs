@@ -1,5 +1,5 @@
-//! The gate's engine and the simulator run the same file on the same frames, and send the same frames at
-//! the same times. Only tests know of both: they hand the frames over as a capture.
+//! The gate's engine and the simulator run the same file on the same frames, and send the same
+//! frames at the same times. Only tests know of both: they hand the frames over as a capture.
 
 use super::tests::{Bench, file};
 use super::*;

@@ -119,7 +119,8 @@ fn what_is_not_sent_stays_in_its_queue() {
     assert!((0.11..=0.145).contains(&stalled.as_secs_f64()), "{stalled:?}");
 }
 
-/// However late the process wakes up, a backlogged link's frames are due one after the other at its rate.
+/// However late the process wakes up, a backlogged link's frames are due one after the other at its
+/// rate.
 #[test]
 fn departures_are_due_at_the_rate() {
     let mut bench = Bench::new("port = { scheduler = \"fifo\" }\nswitch = { buffer = \"5000p\" }");
@@ -183,8 +184,8 @@ fn virtual_clock_shares_as_reserved() {
     bench.check_identity();
 }
 
-/// The example of an office, with IPv6 in a flow of its own for its counters: an upload over IPv4 fills the line, and ARP
-/// has the share of packets that match none.
+/// The example of an office, with IPv6 in a flow of its own for its counters: an upload over IPv4
+/// fills the line, and ARP has the share of packets that match none.
 #[test]
 fn an_upload_delays_neither_ipv6_nor_arp() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates/office.toml");
@@ -258,7 +259,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 200 } else { 16 }))]
 
-    /// However many frames come from the outside, they take neither memory nor time from those that go out.
+    /// However many frames come from the outside, they take neither memory nor time from those that
+    /// go out.
     #[test]
     fn a_flood_in_one_direction_takes_nothing_from_the_other(
         arrivals in prop::collection::vec((0u64..4_000, 0u16..4, 0usize..1400, 0usize..100), 1..100),
@@ -341,7 +343,8 @@ proptest! {
 #[allow(clippy::disallowed_types, reason = "real time is what is measured")]
 fn a_report_looks_at_no_flow() {
     let fastest = |flows: u32| {
-        // Where flows without a reservation have no weight, their number is limited by `flows` alone.
+        // Where flows without a reservation have no weight, their number is limited by `flows`
+        // alone.
         let mut bench = Bench::new(
             "port = { scheduler = \"virtual-clock\" }\n[[flow]]\nname = \"each\"\neach = \"5-tuple\"\nidle = \"1000s\"\n",
         );

@@ -1,7 +1,8 @@
 //! The kernel bridge that forwards traffic while no gate runs.
 //!
-//! A bridge that a gate makes is as transparent as possible: it has no address, sends nothing itself, learns
-//! no addresses, and also forwards frames to the reserved group addresses, as far as the kernel permits.
+//! A bridge that a gate makes is as transparent as possible: it has no address, sends nothing
+//! itself, learns no addresses, and also forwards frames to the reserved group addresses, as far as
+//! the kernel permits.
 
 use super::netlink::{Link, Netlink};
 use crate::error::FailoverError;
@@ -17,8 +18,8 @@ use std::io;
 const ALIAS: &str = "tidegate-gate: passes frames while no gate does";
 /// The longest name of an interface, in bytes.
 const MAX_NAME: usize = 15;
-/// Mask of the group addresses that are forwarded: 01-80-C2-00-00-00 to 0F except 01, PAUSE, which the kernel
-/// forbids.
+/// Mask of the group addresses that are forwarded: 01-80-C2-00-00-00 to 0F except 01, PAUSE, which
+/// the kernel forbids.
 const FORWARDED_GROUPS: u16 = 0xfffd;
 
 /// One interface of a gate.
@@ -74,12 +75,12 @@ pub(super) fn require_none(netlink: &Netlink, ports: [Port<'_>; 2]) -> Result<()
     }
 }
 
-/// Ensures that both interfaces are the ports of one forwarding bridge. A bridge that no gate has made is
-/// checked but not changed.
+/// Ensures that both interfaces are the ports of one forwarding bridge. A bridge that no gate has
+/// made is checked but not changed.
 ///
 /// # Errors
-/// When there is a bridge that is unsuitable, or none can be made. A bridge that could not be completed is
-/// removed; one that an earlier gate made is kept.
+/// When there is a bridge that is unsuitable, or none can be made. A bridge that could not be
+/// completed is removed; one that an earlier gate made is kept.
 pub(super) fn ensure(netlink: &Netlink, ports: [Port<'_>; 2]) -> Result<(), FailoverError> {
     let links = links(netlink)?;
     let name = name(ports[0].name);
@@ -206,8 +207,8 @@ fn delete(netlink: &Netlink, bridge: &Link) -> Result<(), FailoverError> {
         .map_err(failed(format!("remove bridge `{}`", bridge.name)))
 }
 
-/// Removes the bridge that a gate has made of these interfaces, found by its ports or else by the inside
-/// interface's name. Returns the bridge's name; `None` when there is no such bridge.
+/// Removes the bridge that a gate has made of these interfaces, found by its ports or else by the
+/// inside interface's name. Returns the bridge's name; `None` when there is no such bridge.
 ///
 /// # Errors
 /// When the bridge cannot be removed.

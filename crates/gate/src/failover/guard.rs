@@ -1,12 +1,13 @@
 //! Guard against duplicates: while a gate runs, its bridge sees no frames.
 //!
-//! An incoming frame reaches packet sockets first, then a classifier at the interface (tcx), then the bridge.
-//! The classifier drops the frame, which the gate's socket has already received. The classifier belongs to
-//! the process: the kernel removes it however the process ends, and the bridge forwards again.
+//! An incoming frame reaches packet sockets first, then a classifier at the interface (tcx), then
+//! the bridge. The classifier drops the frame, which the gate's socket has already received. The
+//! classifier belongs to the process: the kernel removes it however the process ends, and the
+//! bridge forwards again.
 //!
-//! During a takeover each frame is forwarded once, by the bridge or by the gate. One flag in a map decides
-//! for both the classifiers and the socket filters, at both interfaces at once. Only a frame that is between
-//! socket filter and classifier when the flag changes can be lost.
+//! During a takeover each frame is forwarded once, by the bridge or by the gate. One flag in a map
+//! decides for both the classifiers and the socket filters, at both interfaces at once. Only a
+//! frame that is between socket filter and classifier when the flag changes can be lost.
 
 use crate::error::FailoverError;
 use crate::sys::bpf::{self, Instruction, Kind};
@@ -22,8 +23,8 @@ const DROP: i32 = 2;
 const NOTHING: i32 = 0;
 const EVERYTHING: i32 = -1;
 
-/// The lowest descriptor of a tcx link. When a process ends, the highest descriptors are closed first, and
-/// closing a packet socket takes many milliseconds.
+/// The lowest descriptor of a tcx link. When a process ends, the highest descriptors are closed
+/// first, and closing a packet socket takes many milliseconds.
 const FIRST_LINK: i32 = 256;
 
 /// A guard on two interfaces, until it is dropped or the process ends.
@@ -72,7 +73,8 @@ impl Guard {
         Ok(Guard { _links: [link(interfaces[0])?, link(interfaces[1])?], active, filter })
     }
 
-    /// Attaches the filter to a socket, which then receives only frames that the bridge does not see.
+    /// Attaches the filter to a socket, which then receives only frames that the bridge does not
+    /// see.
     ///
     /// # Errors
     /// System errors.
@@ -98,7 +100,8 @@ impl Guard {
 }
 
 impl Drop for Guard {
-    /// Gives both interfaces back to the bridge at once; their links are then closed one after the other.
+    /// Gives both interfaces back to the bridge at once; their links are then closed one after the
+    /// other.
     fn drop(&mut self) {
         // If this fails, the links are still closed.
         let _ = bpf::set_flag(self.active.as_fd(), 0);

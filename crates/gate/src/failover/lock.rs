@@ -6,9 +6,9 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 
-/// A locked interface. The lock file is in the gates' folder, where no other user can make or open one. The
-/// lock is released however the process ends. The file stays: if it were removed, two gates could each hold a
-/// lock.
+/// A locked interface. The lock file is in the gates' folder, where no other user can make or open
+/// one. The lock is released however the process ends. The file stays: if it were removed, two
+/// gates could each hold a lock.
 pub(super) struct Lock {
     _file: File,
 }

@@ -1,9 +1,9 @@
 //! Failover: forwarding while no gate runs.
 //!
-//! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything unshaped
-//! while no gate runs. A running gate keeps frames from the bridge with a [`Guard`]. The guard belongs to the
-//! process, so the bridge takes over however the process ends, even by SIGKILL. With `fail = "closed"` there
-//! is no bridge, and nothing passes without a gate.
+//! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything
+//! unshaped while no gate runs. A running gate keeps frames from the bridge with a [`Guard`]. The
+//! guard belongs to the process, so the bridge takes over however the process ends, even by
+//! SIGKILL. With `fail = "closed"` there is no bridge, and nothing passes without a gate.
 //!
 //! AF_XDP takes frames before they reach the bridge, so it needs the bridge but no guard.
 
@@ -30,12 +30,12 @@ pub(crate) struct Failover {
 }
 
 impl Failover {
-    /// Prepares both interfaces of a gate file. With `fail = "open"` the bridge forwards until the guard is
-    /// activated. After an error no new bridge is left behind.
+    /// Prepares both interfaces of a gate file. With `fail = "open"` the bridge forwards until the
+    /// guard is activated. After an error no new bridge is left behind.
     ///
     /// # Errors
-    /// When another gate uses an interface, an interface has an address and the file does not list it as
-    /// `addressed`, or the interfaces do not fit `fail`.
+    /// When another gate uses an interface, an interface has an address and the file does not list
+    /// it as `addressed`, or the interfaces do not fit `fail`.
     pub(crate) fn prepare(file: &GateFile, ports: [Port<'_>; 2]) -> Result<Failover, FailoverError> {
         let locks = [lock(ports[0])?, lock(ports[1])?];
         let netlink = open()?;
@@ -56,7 +56,8 @@ impl Failover {
                 None
             }
             Fail::Open => {
-                // The guard comes before the bridge: when the guard is refused, nothing has changed.
+                // The guard comes before the bridge: when the guard is refused, nothing has
+                // changed.
                 let guard = Guard::attach(ports.map(|port| port.index))?;
                 bridge::ensure(&netlink, ports)?;
                 Some(guard)
@@ -77,8 +78,8 @@ fn open() -> Result<Netlink, FailoverError> {
     Netlink::open().map_err(|error| FailoverError::system("a connection to the kernel", error))
 }
 
-/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when there is
-/// none.
+/// Removes the bridge that a gate has made of these interfaces and returns its name; `None` when
+/// there is none.
 ///
 /// # Errors
 /// When a gate runs on an interface, or the bridge cannot be removed.

@@ -5,8 +5,8 @@
 pub(crate) struct Sum(u64);
 
 impl Sum {
-    /// Adds bytes that start at an even offset of the summed data; an odd last byte is the high half of a
-    /// word.
+    /// Adds bytes that start at an even offset of the summed data; an odd last byte is the high
+    /// half of a word.
     pub(crate) fn bytes(self, bytes: &[u8]) -> Sum {
         let mut sum = 0_u64;
         let mut words = bytes.chunks_exact(4);
@@ -17,7 +17,8 @@ impl Sum {
         let mut last = [0; 4];
         last[..words.remainder().len()].copy_from_slice(words.remainder());
         sum += u64::from(u32::from_ne_bytes(last));
-        // In the other byte order the sum is the same with its bytes exchanged (RFC 1071, section 2 (B)).
+        // In the other byte order the sum is the same with its bytes exchanged (RFC 1071, section 2
+        // (B)).
         let sum = u16::from_be(Sum(sum).folded() as u16);
         Sum(self.folded() + u64::from(sum))
     }

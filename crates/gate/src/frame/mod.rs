@@ -1,4 +1,5 @@
-//! Ethernet frames as bytes: offloads that the kernel left undone, checksums, and header fields that change.
+//! Ethernet frames as bytes: offloads that the kernel left undone, checksums, and header fields
+//! that change.
 
 pub(crate) mod checksum;
 pub(crate) mod offload;

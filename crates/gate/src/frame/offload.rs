@@ -1,13 +1,14 @@
 //! Offloads in software: partial checksums are completed, super-packets are segmented.
 //!
-//! Over veth, and after receive offload, the kernel delivers packets whose TCP or UDP checksum is only the
-//! pseudo-header's sum, and super-packets of up to 64 KB that stand for many packets. A virtio-net header in
-//! front of each packet describes this (linux/virtio_net.h; the fields are in the host's byte order). The
-//! results are the frames that a network card would have sent, with correct checksums. A frame whose offloads
-//! cannot be carried out is refused, never sent.
+//! Over veth, and after receive offload, the kernel delivers packets whose TCP or UDP checksum is
+//! only the pseudo-header's sum, and super-packets of up to 64 KB that stand for many packets. A
+//! virtio-net header in front of each packet describes this (linux/virtio_net.h; the fields are in
+//! the host's byte order). The results are the frames that a network card would have sent, with
+//! correct checksums. A frame whose offloads cannot be carried out is refused, never sent.
 //!
 //! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment`,
-//! `__udp_gso_segment` and `skb_checksum_help`, whose results these are; RFC 3168, section 6.1.2 (CWR).
+//! `__udp_gso_segment` and `skb_checksum_help`, whose results these are; RFC 3168, section 6.1.2
+//! (CWR).
 
 use crate::frame::checksum::Sum;
 
@@ -75,8 +76,8 @@ pub(crate) struct Offloaded<'f> {
 }
 
 impl<'f> Offloaded<'f> {
-    /// Parses the virtio-net `header` of a frame into which `inserted` bytes (a VLAN tag) have since been put
-    /// back.
+    /// Parses the virtio-net `header` of a frame into which `inserted` bytes (a VLAN tag) have
+    /// since been put back.
     ///
     /// # Errors
     /// When the header describes an offload that is unknown or does not fit the frame.
@@ -122,8 +123,8 @@ impl<'f> Offloaded<'f> {
         })
     }
 
-    /// Writes frame `ix` of [`segments`](Self::segments) to the start of `buffer` and returns its length;
-    /// `None` when it does not fit there.
+    /// Writes frame `ix` of [`segments`](Self::segments) to the start of `buffer` and returns its
+    /// length; `None` when it does not fit there.
     pub(crate) fn write(&self, ix: usize, buffer: &mut [u8]) -> Option<usize> {
         let length = match self.segmentation {
             None => {
@@ -170,7 +171,8 @@ impl Segmentation {
             _ => return Err(Unsupported),
         };
         let start = partial.start;
-        // The IP header must reach exactly to the transport header; IPv6 may have extensions between.
+        // The IP header must reach exactly to the transport header; IPv6 may have extensions
+        // between.
         let fits = match six {
             false => {
                 let first = *frame.get(ip).ok_or(Unsupported)?;

@@ -219,7 +219,8 @@ fn what_is_unsupported_is_refused() {
     };
     assert_eq!(with(&|_| {}), None);
     assert_eq!(with(&|header| header[1] |= GSO_ECN), None);
-    // Super-packets without a partial checksum, of an unknown kind, of the other address family, of size 0.
+    // Super-packets without a partial checksum, of an unknown kind, of the other address family, of
+    // size 0.
     assert_eq!(with(&|header| header[0] = 0), Some(Unsupported));
     assert_eq!(with(&|header| header[1] = 3), Some(Unsupported));
     assert_eq!(with(&|header| header[1] = GSO_TCP6), Some(Unsupported));

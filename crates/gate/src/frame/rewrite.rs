@@ -1,9 +1,9 @@
-//! Writes a packet's mark into its frame: the DSCP (RFC 2474) and the ECN field (RFC 3168), which share a
-//! byte of the IPv4 header and the traffic class of the IPv6 header.
+//! Writes a packet's mark into its frame: the DSCP (RFC 2474) and the ECN field (RFC 3168), which
+//! share a byte of the IPv4 header and the traffic class of the IPv6 header.
 //!
-//! The IPv4 header checksum is updated by the difference (RFC 1624), not recomputed: a header that was
-//! damaged before stays detectable. No other checksum covers these fields. Nothing is written behind MPLS
-//! labels, which carry the traffic class there, or in PPPoE sessions.
+//! The IPv4 header checksum is updated by the difference (RFC 1624), not recomputed: a header that
+//! was damaged before stays detectable. No other checksum covers these fields. Nothing is written
+//! behind MPLS labels, which carry the traffic class there, or in PPPoE sessions.
 
 use tidegate_core::packet::Mark;
 
@@ -14,8 +14,8 @@ const TAG: usize = 4;
 /// Position of the checksum in the IPv4 header.
 const CHECKSUM: std::ops::Range<usize> = 10..12;
 
-/// Writes DSCP and ECN of a mark into an Ethernet frame, with or without VLAN tags, that carries IPv4 or
-/// IPv6. Other frames are not changed.
+/// Writes DSCP and ECN of a mark into an Ethernet frame, with or without VLAN tags, that carries
+/// IPv4 or IPv6. Other frames are not changed.
 pub(crate) fn write_mark(frame: &mut [u8], mark: Mark) {
     let field = mark.coloured_dscp() << 2 | mark.ecn();
     match ip_header(frame) {

@@ -64,8 +64,8 @@ fn marks() -> impl Strategy<Value = Mark> {
 }
 
 proptest! {
-    /// The field has the mark's value, the checksum equals that of the header summed up anew, and nothing
-    /// else has changed.
+    /// The field has the mark's value, the checksum equals that of the header summed up anew, and
+    /// nothing else has changed.
     #[test]
     fn an_ipv4_header_is_as_if_it_were_written_anew(
         tags in tags(), mark in marks(), field: u8, options in 0usize..=10, fragment in 0u16..0x4000,
@@ -100,8 +100,8 @@ proptest! {
         prop_assert_eq!(error(&frame[14..]), error(&packet));
     }
 
-    /// Frames of every kind: core reads back what was written, and a frame that it cannot read is left
-    /// unchanged.
+    /// Frames of every kind: core reads back what was written, and a frame that it cannot read is
+    /// left unchanged.
     #[test]
     fn whatever_comes_is_whole_or_untouched(
         start in prop_oneof![Just(0x0800u16), Just(0x86dd), Just(0x8100), Just(0x8847), Just(0x8864), any::<u16>()],
@@ -127,7 +127,8 @@ proptest! {
     }
 }
 
-/// RFC 3168: a packet that is not ECN-capable cannot be marked; one that is becomes "congestion experienced".
+/// RFC 3168: a packet that is not ECN-capable cannot be marked; one that is becomes "congestion
+/// experienced".
 #[test]
 fn congestion_shows_where_it_can() {
     for (ecn, shown) in [(0b00, 0b00), (0b01, 0b11), (0b10, 0b11), (0b11, 0b11)] {

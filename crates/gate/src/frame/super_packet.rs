@@ -1,12 +1,13 @@
-//! Segmentation offload on sending: consecutive TCP segments of a connection go to the kernel as one
-//! super-packet.
+//! Segmentation offload on sending: consecutive TCP segments of a connection go to the kernel as
+//! one super-packet.
 //!
-//! Most of the cost of a frame is the kernel's work to send it, once for each frame or super-packet. The
-//! card, or the kernel in front of it, segments a super-packet into the frames that it was made of, byte for
-//! byte. Frames for which that would not hold are sent alone: fragments; frames with a VLAN tag, IPv4
-//! options, IPv6 extension headers, padding, no payload, TCP flags other than ACK, ECE, PSH and FIN, or a
-//! wrong checksum; and frames whose headers differ in more than sequence number, length and checksum, and
-//! with IPv4 in an identification that is one higher.
+//! Most of the cost of a frame is the kernel's work to send it, once for each frame or
+//! super-packet. The card, or the kernel in front of it, segments a super-packet into the frames
+//! that it was made of, byte for byte. Frames for which that would not hold are sent alone:
+//! fragments; frames with a VLAN tag, IPv4 options, IPv6 extension headers, padding, no payload,
+//! TCP flags other than ACK, ECE, PSH and FIN, or a wrong checksum; and frames whose headers differ
+//! in more than sequence number, length and checksum, and with IPv4 in an identification that is
+//! one higher.
 //!
 //! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment` and
 //! `inet_gso_segment`, which segment, and `tcp_gro_receive`, whose conditions these are.
@@ -63,8 +64,8 @@ impl Layout {
         (protocol == TCP && plain && fits).then_some(Layout { six, transport, payload })
     }
 
-    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its TCP header
-    /// on.
+    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its
+    /// TCP header on.
     fn pseudo_header(self, frame: &[u8], length: usize) -> Sum {
         let addresses = if self.six { ETHERNET + 8 } else { ETHERNET + 12 };
         Sum::default().bytes(&frame[addresses..self.transport]).word(u16::from(TCP)).word(length as u16)
@@ -192,7 +193,8 @@ impl<'f> SuperPacket<'f> {
     }
 }
 
-/// The messages that frames are sent as: the virtio-net header of each, its bytes, and its number of frames.
+/// The messages that frames are sent as: the virtio-net header of each, its bytes, and its number
+/// of frames.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> {
     let mut sent = Vec::new();
@@ -258,11 +260,12 @@ impl Connection {
 /// Maximum number of frames that [`group`] examines.
 pub(crate) const MOST: usize = 64;
 
-/// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at the place of
-/// the last one.
+/// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at
+/// the place of the last one.
 ///
-/// The frames of a connection stay in order. No frame that was behind a frame of another protocol, or behind
-/// the last frame of a connection, moves in front of it: a call's packet waits for nothing more.
+/// The frames of a connection stay in order. No frame that was behind a frame of another protocol,
+/// or behind the last frame of a connection, moves in front of it: a call's packet waits for
+/// nothing more.
 pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8]) {
     let count = items.len().min(MOST);
     let items = &mut items[..count];
@@ -273,8 +276,8 @@ pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8])
     for (connection, item) in connections.iter_mut().zip(&*items) {
         *connection = Connection::of(frame(*item));
     }
-    // For each frame, the place of the last one of its connection; no frame passes a frame of an unknown
-    // connection.
+    // For each frame, the place of the last one of its connection; no frame passes a frame of an
+    // unknown connection.
     let (mut order, mut end, mut moved) = ([(0_u8, 0_u8); MOST], count, false);
     for ix in (0..count).rev() {
         let connection = connections[ix];

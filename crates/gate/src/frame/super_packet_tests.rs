@@ -61,7 +61,8 @@ fn has_one_spelling(frames: &[Vec<u8>]) -> bool {
 }
 
 proptest! {
-    /// Frames of a connection that were one super-packet are sent as one again, and come out unchanged.
+    /// Frames of a connection that were one super-packet are sent as one again, and come out
+    /// unchanged.
     #[test]
     fn segments_of_a_connection_are_sent_together(mut shape in shapes(), end in 0..4_u8) {
         shape.tcp = true;
@@ -139,7 +140,8 @@ proptest! {
         prop_assert!(order[count..].iter().copied().eq(count..frames.len()));
         let mut last_of = BTreeMap::new();
         for (place, &ix) in order[..count].iter().enumerate() {
-            // The order within a connection stays, and no frame passes a frame of an unknown connection.
+            // The order within a connection stays, and no frame passes a frame of an unknown
+            // connection.
             if let Some(before) = last_of.insert(kinds[ix], ix) {
                 prop_assert!(before < ix);
             }

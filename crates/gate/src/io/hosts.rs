@@ -1,9 +1,10 @@
 //! Packet sockets for the frames that come in at an interface, each for a part of the hosts inside.
 //!
-//! When more frames come than the gate can read, they are lost before the scheduler sees them. With a socket
-//! for each part of the hosts, read in turn, a host that floods the gate fills its own socket, and its frames
-//! are dropped there at no cost. Frames that are not IP have a socket to themselves: the link needs them. A
-//! host's frames are always in the same socket and stay in order.
+//! When more frames come than the gate can read, they are lost before the scheduler sees them. With
+//! a socket for each part of the hosts, read in turn, a host that floods the gate fills its own
+//! socket, and its frames are dropped there at no cost. Frames that are not IP have a socket to
+//! themselves: the link needs them. A host's frames are always in the same socket and stay in
+//! order.
 //!
 //! Source: packet(7), PACKET_FANOUT; the kernel's net/packet/af_packet.c.
 
@@ -24,8 +25,8 @@ use tidegate_core::classifier::rules::Direction;
 const PARTS: u32 = 16;
 /// Sockets: one for each part, and one for frames that are not IP.
 const SOCKETS: usize = PARTS as usize + 1;
-/// Receive buffer of a socket in bytes, of which the kernel allows twice as many: 5400 short frames, or 1800
-/// of 1514 bytes. An overloaded gate sends as many in less than 20 ms.
+/// Receive buffer of a socket in bytes, of which the kernel allows twice as many: 5400 short
+/// frames, or 1800 of 1514 bytes. An overloaded gate sends as many in less than 20 ms.
 const BUFFER: c_int = 2 << 20;
 
 /// Number of sockets read at once, enough that each gives a few frames. The kernel returns those
@@ -47,7 +48,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index and go in `direction`.
+    /// A receiver of the frames that come in at the interface with this index and go in
+    /// `direction`.
     ///
     /// # Errors
     /// System errors: `EPERM` without CAP_NET_RAW.
@@ -85,8 +87,8 @@ impl Receiver {
         self.sockets.iter().map(AsFd::as_fd)
     }
 
-    /// See [`super::Receiver::receive`]. Sockets that have frames are read in turn. Frames that were read at
-    /// once are passed on in the order in which they came.
+    /// See [`super::Receiver::receive`]. Sockets that have frames are read in turn. Frames that
+    /// were read at once are passed on in the order in which they came.
     pub(super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -158,15 +160,15 @@ fn skip_unless(value: u32, jf: u8) -> sock_filter {
     sock_filter { code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, jt: 0, jf, k: value }
 }
 
-/// The program that selects the socket of a frame: the part of the host inside, by its IPv4 address or its
-/// IPv6 /64. The address is read from the network header, behind VLAN tags.
+/// The program that selects the socket of a frame: the part of the host inside, by its IPv4 address
+/// or its IPv6 /64. The address is read from the network header, behind VLAN tags.
 fn part_of_host(direction: Direction) -> [sock_filter; 14] {
     /// Offsets of the network header, and of the protocol that the kernel knows of a frame.
     const NETWORK: u32 = libc::SKF_NET_OFF as u32;
     const PROTOCOL: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PROTOCOL) as u32;
     const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    /// Odd, with its bits spread (the golden ratio of 2^32): the high bits of a product depend on all bits of
-    /// a factor.
+    /// Odd, with its bits spread (the golden ratio of 2^32): the high bits of a product depend on
+    /// all bits of a factor.
     const SPREAD: u32 = 0x9e37_79b1;
     const MULTIPLY: u32 = libc::BPF_ALU | libc::BPF_MUL | libc::BPF_K;
     let (v4, v6) = match direction {
@@ -196,7 +198,8 @@ fn part_of_host(direction: Direction) -> [sock_filter; 14] {
 mod tests {
     use super::*;
 
-    /// Result of the kernel's classic BPF machine for a packet of this protocol with this network header.
+    /// Result of the kernel's classic BPF machine for a packet of this protocol with this network
+    /// header.
     fn run(code: &[sock_filter], protocol: u32, header: &[u8]) -> u32 {
         let (mut a, mut x, mut at) = (0_u32, 0_u32, 0);
         loop {

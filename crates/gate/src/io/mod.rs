@@ -1,8 +1,9 @@
-//! Input and output of frames: packet sockets, rings, TAP devices or AF_XDP, chosen by the gate file.
+//! Input and output of frames: packet sockets, rings, TAP devices or AF_XDP, chosen by the gate
+//! file.
 //!
-//! The unsafe code of the data path is in this module. A received frame has a virtio-net header that
-//! describes its offloads. These are carried out on receipt; TCP segments that leave together may be joined
-//! again for sending.
+//! The unsafe code of the data path is in this module. A received frame has a virtio-net header
+//! that describes its offloads. These are carried out on receipt; TCP segments that leave together
+//! may be joined again for sending.
 
 mod hosts;
 mod packet;
@@ -83,8 +84,8 @@ impl Side {
     }
 }
 
-/// Receives the frames that come in at an interface, whatever their destination, but not those that this host
-/// sends there.
+/// Receives the frames that come in at an interface, whatever their destination, but not those that
+/// this host sends there.
 pub(crate) enum Receiver {
     Packet(hosts::Receiver),
     Slots(ring::slots::Receiver),
@@ -115,12 +116,13 @@ impl Receiver {
         }
     }
 
-    /// Passes available frames to `take`, but not so many that sending stands still meanwhile. Returns
-    /// whether there may be more.
+    /// Passes available frames to `take`, but not so many that sending stands still meanwhile.
+    /// Returns whether there may be more.
     ///
     /// # Errors
-    /// System errors: `EAGAIN` when there is no frame, `ENETDOWN` once when the interface went down, `EINVAL`
-    /// when the kernel dropped a super-packet of a kind that a virtio-net header cannot describe.
+    /// System errors: `EAGAIN` when there is no frame, `ENETDOWN` once when the interface went
+    /// down, `EINVAL` when the kernel dropped a super-packet of a kind that a virtio-net header
+    /// cannot describe.
     pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
@@ -165,8 +167,8 @@ pub(crate) enum Sender {
 }
 
 impl Sender {
-    /// Sends the first [`BATCH`] of the frames, in order, or more if frames are joined. Returns the number
-    /// that the kernel took.
+    /// Sends the first [`BATCH`] of the frames, in order, or more if frames are joined. Returns the
+    /// number that the kernel took.
     ///
     /// # Errors
     /// The system error for the first frame; no frame was sent.
@@ -181,7 +183,8 @@ impl Sender {
 }
 
 impl Sender {
-    /// A second sender on the same socket, for another thread; `None` where separate threads do not send.
+    /// A second sender on the same socket, for another thread; `None` where separate threads do not
+    /// send.
     pub(crate) fn another(&self) -> io::Result<Option<SendSocket>> {
         match self {
             Sender::Packet(sender) => sender.try_clone().map(Some),
@@ -196,7 +199,8 @@ pub(crate) struct Received<'r> {
     header: [u8; HEADER],
     /// Room for a tag, then the frame.
     bytes: &'r mut [u8],
-    /// Time at which the kernel received the frame, in nanoseconds of CLOCK_REALTIME; `None` if unknown.
+    /// Time at which the kernel received the frame, in nanoseconds of CLOCK_REALTIME; `None` if
+    /// unknown.
     pub(crate) stamp: Option<u64>,
     /// The VLAN tag that the kernel has removed from the frame.
     tag: Option<[u8; TAG]>,

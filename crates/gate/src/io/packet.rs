@@ -1,8 +1,8 @@
 //! Packet sockets (packet(7)): frames from and to one interface, in batches.
 //!
-//! Each interface has sockets that receive, and one that sends past the queueing discipline. A virtio-net
-//! header precedes every frame: on receipt it describes the offloads that are left to do, and on sending the
-//! segmentation of a super-packet.
+//! Each interface has sockets that receive, and one that sends past the queueing discipline. A
+//! virtio-net header precedes every frame: on receipt it describes the offloads that are left to
+//! do, and on sending the segmentation of a super-packet.
 
 #![allow(unsafe_code)]
 
@@ -19,12 +19,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// Bytes of the buffer for one frame.
 const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
-/// Receive buffer in bytes, of which the kernel allows twice as many, for super-packets that have no room in
-/// a ring.
+/// Receive buffer in bytes, of which the kernel allows twice as many, for super-packets that have
+/// no room in a ring.
 const RING_OVERFLOW_BUFFER: c_int = 16 << 20;
 /// Send buffer in bytes, of which the kernel allows twice as many.
 const SEND_BUFFER: c_int = 64 << 20;
-/// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are aligned.
+/// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are
+/// aligned.
 const CONTROL_WORDS: usize = 10;
 
 /// Sets the size of a socket's buffer; without the privilege, up to the system's limit.
@@ -68,8 +69,8 @@ fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<()> {
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
 }
 
-/// A socket for the frames that come in at the interface with this index. `prepare` is called with the socket
-/// before the first frame can come in.
+/// A socket for the frames that come in at the interface with this index. `prepare` is called with
+/// the socket before the first frame can come in.
 ///
 /// # Errors
 /// System errors: `EPERM` without CAP_NET_RAW.
@@ -135,7 +136,8 @@ impl Batch {
         }
     }
 
-    /// Receives up to `most` frames from a socket into the places from `first` on, and returns their number.
+    /// Receives up to `most` frames from a socket into the places from `first` on, and returns
+    /// their number.
     ///
     /// # Errors
     /// System errors.
@@ -159,8 +161,9 @@ impl Batch {
             message.msg_hdr.msg_controllen = size_of_val(control) as _;
         }
         let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT as _);
-        // SAFETY: the first `most` messages point to memory of this batch and of this frame of the stack,
-        // which nothing else uses during the call, with its true lengths; no time-out is passed.
+        // SAFETY: the first `most` messages point to memory of this batch and of this frame of the
+        // stack, which nothing else uses during the call, with its true lengths; no time-out is
+        // passed.
         let count = checked(unsafe {
             libc::recvmmsg(fd, messages.as_mut_ptr(), most as libc::c_uint, flags, std::ptr::null_mut())
         })? as usize;
@@ -203,8 +206,8 @@ pub(crate) struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index. `prepare` is called with the
-    /// socket before the first frame can come in.
+    /// A receiver of the frames that come in at the interface with this index. `prepare` is called
+    /// with the socket before the first frame can come in.
     ///
     /// # Errors
     /// System errors: `EPERM` without CAP_NET_RAW.
@@ -239,24 +242,24 @@ impl Receiver {
     }
 }
 
-/// Reads the control messages in the first `length` bytes: the time at which the frame was received, and its
-/// VLAN tag.
+/// Reads the control messages in the first `length` bytes: the time at which the frame was
+/// received, and its VLAN tag.
 fn controls_of(control: &[u64; CONTROL_WORDS], length: usize) -> (Option<u64>, Option<[u8; TAG]>) {
     const HEADER_LENGTH: usize = size_of::<libc::cmsghdr>();
     let (mut stamp, mut tag, mut at) = (None, None, 0);
     let length = length.min(size_of_val(control));
     while at + HEADER_LENGTH <= length {
         let message = control[at / size_of::<u64>()..].as_ptr();
-        // SAFETY: a header lies within the words that the kernel has written, aligned to them, and is plain
-        // integers.
+        // SAFETY: a header lies within the words that the kernel has written, aligned to them, and
+        // is plain integers.
         let header = unsafe { message.cast::<libc::cmsghdr>().read() };
         let end = at + header.cmsg_len as usize;
         if end < at + HEADER_LENGTH || end > length {
             break;
         }
         let holds = |size: usize| end - at >= HEADER_LENGTH + size;
-        // SAFETY: the data follows the header, which is made of whole words; it is read only when the message
-        // holds all of it, and it is plain integers.
+        // SAFETY: the data follows the header, which is made of whole words; it is read only when
+        // the message holds all of it, and it is plain integers.
         unsafe {
             let data = message.cast::<u8>().add(HEADER_LENGTH);
             match (header.cmsg_level, header.cmsg_type) {
@@ -291,8 +294,8 @@ pub(super) fn vlan_tag(status: u32, tci: u16, protocol: u16) -> Option<[u8; TAG]
 
 /// The parts of the messages that are sent at once.
 struct Parts {
-    /// A virtio-net header and a frame for each message; a super-packet has its headers, and the payloads of
-    /// its frames.
+    /// A virtio-net header and a frame for each message; a super-packet has its headers, and the
+    /// payloads of its frames.
     slices: Vec<libc::iovec>,
     /// Number of slices and number of frames of each message.
     messages: Vec<(usize, usize)>,
@@ -313,7 +316,8 @@ impl Parts {
         }
     }
 
-    /// Makes messages of frames; if `joined`, consecutive frames of a TCP connection become one message.
+    /// Makes messages of frames; if `joined`, consecutive frames of a TCP connection become one
+    /// message.
     fn fill<'f>(&mut self, mut frames: impl Iterator<Item = &'f [u8]>, longest: usize, joined: bool) {
         let slice =
             |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -419,8 +423,8 @@ impl Sender {
             slices = rest;
         }
         let (fd, count) = (self.socket.as_raw_fd(), described.len() as libc::c_uint);
-        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All of these
-        // outlive the call, and the kernel only reads them.
+        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All
+        // of these outlive the call, and the kernel only reads them.
         let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
         let sent = checked(sent)? as usize;
         Ok(described[..sent].iter().map(|(_, frames)| frames).sum())

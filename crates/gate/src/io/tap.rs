@@ -1,8 +1,8 @@
 //! TAP devices: interfaces that the gate makes or opens, with the gate at the other end.
 //!
-//! The gate reads the frames that the host sends to such a device, and frames that the gate writes come in at
-//! the host. The gate needs privileges in its network namespace only, so a user namespace suffices. Frames
-//! have virtio-net headers, and their VLAN tags are in the frame.
+//! The gate reads the frames that the host sends to such a device, and frames that the gate writes
+//! come in at the host. The gate needs privileges in its network namespace only, so a user
+//! namespace suffices. Frames have virtio-net headers, and their VLAN tags are in the frame.
 //!
 //! Source: the kernel's Documentation/networking/tuntap.rst and drivers/net/tun.c.
 
@@ -20,7 +20,8 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 const DEVICE: &str = "/dev/net/tun";
-/// Bytes of the buffer: one more than the longest frame takes, so that a frame that fills it was longer.
+/// Bytes of the buffer: one more than the longest frame takes, so that a frame that fills it was
+/// longer.
 const BUFFER: usize = TAG + MAX_FRAME + 1;
 /// Offloads that the kernel may leave to the gate: checksums and TCP segmentation.
 const TCP: libc::c_uint = libc::TUN_F_CSUM | libc::TUN_F_TSO4 | libc::TUN_F_TSO6 | libc::TUN_F_TSO_ECN;

@@ -1,19 +1,20 @@
 //! Batching: the time that a due frame may wait for the frames behind it.
 //!
-//! Waking up costs more than sending a frame. Where frames leave so often that waking up for each would take
-//! an eighth of a core or more, frames that wait in a queue anyway are sent together, a little late. At lower
-//! rates, and where nothing waits, every frame leaves when it is due.
+//! Waking up costs more than sending a frame. Where frames leave so often that waking up for each
+//! would take an eighth of a core or more, frames that wait in a queue anyway are sent together, a
+//! little late. At lower rates, and where nothing waits, every frame leaves when it is due.
 
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
 
-/// Frames are sent together when their mean interval over a window is shorter than this: 5000 wake-ups a
-/// second take an eighth of a core.
+/// Frames are sent together when their mean interval over a window is shorter than this: 5000
+/// wake-ups a second take an eighth of a core.
 const OFTEN: Span = Span::from_micros(200);
-/// Frames are sent one by one when fewer bytes leave in a window, 10 Mbit/s: at that rate, each further frame
-/// takes long to send.
+/// Frames are sent one by one when fewer bytes leave in a window, 10 Mbit/s: at that rate, each
+/// further frame takes long to send.
 const MIN_BYTES: u64 = 12_500;
-/// Length of the sleep: together with waking up and reading, less than 1 ms passes between two frames.
+/// Length of the sleep: together with waking up and reading, less than 1 ms passes between two
+/// frames.
 const SLEEP: Span = Span::from_micros(700);
 /// Period over which departures are counted.
 const WINDOW: Span = Span::from_millis(10);
@@ -58,8 +59,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Frames of one length leave every `gap`: the gate sleeps if and only if they leave often and fast,
-        /// and others wait.
+        /// Frames of one length leave every `gap`: the gate sleeps if and only if they leave often
+        /// and fast, and others wait.
         #[test]
         fn frames_that_leave_often_are_sent_together(
             gap in 10u64..2_000, length in 60u32..1_514, count in 200u64..1_000

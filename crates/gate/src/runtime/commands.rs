@@ -1,7 +1,7 @@
 //! The command queue between the control thread and the thread that forwards.
 //!
-//! A command is sent over a channel, and a byte over a socket pair wakes the forwarder, which waits in
-//! poll(2). A stop request is a flag, which a signal handler can set.
+//! A command is sent over a channel, and a byte over a socket pair wakes the forwarder, which waits
+//! in poll(2). A stop request is a flag, which a signal handler can set.
 
 use crate::config::plan::Plan;
 use crate::error::GateError;
@@ -22,11 +22,12 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// A circuit, identified by its rule's place in the file and its number in that rule's list.
 pub(crate) type NextCircuit = (usize, u32);
 
-/// A part of a list of circuits and the start of the next part; `None` at the end. Frames are forwarded
-/// between parts.
+/// A part of a list of circuits and the start of the next part; `None` at the end. Frames are
+/// forwarded between parts.
 pub(crate) type CircuitSlice = (Vec<CircuitCounters>, Option<NextCircuit>);
 
-/// A command, which the forwarder executes between two frames. It carries the channel for its answer.
+/// A command, which the forwarder executes between two frames. It carries the channel for its
+/// answer.
 pub(crate) enum Command {
     /// Report all counters and statistics.
     Report(Sender<Report>),
@@ -118,7 +119,8 @@ impl CommandSender {
         let _ = (&self.waker).write(&[0]);
     }
 
-    /// Sends a command and returns its answer, or `None` when the forwarder does not answer in time.
+    /// Sends a command and returns its answer, or `None` when the forwarder does not answer in
+    /// time.
     fn ask<T>(&self, command: impl FnOnce(Sender<T>) -> Command) -> Option<T> {
         let (sender, answer) = channel();
         self.commands.send(command(sender)).ok()?;
@@ -148,8 +150,8 @@ impl CommandSender {
         self.ask(Command::Members)
     }
 
-    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder does not
-    /// answer.
+    /// The counters of circuits that have had packets, from this one on; `None` when the forwarder
+    /// does not answer.
     pub(crate) fn circuits(&self, from: NextCircuit) -> Option<CircuitSlice> {
         self.ask(|answer| Command::Circuits(from, answer))
     }

@@ -1,5 +1,5 @@
-//! Forwarding loop of a bump-in-the-wire bridge: frames go from one interface to the other through the
-//! engine.
+//! Forwarding loop of a bump-in-the-wire bridge: frames go from one interface to the other through
+//! the engine.
 
 mod departures;
 mod reports;
@@ -37,12 +37,12 @@ const MAX_LATENESS: u64 = 100_000_000_000;
 /// Longest time that received frames may stay in the kernel's buffer while their link is busy.
 const MAX_DEFERRAL: Span = Span::from_millis(5);
 
-/// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up, and it
-/// would delay others.
+/// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up,
+/// and it would delay others.
 const MAX_AGE: Span = Span::from_millis(200);
 
-/// Longest wait while the sending threads accept no more frames: half the time in which a thread sends a
-/// batch.
+/// Longest wait while the sending threads accept no more frames: half the time in which a thread
+/// sends a batch.
 const HAND_OVER: Span = Span::from_micros(30);
 
 /// Interval between checks of the receivers, and of an interface that is down.
@@ -50,7 +50,8 @@ const CHECK_INTERVAL: Span = Span::from_millis(100);
 /// Interval between checks of the interfaces' MTUs: no event reports that an MTU was raised.
 const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
 
-/// Time after which every frame that a receiver has got can be read: rings hand frames over in blocks.
+/// Time after which every frame that a receiver has got can be read: rings hand frames over in
+/// blocks.
 const DRAIN_DELAY: Duration = Duration::from_millis(20);
 
 /// Forwarding or observing.
@@ -64,8 +65,8 @@ pub(crate) enum Mode {
 
 /// A gate with open interfaces.
 pub(crate) struct Forwarder {
-    /// The first field, so that it is dropped first: the bridge takes over before the sockets are closed.
-    /// `None` in [`Mode::Observe`].
+    /// The first field, so that it is dropped first: the bridge takes over before the sockets are
+    /// closed. `None` in [`Mode::Observe`].
     failover: Option<Failover>,
     file: Arc<GateFile>,
     indexes: [u32; 2],
@@ -85,8 +86,8 @@ pub(crate) struct Forwarder {
     missed: [u64; 2],
     /// True if real-time scheduling was granted.
     real_time: bool,
-    /// Time of the next check whether an interface that went down is up again or removed. The kernel reports
-    /// once that it is down, but not whether it is removed later.
+    /// Time of the next check whether an interface that went down is up again or removed. The
+    /// kernel reports once that it is down, but not whether it is removed later.
     interface_check_at: Time,
     receiver_check_at: Time,
     /// The larger of both interfaces' MTUs at the start: longer frames fit no buffer.
@@ -97,12 +98,12 @@ pub(crate) struct Forwarder {
 }
 
 impl Forwarder {
-    /// Opens both interfaces and takes over from the bridge. Frames that come in from then on are kept for
-    /// [`run`](Self::run).
+    /// Opens both interfaces and takes over from the bridge. Frames that come in from then on are
+    /// kept for [`run`](Self::run).
     ///
     /// # Errors
-    /// When an interface is missing, down, used by another gate or unsuitable, or the engine refuses the
-    /// plan.
+    /// When an interface is missing, down, used by another gate or unsuitable, or the engine
+    /// refuses the plan.
     pub(crate) fn open(file: Arc<GateFile>, mode: Mode) -> Result<Forwarder, GateError> {
         let io = match (mode, file.io) {
             (Mode::Observe, Io::Tap) => {
@@ -123,8 +124,8 @@ impl Forwarder {
         let mtu = inside.interface.mtu.max(outside.interface.mtu);
         let longest = mtu + HEADER_ROOM;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
-        // Every report reads the whole histogram between two frames: two significant digits make it an eighth
-        // of the size of three.
+        // Every report reads the whole histogram between two frames: two significant digits make it
+        // an eighth of the size of three.
         let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 2);
         let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
             return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
@@ -159,8 +160,8 @@ impl Forwarder {
         Ok(forwarder)
     }
 
-    /// Forwards until a stop is requested, or for `duration`. If `coalesce` is above zero, the forwarder
-    /// sleeps for at least that long each time that it has sent all due frames.
+    /// Forwards until a stop is requested, or for `duration`. If `coalesce` is above zero, the
+    /// forwarder sleeps for at least that long each time that it has sent all due frames.
     ///
     /// # Errors
     /// When an interface is removed, or the system fails to wait.
@@ -270,8 +271,8 @@ impl Forwarder {
         }
     }
 
-    /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge sees no
-    /// frame.
+    /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge
+    /// sees no frame.
     fn take_over(&mut self) -> io::Result<()> {
         let Some(guard) = self.failover.as_ref().and_then(|failover| failover.guard.as_ref()) else {
             return Ok(());
@@ -279,8 +280,8 @@ impl Forwarder {
         let sockets = || self.receivers.iter().flat_map(Receiver::sockets);
         sockets().try_for_each(|socket| guard.filter(socket))?;
         std::thread::sleep(DRAIN_DELAY);
-        // The bridge has forwarded the frames that the sockets hold. The filter lets no more in, so the loop
-        // ends.
+        // The bridge has forwarded the frames that the sockets hold. The filter lets no more in, so
+        // the loop ends.
         for receiver in &mut self.receivers {
             while match receiver.receive(|_| {}) {
                 Ok(_) => true,
@@ -299,8 +300,8 @@ impl Forwarder {
         let received = receivers[direction as usize].receive(|received| {
             let age = received.stamp.map_or(0, |stamp| wall.saturating_sub(stamp));
             let age = Span::from_ticks(age.saturating_mul(TICKS_PER_NANOSECOND));
-            // A frame that had arrived by the last complete read was read then, even if the wall clock has
-            // been set since.
+            // A frame that had arrived by the last complete read was read then, even if the wall
+            // clock has been set since.
             let kernel = now.before(age).max(earliest);
             match received.offloaded() {
                 Ok(_) if now.since(kernel) > MAX_AGE => engine.count_lost(direction, LossReason::Late),

@@ -1,4 +1,5 @@
-//! The forwarding thread: it waits for frames, departures and commands, and acts on whichever comes first.
+//! The forwarding thread: it waits for frames, departures and commands, and acts on whichever comes
+//! first.
 
 mod batching;
 pub(crate) mod commands;

@@ -1,10 +1,10 @@
-//! Sending threads: the forwarding thread hands a direction's frames to the kernel, or a separate thread
-//! does.
+//! Sending threads: the forwarding thread hands a direction's frames to the kernel, or a separate
+//! thread does.
 //!
-//! Most of the cost of a frame is the kernel's work to send it. While one processor is enough for everything,
-//! the forwarding thread sends, and no frame waits for another thread. When that thread has little processor
-//! time left, a second thread sends, and the first one receives and schedules. A few batches of frames pass
-//! between them: a frame that was handed over cannot be overtaken.
+//! Most of the cost of a frame is the kernel's work to send it. While one processor is enough for
+//! everything, the forwarding thread sends, and no frame waits for another thread. When that thread
+//! has little processor time left, a second thread sends, and the first one receives and schedules.
+//! A few batches of frames pass between them: a frame that was handed over cannot be overtaken.
 
 use crate::io::{BATCH, SendSocket};
 use crate::sys::clock::Clock;
@@ -137,8 +137,8 @@ impl SendingThread {
         self.free.len() < BATCHES
     }
 
-    /// Hands over frames, with the times at which they were due, and returns their number: 0 while all
-    /// batches are in use.
+    /// Hands over frames, with the times at which they were due, and returns their number: 0 while
+    /// all batches are in use.
     pub(super) fn hand_over<'f>(&mut self, frames: impl Iterator<Item = (&'f [u8], Time)>) -> usize {
         let Some(mut batch) = self.free.pop() else { return 0 };
         frames.take(BATCH).for_each(|(frame, due)| batch.push(frame, due));
@@ -150,7 +150,8 @@ impl SendingThread {
         count
     }
 
-    /// Waits until all frames that were handed over are sent. Nothing can be handed over afterwards.
+    /// Waits until all frames that were handed over are sent. Nothing can be handed over
+    /// afterwards.
     pub(super) fn finish(&mut self) {
         self.batches = None;
         if let Some(thread) = self.thread.take() {
@@ -215,7 +216,8 @@ mod tests {
     use crate::frame::super_packet::tests::segments;
     use std::os::unix::net::UnixDatagram;
 
-    /// The sending thread keeps the order of a direction's frames and reports those that the kernel refuses.
+    /// The sending thread keeps the order of a direction's frames and reports those that the kernel
+    /// refuses.
     #[test]
     fn what_is_handed_over_is_sent_in_order() {
         let (near, far) = UnixDatagram::pair().unwrap();
@@ -252,7 +254,8 @@ mod tests {
         assert!(lengths.iter().all(|length| *length == 60) && late > 0, "{lengths:?} {late}");
     }
 
-    /// A socket whose buffer has no room for a super-packet refuses it: its frames are sent one by one.
+    /// A socket whose buffer has no room for a super-packet refuses it: its frames are sent one by
+    /// one.
     #[test]
     fn what_is_refused_together_is_sent_alone() {
         let (near, far) = UnixDatagram::pair().unwrap();

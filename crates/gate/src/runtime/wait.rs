@@ -12,7 +12,8 @@ use tidegate_core::units::Span;
 /// The forwarder's way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WaitMode {
-    /// Sleeps, with real-time scheduling while the forwarder leaves most of the core to other processes.
+    /// Sleeps, with real-time scheduling while the forwarder leaves most of the core to other
+    /// processes.
     RealTime,
     /// Sleeps with the default scheduling policy.
     Sleep,
@@ -28,8 +29,9 @@ pub(super) struct Ready {
     pub(super) commands: bool,
 }
 
-/// Waits until a frame arrives at a polled receiver, a command arrives, or `span` has passed. (ppoll rather
-/// than epoll: the descriptors are few and change, and the time-out is in nanoseconds.)
+/// Waits until a frame arrives at a polled receiver, a command arrives, or `span` has passed.
+/// (ppoll rather than epoll: the descriptors are few and change, and the time-out is in
+/// nanoseconds.)
 ///
 /// # Errors
 /// When the system fails to wait.
@@ -40,7 +42,8 @@ pub(super) fn wait(
     span: Span,
 ) -> Result<Ready, GateError> {
     let readable = |fd| PollFd::from_borrowed_fd(fd, PollFlags::IN);
-    // The descriptors to poll are packed at the front: the kernel spends time on each one passed to it.
+    // The descriptors to poll are packed at the front: the kernel spends time on each one passed to
+    // it.
     let mut sources = [(); 3].map(|()| readable(commands.fd()));
     let mut places = [None; 2];
     let mut count = 1;

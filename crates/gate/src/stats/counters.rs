@@ -46,8 +46,8 @@ impl LossReason {
     }
 }
 
-/// Counters of one direction: `received = sent + dropped + held`, in frames as a network card would send them
-/// (a super-packet counts as the frames that it is segmented into).
+/// Counters of one direction: `received = sent + dropped + held`, in frames as a network card would
+/// send them (a super-packet counts as the frames that it is segmented into).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) received: u64,
@@ -58,8 +58,8 @@ pub(crate) struct Counters {
     pub(crate) sent_bytes: u64,
     lost: [u64; LossReason::ALL.len()],
     dropped: [u64; Reason::ALL.len()],
-    /// Number of times that the link was served later than the engine can make up for, and the link time
-    /// lost.
+    /// Number of times that the link was served later than the engine can make up for, and the link
+    /// time lost.
     pub(crate) stalls: u64,
     pub(crate) stalled: Span,
 }

@@ -15,7 +15,8 @@ const TICKS_PER_MICROSECOND: u64 = 100_000;
 /// Statistics of one rule's packets in one direction.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowStatistics {
-    /// Arrived, sent and dropped packets: running sums over the rule's flows, so that no report adds them up.
+    /// Arrived, sent and dropped packets: running sums over the rule's flows, so that no report
+    /// adds them up.
     pub(crate) counters: FlowCounters,
     /// Time from a packet's arrival to its first bit out, in microseconds.
     pub(crate) delays: Histogram<u64>,
@@ -25,7 +26,8 @@ pub(crate) struct FlowStatistics {
     pub(crate) dropped: [u64; Reason::ALL.len()],
     /// Packets that were marked instead of being dropped.
     pub(crate) marked: u64,
-    /// Number of times that the flow monitor warned a flow because its lead was above the threshold.
+    /// Number of times that the flow monitor warned a flow because its lead was above the
+    /// threshold.
     pub(crate) warned: u64,
     /// Number of times that a detector named a flow because it does not respond to congestion.
     pub(crate) named: u64,

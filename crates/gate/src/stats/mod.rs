@@ -1,4 +1,5 @@
-//! Counters of a direction and statistics of a rule's flows, shared by the engine and the input path.
+//! Counters of a direction and statistics of a rule's flows, shared by the engine and the input
+//! path.
 
 mod counters;
 mod flow;

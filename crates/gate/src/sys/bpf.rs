@@ -17,8 +17,8 @@ const MAP_TYPE_ARRAY: u32 = 2;
 const TCX_INGRESS: u32 = 46;
 /// Attach before the existing programs.
 const BEFORE: u32 = 1 << 3;
-/// The source register of an instruction that loads a map (`BPF_PSEUDO_MAP_FD`), and of one that loads the
-/// address of its value (`BPF_PSEUDO_MAP_VALUE`).
+/// The source register of an instruction that loads a map (`BPF_PSEUDO_MAP_FD`), and of one that
+/// loads the address of its value (`BPF_PSEUDO_MAP_VALUE`).
 #[cfg(feature = "xdp")]
 const MAP: u8 = 1;
 const MAP_VALUE: u8 = 2;
@@ -91,7 +91,8 @@ impl Instruction {
         Instruction::new(0xa7, [of, 0], 0, -1)
     }
 
-    /// The 64 bits at `offset` from the address in register `to` become the value of register `from`.
+    /// The 64 bits at `offset` from the address in register `to` become the value of register
+    /// `from`.
     #[cfg(feature = "xdp")]
     pub(crate) const fn store_at(to: u8, from: u8, offset: i16) -> Instruction {
         Instruction::new(0x7b, [to, from], offset, 0)
@@ -109,7 +110,8 @@ impl Instruction {
         Instruction::new(0x2d, [one, other], count, 0)
     }
 
-    /// Register 0 becomes the result of one of the kernel's functions, called with registers 1 to 5.
+    /// Register 0 becomes the result of one of the kernel's functions, called with registers 1 to
+    /// 5.
     #[cfg(feature = "xdp")]
     pub(crate) const fn call(function: i32) -> Instruction {
         Instruction::new(0x85, [0, 0], 0, function)
@@ -131,18 +133,20 @@ impl Instruction {
     }
 }
 
-/// Sends a request to the kernel. A pointer in `request` is the address of memory that outlives the call.
+/// Sends a request to the kernel. A pointer in `request` is the address of memory that outlives the
+/// call.
 fn request<T>(command: c_int, request: &T) -> io::Result<c_long> {
     let (place, size) = ((&raw const *request).cast::<c_void>(), size_of::<T>());
-    // SAFETY: `place` is `size` readable bytes. The addresses in them, of instructions, a text, a key and a
-    // value, were made by the functions below from references that live until the call returns, and the
-    // kernel only reads there.
+    // SAFETY: `place` is `size` readable bytes. The addresses in them, of instructions, a text, a
+    // key and a value, were made by the functions below from references that live until the call
+    // returns, and the kernel only reads there.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, place, size) };
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 fn descriptor(result: c_long) -> OwnedFd {
-    // SAFETY: the request that succeeded has opened this descriptor, with O_CLOEXEC, for the caller alone.
+    // SAFETY: the request that succeeded has opened this descriptor, with O_CLOEXEC, for the caller
+    // alone.
     unsafe { OwnedFd::from_raw_fd(result as c_int) }
 }
 

@@ -35,7 +35,8 @@ pub(crate) struct Mapping {
 
 // SAFETY: the memory belongs to this value alone, as a box's would, and to no thread.
 unsafe impl Send for Mapping {}
-// SAFETY: a shared reference gives the address only; the code that uses the memory excludes other users.
+// SAFETY: a shared reference gives the address only; the code that uses the memory excludes other
+// users.
 #[cfg(feature = "xdp")]
 unsafe impl Sync for Mapping {}
 

@@ -20,7 +20,8 @@ pub(crate) struct Interface {
     pub(crate) mtu: usize,
     pub(crate) up: bool,
     pub(crate) ethernet: bool,
-    /// The link speed of a network card in bit/s; `None` when it is unknown, and for virtual interfaces.
+    /// The link speed of a network card in bit/s; `None` when it is unknown, and for virtual
+    /// interfaces.
     pub(crate) speed: Option<u64>,
 }
 
@@ -73,7 +74,8 @@ impl Interface {
     }
 }
 
-/// The link speed that ethtool(8) shows, in bit/s. A virtual interface, which is on no bus, has none.
+/// The link speed that ethtool(8) shows, in bit/s. A virtual interface, which is on no bus, has
+/// none.
 fn speed(socket: &OwnedFd, name: &str) -> Option<u64> {
     let mut driver = [0_u8; DRIVER_INFO];
     driver[..4].copy_from_slice(&ETHTOOL_GDRVINFO.to_ne_bytes());
@@ -104,8 +106,8 @@ const UNKNOWN: u64 = 0xffff_ffff;
 fn ask_ethtool(socket: &OwnedFd, name: &str, answer: &mut [u8]) -> Option<()> {
     let mut query = request_about(name);
     query.ifr_ifru.ifru_data = answer.as_mut_ptr().cast();
-    // SAFETY: the request reads and writes `query` and the structure that it points to, whose first field
-    // says which one it is; `answer` has its size, and both outlive the call.
+    // SAFETY: the request reads and writes `query` and the structure that it points to, whose first
+    // field says which one it is; `answer` has its size, and both outlive the call.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut query) }).ok().map(drop)
 }
 
@@ -119,7 +121,8 @@ pub(crate) fn request_about(name: &str) -> libc::ifreq {
     query
 }
 
-/// Brings up an interface that is down, with a transmit queue for frames that the gate has not read yet.
+/// Brings up an interface that is down, with a transmit queue for frames that the gate has not read
+/// yet.
 ///
 /// # Errors
 /// System errors: `ENODEV` when there is none, `EPERM` without CAP_NET_ADMIN.
@@ -131,8 +134,8 @@ pub(crate) fn set_up(name: &str) -> io::Result<()> {
     let mut queue = request_about(name);
     queue.ifr_ifru.ifru_metric = QUEUE;
     let mut flags = request_about(name);
-    // SAFETY: these requests read, and the second writes, one `ifreq`, which outlives the call; it has
-    // filled the field that is changed, which is plain data.
+    // SAFETY: these requests read, and the second writes, one `ifreq`, which outlives the call; it
+    // has filled the field that is changed, which is plain data.
     unsafe {
         // This may fail, which does no harm: in a user namespace it is not permitted.
         let _ = libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN as _, &raw mut queue);

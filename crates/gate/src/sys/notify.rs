@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// Notifies the service manager that has started this process, if one has.
 pub(crate) struct Notifier {
     socket: Option<UnixDatagram>,
-    /// Interval between watchdog notifications, and the time of the next one; `None` without a watchdog.
+    /// Interval between watchdog notifications, and the time of the next one; `None` without a
+    /// watchdog.
     watchdog: Option<(Duration, Instant)>,
 }
 
@@ -30,7 +31,8 @@ impl Notifier {
         self.send("READY=1");
     }
 
-    /// Reports that the gate still forwards; to be called several times a second by the forwarding thread.
+    /// Reports that the gate still forwards; to be called several times a second by the forwarding
+    /// thread.
     pub(crate) fn alive(&mut self) {
         let Some((every, next)) = &mut self.watchdog else { return };
         let now = Instant::now();
@@ -40,7 +42,8 @@ impl Notifier {
         }
     }
 
-    /// Ignores failures: a manager that cannot be notified starts the gate again, or does not wait for it.
+    /// Ignores failures: a manager that cannot be notified starts the gate again, or does not wait
+    /// for it.
     fn send(&self, state: &str) {
         if let Some(socket) = &self.socket {
             let _ = socket.send(state.as_bytes());

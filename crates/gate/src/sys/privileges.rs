@@ -7,10 +7,10 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-/// Drops every capability of this thread and of those that it starts, permanently, including those that a
-/// program which it runs could regain. Forwarding on open sockets needs none. With `real_time`, CAP_SYS_NICE
-/// is kept unless RLIMIT_RTPRIO permits real-time scheduling, which is given up under load and requested
-/// again.
+/// Drops every capability of this thread and of those that it starts, permanently, including those
+/// that a program which it runs could regain. Forwarding on open sockets needs none. With
+/// `real_time`, CAP_SYS_NICE is kept unless RLIMIT_RTPRIO permits real-time scheduling, which is
+/// given up under load and requested again.
 ///
 /// # Errors
 /// System errors.
@@ -19,7 +19,8 @@ pub(crate) fn drop_all(real_time: bool) -> Result<(), Errno> {
     for bit in 0..u64::BITS {
         match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)) {
             Ok(()) => {}
-            // There is no such capability, or none may be removed; then `set_no_new_privs` suffices.
+            // There is no such capability, or none may be removed; then `set_no_new_privs`
+            // suffices.
             Err(Errno::INVAL | Errno::PERM) => break,
             Err(error) => return Err(error),
         }

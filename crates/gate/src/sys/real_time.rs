@@ -1,9 +1,10 @@
-//! Real-time scheduling (sched(7)). Without it, on a loaded core, every hundredth departure is milliseconds
-//! late.
+//! Real-time scheduling (sched(7)). Without it, on a loaded core, every hundredth departure is
+//! milliseconds late.
 //!
-//! For 50 ms of every second, the kernel stops a real-time process that takes a whole core (the fair server;
-//! before Linux 6.8, RT throttling). Ordinary scheduling is better for a gate than that. So the gate has
-//! real-time scheduling only while it leaves a good part of the core to others.
+//! For 50 ms of every second, the kernel stops a real-time process that takes a whole core (the
+//! fair server; before Linux 6.8, RT throttling). Ordinary scheduling is better for a gate than
+//! that. So the gate has real-time scheduling only while it leaves a good part of the core to
+//! others.
 
 #![allow(unsafe_code)]
 

@@ -28,6 +28,7 @@ pub(crate) fn own_folder() -> PathBuf {
 pub(crate) fn make() -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o755).create(own_folder())?;
     let owner = std::fs::metadata(own_folder())?.uid();
-    // Another user may have made the folder among the temporary ones, with files of their own in it.
+    // Another user may have made the folder among the temporary ones, with files of their own in
+    // it.
     if owner == geteuid().as_raw() { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
 }

@@ -1,8 +1,8 @@
 //! System call filter: the calls that a gate makes once everything is open (seccomp(2)).
 //!
-//! Frames come from anywhere, so an error in the code that reads them must be of no use to an attacker: a
-//! call that is not on the list fails with `EPERM`. The gate starts no program, mounts no file system, traces
-//! no other process and loads no program into the kernel.
+//! Frames come from anywhere, so an error in the code that reads them must be of no use to an
+//! attacker: a call that is not on the list fails with `EPERM`. The gate starts no program, mounts
+//! no file system, traces no other process and loads no program into the kernel.
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -45,15 +45,15 @@ const OLDER_CALLS: &[libc::c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER_CALLS: &[libc::c_long] = &[];
 
-/// Calls that are allowed only with certain first arguments: a socket to query interfaces or to notify the
-/// service manager, and a change of a value in a map of the guard.
+/// Calls that are allowed only with certain first arguments: a socket to query interfaces or to
+/// notify the service manager, and a change of a value in a map of the guard.
 const WITH_ARGUMENT: [(libc::c_long, &[u64]); 2] = [
     (libc::SYS_socket, &[libc::AF_INET as u64, libc::AF_UNIX as u64]),
     (libc::SYS_bpf, &[crate::sys::bpf::MAP_UPDATE_ELEM as u64]),
 ];
 
-/// Applies the filter permanently to this thread and to those that it starts from now on. Returns whether
-/// there is a filter for this architecture.
+/// Applies the filter permanently to this thread and to those that it starts from now on. Returns
+/// whether there is a filter for this architecture.
 ///
 /// # Errors
 /// When the kernel has no such filters.
@@ -81,7 +81,8 @@ mod tests {
     use super::*;
     use std::io::ErrorKind::PermissionDenied;
 
-    /// Under the filter, files are read and threads are started, but programs and other sockets are not.
+    /// Under the filter, files are read and threads are started, but programs and other sockets are
+    /// not.
     #[test]
     fn what_a_gate_never_does_is_refused() {
         let filtered = std::thread::spawn(|| {

@@ -215,8 +215,8 @@ fn buckets(flow: &FlowReport) -> Buckets {
     let mut below = 0;
     let mut within: Vec<_> = BUCKETS
         .map(|power| {
-            // The histogram's own buckets end at powers of two, so no value is counted twice and no bucket is
-            // split.
+            // The histogram's own buckets end at powers of two, so no value is counted twice and no
+            // bucket is split.
             let upto = delays.iter_recorded().take_while(|value| value.value_iterated_to() < 1 << power);
             let count: u64 = upto.map(|value| value.count_since_last_iteration()).sum();
             let more = count - below;

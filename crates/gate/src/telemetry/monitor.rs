@@ -1,4 +1,5 @@
-//! Rates of the last period, as the difference between two reports, and the warnings that follow from them.
+//! Rates of the last period, as the difference between two reports, and the warnings that follow
+//! from them.
 
 use crate::telemetry::report::{DirectionReport, FlowReport, NO_MATCH, Report};
 use serde_json::{Value, json};
@@ -98,9 +99,9 @@ impl Monitor {
     }
 }
 
-/// The reservation of a flow if it is starved: it sends more than it reserves, and its packets wait long or
-/// are dropped. Where other flows fill the link, a starved flow gets its reservation, and the excess waits
-/// ever longer.
+/// The reservation of a flow if it is starved: it sends more than it reserves, and its packets wait
+/// long or are dropped. Where other flows fill the link, a starved flow gets its reservation, and
+/// the excess waits ever longer.
 fn starved(flow: &FlowReport, recent: &FlowRates) -> Option<u64> {
     let reserve = flow.reserve.filter(|_| flow.single)?;
     let above = recent.arriving > reserve as f64 * MARGIN;
@@ -157,7 +158,8 @@ impl FlowRates {
     fn between(before: &FlowReport, now: &FlowReport, seconds: f64) -> FlowRates {
         let rate = |before: u64, now: u64| now.saturating_sub(before) as f64 * 8.0 / seconds.max(1e-9);
         let mut delays = now.statistics.delays.clone();
-        // The current delays include the previous ones, unless the flow is a new one of the same name.
+        // The current delays include the previous ones, unless the flow is a new one of the same
+        // name.
         let delay = match delays.subtract(&before.statistics.delays) {
             Ok(()) => delays.value_at_quantile(0.99) as f64 / 1e6,
             Err(_) => 0.0,

@@ -1,8 +1,8 @@
 //! Suggested reservations for the traffic that the kernel forwards between the interfaces.
 //!
-//! The suggestion for a flow is its rate on the wire in its busiest second, plus five per cent, rounded up to
-//! two digits. Over a second the rate of a voice or video flow is constant; within it, VirtualClock permits
-//! bursts.
+//! The suggestion for a flow is its rate on the wire in its busiest second, plus five per cent,
+//! rounded up to two digits. Over a second the rate of a voice or video flow is constant; within
+//! it, VirtualClock permits bursts.
 
 use crate::telemetry::monitor::round_rate;
 use crate::telemetry::report::{Member, NO_MATCH, Report};
@@ -23,7 +23,8 @@ const MARGIN: f64 = 1.05;
 /// Maximum number of flows suggested for conversations that no flow of the file matches.
 const MAX_NEW_FLOWS: usize = 8;
 
-/// The file with one more rule, which opens a flow for each conversation that no flow of the file matches.
+/// The file with one more rule, which opens a flow for each conversation that no flow of the file
+/// matches.
 pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
     file.flows.push(GateFlow {
         name: NO_MATCH.to_owned(),
@@ -125,7 +126,8 @@ impl Observer {
         self.last = Some(report);
     }
 
-    /// The suggested reservation of every flow of the file, in bit/s; `None` for one that sent nothing.
+    /// The suggested reservation of every flow of the file, in bit/s; `None` for one that sent
+    /// nothing.
     fn suggestions(&self, file: &GateFile) -> Vec<Option<u64>> {
         let wanted = |(ix, flow): (usize, &GateFlow)| {
             // The reservations of circuits are in their list.
@@ -150,7 +152,8 @@ impl Observer {
         file.flows.iter().enumerate().map(wanted).collect()
     }
 
-    /// The busiest conversations that no flow of the file matches, with packets and suggested reservation.
+    /// The busiest conversations that no flow of the file matches, with packets and suggested
+    /// reservation.
     fn unmatched(&self, file: &GateFile) -> Vec<(Conversation, u64, u64)> {
         let unmatched = file.flows.len() - 1;
         // The conversations of one service and host are summed, separately for each direction.
@@ -175,8 +178,9 @@ impl Observer {
         conversations
     }
 
-    /// The gate file with the suggested reservation of every flow that sent packets, and a flow for each of
-    /// the busiest conversations that matched none. Suggestions that do not fit are added as comments.
+    /// The gate file with the suggested reservation of every flow that sent packets, and a flow for
+    /// each of the busiest conversations that matched none. Suggestions that do not fit are added
+    /// as comments.
     pub(crate) fn file(&self, file: &GateFile, text: &str, name: &str, sets: &[(String, String)]) -> String {
         let mut sets = sets.to_vec();
         let named = file.flows.iter().zip(self.suggestions(file)).filter(|(flow, _)| flow.name != NO_MATCH);
@@ -189,7 +193,8 @@ impl Observer {
         let mut written = match GateFile::parse(text, name, &sets) {
             Ok(file) => file.to_toml().to_owned(),
             Err(_) => {
-                // The suggestions exceed the link, a class or a ceiling: the operator has to decide.
+                // The suggestions exceed the link, a class or a ceiling: the operator has to
+                // decide.
                 notes.push_str("\n# Not set, since it does not fit:\n");
                 for (path, rate) in &wanted {
                     let _ = writeln!(notes, "# {path} = \"{rate}\"");

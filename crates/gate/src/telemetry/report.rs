@@ -46,8 +46,8 @@ pub(crate) struct DirectionReport {
     pub(crate) counters: Counters,
     pub(crate) held: u64,
     pub(crate) missed: u64,
-    /// The MTU that the gate was started for, and the current MTU of the interface that frames come from, if
-    /// larger.
+    /// The MTU that the gate was started for, and the current MTU of the interface that frames come
+    /// from, if larger.
     pub(crate) raised_mtu: Option<(usize, usize)>,
     pub(crate) overflowed: u64,
     /// Lateness in seconds: median, 99 % quantile, maximum.

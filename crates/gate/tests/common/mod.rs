@@ -50,8 +50,8 @@ impl Net {
     /// Makes a new row.
     ///
     /// # Panics
-    /// Where network namespaces cannot be made: tests that need them are ignored unless they are requested,
-    /// as `permitted.sh` does.
+    /// Where network namespaces cannot be made: tests that need them are ignored unless they are
+    /// requested, as `permitted.sh` does.
     pub fn new() -> Net {
         let net = Net::bare();
         let gate = net.name(Place::Gate);
@@ -120,9 +120,9 @@ impl Net {
         })
     }
 
-    /// Receives UDP at an address of a namespace, on a thread of its own. The socket is open when this returns, and its
-    /// buffer holds seconds of a test's packets, so that none is lost while the thread waits for a processor. A receive
-    /// fails when no packet has arrived for `patience`.
+    /// Receives UDP at an address of a namespace, on a thread of its own. The socket is open when
+    /// this returns, and its buffer holds seconds of a test's packets, so that none is lost while
+    /// the thread waits for a processor. A receive fails when no packet has arrived for `patience`.
     pub fn receive<T: Send + 'static>(
         &self,
         place: Place,
@@ -151,7 +151,8 @@ impl Net {
             .success()
     }
 
-    /// Switches off the offloads that AF_XDP cannot carry out: at the gate's interfaces, and `far` at the hosts'.
+    /// Switches off the offloads that AF_XDP cannot carry out: at the gate's interfaces, and `far`
+    /// at the hosts'.
     pub fn switch_off_offloads(&self, far: &[&str]) {
         let near: &[&str] = &["gro", "off", "lro", "off", "rxvlan", "off"];
         let gate = Place::Gate;
@@ -203,8 +204,8 @@ pub const NONE_LEFT: [&str; 4] = ["tx", "off", "txvlan", "off"];
 
 pub const BINARY: &str = env!("CARGO_BIN_EXE_tidegate-gate");
 
-/// A copy of the binary that every user can execute, removed when dropped: the build may be where others have no
-/// access.
+/// A copy of the binary that every user can execute, removed when dropped: the build may be where
+/// others have no access.
 pub struct SharedBinary(PathBuf);
 
 impl SharedBinary {
@@ -278,8 +279,8 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Starts a gate and waits until it forwards. It ends by itself after half a minute, so that no test
-    /// hangs.
+    /// Starts a gate and waits until it forwards. It ends by itself after half a minute, so that no
+    /// test hangs.
     pub fn start(net: &Net, file: TempFile) -> Gate {
         Gate::start_with(net, file, &[])
     }
@@ -319,7 +320,8 @@ impl Gate {
         (self.process.wait().unwrap(), printed, log)
     }
 
-    /// Stops the gate as an operator would, checks that every frame is accounted for, and returns its report.
+    /// Stops the gate as an operator would, checks that every frame is accounted for, and returns
+    /// its report.
     pub fn stop(self) -> Value {
         self.signal(Signal::TERM);
         let (status, printed, log) = self.wait();

@@ -1,7 +1,7 @@
-//! Endurance: malformed frames of every kind at both sides, clients that send garbage, hang and flood, and
-//! reloads, all at once. The gate goes on forwarding, loses no packet of a flow that keeps its reservation, accounts for every
-//! frame, and its memory does not grow.
-//! Five seconds; ten minutes where TIDEGATE_VERIFY is set.
+//! Endurance: malformed frames of every kind at both sides, clients that send garbage, hang and
+//! flood, and reloads, all at once. The gate goes on forwarding, loses no packet of a flow that
+//! keeps its reservation, accounts for every frame, and its memory does not grow. Five seconds; ten
+//! minutes where TIDEGATE_VERIFY is set.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
@@ -22,9 +22,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tidegate_core::rng::Rng;
 
-/// Maximum growth of a process between its warm-up and its end, in kB. The number of flows that are kept at
-/// once and their lifetimes are random, and so are the pages that the allocator touches late. In ten minutes,
-/// some two million frames come: a leak of two bytes for each, or of 3 kB for each reload, would be more.
+/// Maximum growth of a process between its warm-up and its end, in kB. The number of flows that are
+/// kept at once and their lifetimes are random, and so are the pages that the allocator touches
+/// late. In ten minutes, some two million frames come: a leak of two bytes for each, or of 3 kB for
+/// each reload, would be more.
 const MARGIN: u64 = 4096;
 /// Address of the metrics, in the gate's own namespace.
 const METRICS: &str = "127.0.0.1:9";
@@ -46,8 +47,8 @@ fn kept(reserve: &str) -> String {
     )
 }
 
-/// Files that the gate is reloaded with in turn: they have little in common but the rates, so that the link
-/// stays busy. The last one has an error.
+/// Files that the gate is reloaded with in turn: they have little in common but the rates, so that
+/// the link stays busy. The last one has an error.
 fn files_to_reload(file: &TempFile) -> [String; 4] {
     let first = std::fs::read_to_string(file.path()).unwrap();
     let head: String = first.lines().take(5).map(|line| format!("{line}\n")).collect();
@@ -72,8 +73,8 @@ fn mac(net: &Net, place: Place) -> String {
     String::from_utf8(said.stdout).unwrap().trim().to_owned()
 }
 
-/// Numbered packets from inside. The far host's address is permanent, since malformed frames could forge an
-/// answer about it.
+/// Numbered packets from inside. The far host's address is permanent, since malformed frames could
+/// forge an answer about it.
 fn kept_packets(net: &Net, stop: &Arc<AtomicBool>) -> Repeated {
     let (address, interface) = (mac(net, Place::Outside), Place::Inside.interface());
     let known = ["neigh", "replace", OUTSIDE, "lladdr", &address, "dev", interface, "nud", "permanent"];
@@ -147,7 +148,8 @@ fn malformed_frames(net: &Net, place: Place, seed: u64, stop: &Arc<AtomicBool>) 
                     odd.send(&[&virtio_header(&mut rng)[..], &frame].concat());
                 }
             }
-            // Some ten thousand a second: the gate's core is shared with the processes that check it.
+            // Some ten thousand a second: the gate's core is shared with the processes that check
+            // it.
             std::thread::sleep(Duration::from_millis(2));
         })
     })
@@ -191,8 +193,9 @@ fn misbehaving_client(net: &Net, socket: PathBuf, stop: &Arc<AtomicBool>) -> Rep
     })
 }
 
-/// Reloads the gate's file; returns whether that succeeded, and the output. When many clients connect, the
-/// server may disconnect one that has not sent a request yet, so this may take another attempt.
+/// Reloads the gate's file; returns whether that succeeded, and the output. When many clients
+/// connect, the server may disconnect one that has not sent a request yet, so this may take another
+/// attempt.
 fn reload(path: &str) -> (bool, String) {
     for _ in 0..20 {
         let told = Command::new(BINARY).args(["reload", path]).output().unwrap();
@@ -273,8 +276,8 @@ fn hostile_input_does_not_wear_it_out() {
         assert!(one["received"].as_u64().unwrap() > 1000, "{report:#}");
         println!("{direction}: received {}, sent {}, {}", one["received"], one["sent"], one["drops"]);
     }
-    // A machine that stands still for long enough loses frames before the gate has read them; the gate counts
-    // them.
+    // A machine that stands still for long enough loses frames before the gate has read them; the
+    // gate counts them.
     let up = &report["directions"]["up"];
     let unread = up["missed"].as_u64().unwrap() + up["drops"]["late"].as_u64().unwrap();
     assert!(

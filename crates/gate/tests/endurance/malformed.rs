@@ -19,8 +19,8 @@ impl Raw {
         let socket = socket_with(AddressFamily::PACKET, SocketType::RAW, SocketFlags::CLOEXEC, none).unwrap();
         let name = CString::new(interface).unwrap();
         let on = i32::from(virtio);
-        // SAFETY: a name that ends with a zero; an option and an address of plain data, each with its
-        // length, of which the kernel makes copies. An address of zeroes is one.
+        // SAFETY: a name that ends with a zero; an option and an address of plain data, each with
+        // its length, of which the kernel makes copies. An address of zeroes is one.
         let done = unsafe {
             let mut address: libc::sockaddr_ll = zeroed();
             address.sll_family = libc::AF_PACKET as u16;
@@ -70,8 +70,8 @@ pub fn virtio_header(rng: &mut Rng) -> [u8; 10] {
     ]
 }
 
-/// An Ethernet frame with a mistake: truncated, with wrong lengths, many tags, many extension headers, fragments,
-/// or noise. Now and then it is right.
+/// An Ethernet frame with a mistake: truncated, with wrong lengths, many tags, many extension
+/// headers, fragments, or noise. Now and then it is right.
 pub fn frame(rng: &mut Rng) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 3, 2, 0, 0, 0, 0, 1];
     // Sometimes broadcast, so that hosts examine it, too.

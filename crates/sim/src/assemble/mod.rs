@@ -23,9 +23,9 @@ use tidegate_formats::{
 /// Builds the network of a scenario, reading the traces and captures that it names.
 ///
 /// # Errors
-/// When there is no flow, a trace or capture cannot be used, a capture does not hold the flow that is asked for,
-/// its flows together reserve more than a link carries or has slots for, or a value is beyond what
-/// a policy takes.
+/// When there is no flow, a trace or capture cannot be used, a capture does not hold the flow that
+/// is asked for, its flows together reserve more than a link carries or has slots for, or a value
+/// is beyond what a policy takes.
 pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     checks::flows(scenario)?;
     let mut recordings = Recordings::default();

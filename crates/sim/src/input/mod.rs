@@ -113,8 +113,8 @@ impl TraceFlow {
 ///
 /// # Errors
 ///
-/// [`InputError`], which names the file and the place in it. A pipe is refused, because files are read
-/// again, and opening one waits for a writer.
+/// [`InputError`], which names the file and the place in it. A pipe is refused, because files are
+/// read again, and opening one waits for a writer.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
     open(path, What::Packets)
 }

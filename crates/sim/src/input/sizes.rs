@@ -10,8 +10,8 @@ use tidegate_core::endpoint::transfers::Distribution;
 const EXPECTED: &str =
     "bytes and the percentage of transfers of at most so many, both rising, the last at 100";
 
-/// Reads the distribution function in the file at `path`, plain or compressed with gzip; blank lines and those that
-/// begin with `#` are passed over.
+/// Reads the distribution function in the file at `path`, plain or compressed with gzip; blank
+/// lines and those that begin with `#` are passed over.
 ///
 /// # Errors
 ///

@@ -144,8 +144,9 @@ pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observati
 /// Suggests reservations for the flows of `wishes` on `link`: one answer for each wish, in their
 /// order. `again` is true if the trace is played more than once, end to end.
 ///
-/// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is not within
-/// 1 bit/s to 10 Tbit/s. Takes time in proportion to packets × log(link rate / mean rate).
+/// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is
+/// not within 1 bit/s to 10 Tbit/s. Takes time in proportion to packets × log(link rate / mean
+/// rate).
 ///
 /// # Panics
 /// When a wish names no flow of the trace.

@@ -8,7 +8,8 @@ use tidegate_sim::network::{FlowSetup, Network};
 use tidegate_sim::packet_log::What;
 use tidegate_sim::world::World;
 
-/// A flow's books: packets since the warm-up. Copies are weighted by the destinations that wait for them.
+/// A flow's books: packets since the warm-up. Copies are weighted by the destinations that wait for
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Books {
     pub sent: u64,

@@ -66,8 +66,8 @@ fn lost_copies_are_a_share_of_the_copies() {
     ledger::check(&network, &world).unwrap();
 }
 
-/// Packets are sent when they are cut: those from before the warm-up that leave their envelope after it do not count as
-/// received.
+/// Packets are sent when they are cut: those from before the warm-up that leave their envelope
+/// after it do not count as received.
 #[test]
 fn no_more_packets_are_put_together_than_were_cut() {
     let network = defect("aal5-warmup.toml");
@@ -83,7 +83,8 @@ fn no_more_packets_are_put_together_than_were_cut() {
     assert!(late > 0, "cells of a packet from before the warm-up left their envelope after it");
 }
 
-/// A VC that has no credit from before the warm-up to the end has none for all of the measured time, and no more.
+/// A VC that has no credit from before the warm-up to the end has none for all of the measured
+/// time, and no more.
 #[test]
 fn a_vc_is_without_credit_for_at_most_all_of_the_time() {
     let network = defect("without-credit-above-1.toml");

@@ -8,8 +8,9 @@ use tidegate_sim::results::{Table, Values, tables};
 
 const TREES: u64 = 200;
 
-/// A tree of 2 to 9 nodes with a multicast flow from one end to two or more, and another flow that fills queues. Links lose
-/// packets, queues and shared buffers drop them, and credit and envelopes hold them up.
+/// A tree of 2 to 9 nodes with a multicast flow from one end to two or more, and another flow that
+/// fills queues. Links lose packets, queues and shared buffers drop them, and credit and envelopes
+/// hold them up.
 fn tree(rng: &mut Rng) -> String {
     let nodes = 3 + rng.below(7);
     let mut text = String::from("version = 1\nduration = \"400ms\"\n");

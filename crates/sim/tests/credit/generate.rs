@@ -52,7 +52,8 @@ fn credit(rng: &mut Rng, manner: Manner) -> String {
     format!("credit = {{ {} }}", keys.join(", "))
 }
 
-/// A tree of switches with hosts, and flows between hosts: 1 to 6 links on the way, all of them with credit.
+/// A tree of switches with hosts, and flows between hosts: 1 to 6 links on the way, all of them
+/// with credit.
 pub fn scenario(rng: &mut Rng, manner: Manner) -> String {
     let mut text = String::from("version = 1\nduration = \"600ms\"\n");
     let schedulers = ["round-robin", "round-robin", "fifo", "drr", "sfq"];

@@ -147,8 +147,8 @@ fn lost_credit_cells_cost_little_when_the_buffer_has_room_for_more_batches() {
     assert!(lossy < 0.5 * lossless, "{lossy} beside {lossless}");
 }
 
-/// The share of the link that a VC alone has, when each record is lost with probability p: a cell is sent after the one before
-/// it, and when the first record has come that covers it.
+/// The share of the link that a VC alone has, when each record is lost with probability p: a cell
+/// is sent after the one before it, and when the first record has come that covers it.
 fn share_with_lost_records(rtt: usize, n2: usize, buffer: usize, p: f64, cells: usize) -> f64 {
     let mut rng = Rng::named(1, "lost-records");
     let lost: Vec<bool> = (0..=cells / n2).map(|_| rng.below(1000) < (p * 1000.0) as u64).collect();

@@ -6,7 +6,8 @@ use std::fmt::Write;
 use tidegate_core::rng::Rng;
 use tidegate_sim::packet_log::What;
 
-/// A switch in the middle, with this memory, into which links with and without credit lead, and a link out of it.
+/// A switch in the middle, with this memory, into which links with and without credit lead, and a
+/// link out of it.
 fn scenario(rng: &mut Rng) -> (String, u64) {
     let mut text = String::from("version = 1\nduration = \"500ms\"\n");
     let (with, without) = (1 + rng.below(3), 1 + rng.below(4));

@@ -12,8 +12,9 @@ use tidegate_sim::world::World;
 /// One cell takes 1 ms on a link of 1 Mbit/s.
 const CELL: u64 = 125;
 
-/// Switches in a row, one more than there are links of 1 Mbit/s and 10 ms each, with these keys of the ports between and this
-/// credit from s0 to the last but one; a VC from end to end, and a flow without credit over the links between.
+/// Switches in a row, one more than there are links of 1 Mbit/s and 10 ms each, with these keys of
+/// the ports between and this credit from s0 to the last but one; a VC from end to end, and a flow
+/// without credit over the links between.
 fn row(links: usize, between: &str, credit: &str, across: &str) -> String {
     let mut text = "version = 1\nduration = \"22s\"\nwarmup = \"2s\"\n".to_owned();
     (0..=links).for_each(|node| writeln!(text, "[[node]]\nname = \"s{node}\"").unwrap());
@@ -66,8 +67,8 @@ fn the_default_buffer_is_enough_for_links_that_only_the_vc_uses() {
     for links in [3, 4, 6] {
         let (network, world) = ran(&row(links, "", "n2 = 4, check = \"0s\"", SILENT));
         let plan = network.links[0].credit.as_ref().unwrap().plan;
-        // 10 ms on each link there and back; each cell on the links there after the first and at the output; the credit cell on
-        // each link back.
+        // 10 ms on each link there and back; each cell on the links there after the first and at
+        // the output; the credit cell on each link back.
         let hops = links as u64 - 1;
         let expected = 2 * 10 * hops + (hops - 1) + 1 + hops;
         assert_eq!(plan.rtt.ticks(), tidegate_core::units::Span::from_millis(expected).ticks());
@@ -99,7 +100,8 @@ fn the_rtt_contains_the_queueing_in_the_switches_between() {
 
 #[test]
 fn loss_between_is_recovered_with_checks_and_stalls_and_is_reported_without() {
-    // The flow across takes most of s1->s2, whose queue is short, and cells of the VC come faster than they leave.
+    // The flow across takes most of s1->s2, whose queue is short, and cells of the VC come faster
+    // than they leave.
     let across = "{ kind = \"poisson\", rate = \"700kbit\" }";
     let short = "dropper = { kind = \"drop-tail\", limit = \"8p\" }";
     let row = |credit| with_rate(&row(4, short, credit, across), "s0", "s1", 3);
@@ -116,7 +118,8 @@ fn loss_between_is_recovered_with_checks_and_stalls_and_is_reported_without() {
 
 #[test]
 fn a_vc_whose_cells_wait_in_a_switch_between_has_not_stalled() {
-    // A thousand packets of 10 ms each are always in front of s1->s2: the first cell of the VC is in s2 after 10 s.
+    // A thousand packets of 10 ms each are always in front of s1->s2: the first cell of the VC is
+    // in s2 after 10 s.
     let across = "{ kind = \"greedy\", window = 1000 }";
     let text = row(3, "scheduler = \"fifo\"", "n2 = 4, check = \"0s\"", across).replace("\"22s\"", "\"9s\"");
     let (network, world) =
@@ -129,7 +132,8 @@ fn a_vc_whose_cells_wait_in_a_switch_between_has_not_stalled() {
     assert!(matches!(world.stalls()[..], [stall] if stall.until.is_none()), "{:?}", world.stalls());
 }
 
-/// Up to 6 links in a row, of which some begin virtual links; switches between that drop; flows with and without credit.
+/// Up to 6 links in a row, of which some begin virtual links; switches between that drop; flows
+/// with and without credit.
 fn scenario(rng: &mut Rng) -> String {
     let mut text = String::from("version = 1\nduration = \"2s\"\n");
     let links = 3 + rng.below(4) as usize;

@@ -97,7 +97,8 @@ pub fn check_envelopes(history: &History<'_>) -> Result<u64, String> {
     Ok(checked)
 }
 
-/// The packets of a flow that were sent by its first port: when they joined its queue, and their sizes.
+/// The packets of a flow that were sent by its first port: when they joined its queue, and their
+/// sizes.
 fn released(history: &History<'_>, flow: u32) -> Vec<(Time, u32)> {
     let first = history.network.flows[flow as usize].route[0];
     let own = history.sent(first).filter(|visit| visit.packet.flow == flow);

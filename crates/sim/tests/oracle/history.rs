@@ -182,7 +182,8 @@ impl<'n> History<'n> {
         Ok(())
     }
 
-    /// A link sends one packet at a time, each for as long as its rate says; a flow's packets in their order.
+    /// A link sends one packet at a time, each for as long as its rate says; a flow's packets in
+    /// their order.
     ///
     /// # Errors
     /// The first that does not.

@@ -20,8 +20,8 @@ pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
         && ports.any(|(link, _)| holds_members(network, link))
 }
 
-/// A member that is held leaves the list of turns and rejoins it when the switch looks at the port next. The model has no
-/// such moments: of such switches only the invariants are checked.
+/// A member that is held leaves the list of turns and rejoins it when the switch looks at the port
+/// next. The model has no such moments: of such switches only the invariants are checked.
 pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) -> bool {
     let turns = |kind: &SchedulerKind| {
         kind.record().is_some_and(|record| matches!(record.name, "round-robin" | "drr"))
@@ -34,8 +34,9 @@ pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) 
     })
 }
 
-/// WFQ serves a class that is held no longer than it may send, and the switch notes that a ceiling is over when it looks at
-/// the port next. The model has no such moments: of such switches only the invariants are checked.
+/// WFQ serves a class that is held no longer than it may send, and the switch notes that a ceiling
+/// is over when it looks at the port next. The model has no such moments: of such switches only the
+/// invariants are checked.
 pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -> bool {
     let wfq = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "wfq");
     let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
@@ -48,10 +49,11 @@ pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -
     })
 }
 
-/// Droppers that remember, and schedulers that look at their flows when a packet is to be sent, are followed packet by packet by
-/// oracles of their own (`droppers` and `fq_codel` of the core's tests), and so are clocks with a bound on their lead (`lead`).
-/// The model has no stream of random numbers, drops nothing at the head of a queue, keeps every stamp, and looks at its flows
-/// when packets come and go: of such switches only the invariants are checked.
+/// Droppers that remember, and schedulers that look at their flows when a packet is to be sent, are
+/// followed packet by packet by oracles of their own (`droppers` and `fq_codel` of the core's
+/// tests), and so are clocks with a bound on their lead (`lead`). The model has no stream of random
+/// numbers, drops nothing at the head of a queue, keeps every stamp, and looks at its flows when
+/// packets come and go: of such switches only the invariants are checked.
 pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     let is_modelled = |dropper: &DropperPlan| {
         dropper.kind.record().is_some_and(|record| record.name == "drop-tail") && dropper.scope == Scope::Node
@@ -111,8 +113,8 @@ fn holds_members(network: &Network, link: usize) -> bool {
         || flows.any(|flow| flow.plans.iter().any(|plan| plan.ceiling.is_some()))
 }
 
-/// A class announces its next packet before the flow that has just sent is held by its ceiling: a packet of that flow,
-/// even where another could be sent at once.
+/// A class announces its next packet before the flow that has just sent is held by its ceiling: a
+/// packet of that flow, even where another could be sent at once.
 pub fn tokens_announce_what_is_held_next() -> bool {
     true
 }

@@ -83,8 +83,8 @@ impl Mutation {
     }
 }
 
-/// Two packets of different flows that were sent by one port one after the other, the second of which was queued when
-/// the first started: the link, and both.
+/// Two packets of different flows that were sent by one port one after the other, the second of
+/// which was queued when the first started: the link, and both.
 fn pair(
     rng: &mut Rng,
     history: &History<'_>,

@@ -1,4 +1,5 @@
-//! Floods over one pool, beside flows with buckets and flows without: which port gives way, packet by packet.
+//! Floods over one pool, beside flows with buckets and flows without: which port gives way, packet
+//! by packet.
 
 use crate::case;
 use crate::generate::{Drawn, pick};

@@ -27,12 +27,14 @@ fn drr_shares_a_link_by_weight_whatever_the_buffer_holds() {
             let shares = shares_of(&records);
             // The two backlogs at the end are not received yet.
             let waiting: f64 = buffer.trim_end_matches('p').parse::<f64>().unwrap() * 1_500.0;
-            // Poisson arrivals leave a short queue empty now and then: the flow then loses its deficit.
+            // Poisson arrivals leave a short queue empty now and then: the flow then loses its
+            // deficit.
             let emptied = if file.contains("poisson") && waiting < 50_000.0 { 0.01 } else { 0.002 };
             let slack = emptied + waiting / (100e6 / 8.0 * 10.0);
             assert!((shares[0] - 0.2).abs() < slack, "{file}, {buffer}: {shares:?}");
             if waiting < 10_000.0 {
-                // Theorem 2, with quanta of 1514 bytes and a quarter, and the packets that have not arrived.
+                // Theorem 2, with quanta of 1514 bytes and a quarter, and the packets that have not
+                // arrived.
                 let apart = 4.0 * records[0].received.1 as f64 - records[1].received.1 as f64;
                 let bound = 2.0 * 1_514.0 + 4.0 * 1_500.0 + 1_500.0;
                 assert!(apart.abs() <= bound + 4.0 * waiting, "{file}, {buffer}: {apart} bytes");
@@ -41,7 +43,8 @@ fn drr_shares_a_link_by_weight_whatever_the_buffer_holds() {
     }
 }
 
-/// A flow that offers less than its weight loses nothing, and the others share the rest by their weights.
+/// A flow that offers less than its weight loses nothing, and the others share the rest by their
+/// weights.
 #[test]
 fn drr_gives_a_flow_below_its_weight_what_it_offers() {
     let records = records("drrflat.toml", &[]);
@@ -55,8 +58,9 @@ fn drr_gives_a_flow_below_its_weight_what_it_offers() {
     }
 }
 
-/// A call below its reservation waits for its share of a turn, not for turns of megabytes: the latency of a DRR server with
-/// quanta of any length (Lenzini, Mingozzi and Stea 2004; `docs/schedulers/drr.md`), and a packet at its share.
+/// A call below its reservation waits for its share of a turn, not for turns of megabytes: the
+/// latency of a DRR server with quanta of any length (Lenzini, Mingozzi and Stea 2004;
+/// `docs/schedulers/drr.md`), and a packet at its share.
 #[test]
 fn a_call_under_drr_waits_no_longer_than_its_latency() {
     let records = records("drr-call.toml", &[]);
@@ -79,8 +83,8 @@ struct Flow {
     always: bool,
 }
 
-/// A random network: hosts with fast links and one link of 10 Mbit/s, where all wait in memory of one packet a flow and one
-/// more, at least. The file, its flows and the quantum.
+/// A random network: hosts with fast links and one link of 10 Mbit/s, where all wait in memory of
+/// one packet a flow and one more, at least. The file, its flows and the quantum.
 fn network(rng: &mut Rng) -> (String, Vec<Flow>, u64) {
     let quantum = pick(rng, &[500, 1_514, 1_514, 9_000]);
     let lengths: &[u64] = if quantum == 500 { &[100, 250, 500] } else { &[200, 500, 1_000, 1_500] };
@@ -198,16 +202,18 @@ impl Link<'_> {
     }
 }
 
-/// Shreedhar and Varghese 1996, theorem 2, from their lemma 1, by which a deficit is less than the flow's longest packet: over
-/// any time in which flows i and j have packets, their bytes W, quanta q and longest packets L are within
+/// Shreedhar and Varghese 1996, theorem 2, from their lemma 1, by which a deficit is less than the
+/// flow's longest packet: over any time in which flows i and j have packets, their bytes W, quanta
+/// q and longest packets L are within
 /// |W_i / q_i − W_j / q_j| ≤ 1 + L_i / q_i + L_j / q_j; with quanta in proportion to weights that is a quantum and a packet of
-/// each. A flow whose packets are longer than its quantum may have a turn less, as it joins behind all others when it may
-/// send.
+/// each. A flow whose packets are longer than its quantum may have a turn less, as it joins behind
+/// all others when it may send.
 ///
-/// The memory needed is one packet a flow and one more. One packet is in service. When a packet comes that does not fit, there
-/// is one more queued than there are flows: some flow has two, and push-out takes of those. So no flow loses its only packet, and
-/// one that has sent its last has place for the next until the next selection. [`drr_has_no_choice_in_a_memory_of_a_packet_a_flow`] shows
-/// that it cannot be less.
+/// The memory needed is one packet a flow and one more. One packet is in service. When a packet
+/// comes that does not fit, there is one more queued than there are flows: some flow has two, and
+/// push-out takes of those. So no flow loses its only packet, and one that has sent its last has
+/// place for the next until the next selection.
+/// [`drr_has_no_choice_in_a_memory_of_a_packet_a_flow`] shows that it cannot be less.
 #[test]
 fn drr_shares_by_weight_in_a_memory_of_a_packet_a_flow_and_one() {
     let (mut nearest, mut judged, mut rested, mut short) = ([0.0f64; 2], 0, 0, 0);
@@ -247,8 +253,9 @@ fn drr_shares_by_weight_in_a_memory_of_a_packet_a_flow_and_one() {
     assert!(nearest.iter().all(|part| *part > 0.5) && short > 30, "{nearest:?}, {short}");
 }
 
-/// A memory of as many packets as flows is too small by one. With a packet in service, one of two flows has none whenever a
-/// packet is selected, so that there is nothing to choose and weights change nothing.
+/// A memory of as many packets as flows is too small by one. With a packet in service, one of two
+/// flows has none whenever a packet is selected, so that there is nothing to choose and weights
+/// change nothing.
 #[test]
 fn drr_has_no_choice_in_a_memory_of_a_packet_a_flow() {
     for file in ["drr-shares.toml", "drr-shares-poisson.toml"] {

@@ -16,7 +16,8 @@ pub(super) struct Congestion {
 }
 
 impl Congestion {
-    /// A connection starts with a window of `initial` bytes, in slow start up to a window of `ssthresh`.
+    /// A connection starts with a window of `initial` bytes, in slow start up to a window of
+    /// `ssthresh`.
     pub(super) fn new(mss: u64, initial: u64, ssthresh: u64, is_cubic: bool) -> Congestion {
         Congestion { mss, cwnd: initial, ssthresh, cubic: is_cubic.then(Cubic::default) }
     }

@@ -1,5 +1,5 @@
-//! CUBIC (RFC 9438, section 4): a window that grows by the time since the last congestion, in bytes here and in
-//! segments in the RFC's formulas.
+//! CUBIC (RFC 9438, section 4): a window that grows by the time since the last congestion, in bytes
+//! here and in segments in the RFC's formulas.
 
 use crate::units::{Span, Time};
 
@@ -13,7 +13,8 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// State of CUBIC besides the window; windows in segments.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cubic {
-    /// W_max: the window before the last reduction; `None` before the first, and after slow start began anew.
+    /// W_max: the window before the last reduction; `None` before the first, and after slow start
+    /// began anew.
     w_max: Option<f64>,
     /// cwnd_prior: the window at the last reduction.
     prior: f64,
@@ -80,7 +81,8 @@ impl Cubic {
         libm::round(flight as f64 * BETA) as u64
     }
 
-    /// After a timeout or an idle time the next stage begins with K = 0 and W_max = cwnd (sections 4.8 and 4.10).
+    /// After a timeout or an idle time the next stage begins with K = 0 and W_max = cwnd (sections
+    /// 4.8 and 4.10).
     pub(super) fn begin_anew(&mut self) {
         (self.w_max, self.stage) = (None, None);
     }
@@ -117,8 +119,9 @@ mod tests {
         windows
     }
 
-    /// Section 4.1: a window of 1000 segments comes back to W_max after K = ∛(1000 · 0.3 / 0.4) s = 9.09 s. The target
-    /// is W_cubic one round trip ahead, and the window reaches it one round trip later.
+    /// Section 4.1: a window of 1000 segments comes back to W_max after K = ∛(1000 · 0.3 / 0.4) s =
+    /// 9.09 s. The target is W_cubic one round trip ahead, and the window reaches it one round trip
+    /// later.
     #[test]
     fn a_large_window_is_the_cubic_function() {
         let mut cubic = Cubic::default();
@@ -135,7 +138,8 @@ mod tests {
         assert!((passed - k).abs() < 1.0, "{passed} of {k}");
     }
 
-    /// Section 4.3: with a small window and a short round trip it grows as Reno's estimate does, α a round trip.
+    /// Section 4.3: with a small window and a short round trip it grows as Reno's estimate does, α
+    /// a round trip.
     #[test]
     fn a_small_window_is_reno_friendly() {
         let mut cubic = Cubic::default();
@@ -147,7 +151,8 @@ mod tests {
         }
     }
 
-    /// Section 4.7: a window that shrinks before it has come back leaves room, W_max = cwnd · (1 + β) / 2.
+    /// Section 4.7: a window that shrinks before it has come back leaves room, W_max = cwnd · (1 +
+    /// β) / 2.
     #[test]
     fn a_second_reduction_below_the_first_gives_way() {
         let mut cubic = Cubic::default();
@@ -159,8 +164,8 @@ mod tests {
         assert_eq!(cubic.w_max, Some(90.0));
     }
 
-    /// Section 4.8: after a timeout a stage begins at the flat part of the function; section 5.8: time without use of the
-    /// window does not count.
+    /// Section 4.8: after a timeout a stage begins at the flat part of the function; section 5.8:
+    /// time without use of the window does not count.
     #[test]
     fn a_stage_begins_flat_and_waits_for_use() {
         let mut cubic = Cubic::default();

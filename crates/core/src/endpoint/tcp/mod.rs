@@ -1,4 +1,5 @@
-//! TCP: a segment-accurate sender and receiver with the loss recovery and congestion control of the RFCs.
+//! TCP: a segment-accurate sender and receiver with the loss recovery and congestion control of the
+//! RFCs.
 //!
 //! Bulk data go one way and acknowledgements the other; there is no handshake, and bytes are
 //! numbered from 0. Where the RFCs leave a choice, the page `docs/transports/tcp.md` states the one
@@ -81,10 +82,12 @@ parameters! {
     pub struct TcpParams {
         /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
         congestion: CongestionControl = CongestionControl::Cubic,
-        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes, RFC 8985 (rack), RFC 6582
-        /// (newreno), or the fast recovery of 1990 that the first new acknowledgement ends, RFC 2581 (reno-1990)
+        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
+        /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
+        /// new acknowledgement ends, RFC 2581 (reno-1990)
         recovery: LossRecovery = LossRecovery::Sack,
-        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds to marks
+        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender
+        /// responds to marks
         ecn: Ecn = Ecn::Off,
         /// Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s
         granularity: Span = Span::from_millis(1),
@@ -92,8 +95,8 @@ parameters! {
         minimum_rto: Span = Span::from_millis(200),
         /// Greatest retransmission timeout
         maximum_rto: Span = Span::from_secs(60),
-        /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms (RFC 5681, section 4.2); without
-        /// it, every segment is acknowledged at once
+        /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
+        /// (RFC 5681, section 4.2); without it, every segment is acknowledged at once
         delayed_acks: Option<Span>,
         /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
         initial_window: u32 as Integer(1, 1_000) = 10,

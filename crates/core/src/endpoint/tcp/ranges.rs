@@ -1,6 +1,7 @@
 //! Byte ranges that have arrived out of order: disjoint ranges of byte numbers.
 
-/// Ranges of byte numbers, each from its start to before its end, in order, that neither overlap nor touch.
+/// Ranges of byte numbers, each from its start to before its end, in order, that neither overlap
+/// nor touch.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     sorted: Vec<(u64, u64)>,

@@ -1,5 +1,5 @@
-//! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK blocks (RFC 2883) and
-//! the echo of congestion (RFC 3168, section 6.1.3).
+//! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK
+//! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
 use super::TcpParams;
 use super::ranges::Ranges;
@@ -11,8 +11,8 @@ use crate::units::{Span, Time};
 /// The codepoint of a packet that met congestion (CE).
 const CE: u8 = 0b11;
 
-/// The end that receives data. Its application reads at once, so the advertised window is always the full
-/// one.
+/// The end that receives data. Its application reads at once, so the advertised window is always
+/// the full one.
 #[derive(Debug)]
 pub(super) struct Receiver {
     header: u32,

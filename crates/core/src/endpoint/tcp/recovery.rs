@@ -1,5 +1,5 @@
-//! The state of a loss recovery, and its counters (RFC 5681, section 3.2; RFC 6582, section 3.2; RFC 6675,
-//! section 5).
+//! The state of a loss recovery, and its counters (RFC 5681, section 3.2; RFC 6582, section 3.2;
+//! RFC 6675, section 5).
 
 use super::scoreboard::DUP_THRESH;
 

@@ -1,12 +1,13 @@
-//! The SACK scoreboard (RFC 6675, sections 3 and 4): the data in flight that have arrived, the data that are
-//! lost, the amount still in the network, and the data to be sent next.
+//! The SACK scoreboard (RFC 6675, sections 3 and 4): the data in flight that have arrived, the data
+//! that are lost, the amount still in the network, and the data to be sent next.
 //!
 //! A position such as HighRxt is held as the number of the byte after it.
 
 use super::ranges::Ranges;
 use super::segment::Block;
 
-/// Duplicate acknowledgements after which a segment counts as lost (DupThresh; RFC 5681 does not name it).
+/// Duplicate acknowledgements after which a segment counts as lost (DupThresh; RFC 5681 does not
+/// name it).
 pub(super) const DUP_THRESH: u32 = 3;
 
 /// State of the data between HighACK and HighData, and the progress of a recovery.
@@ -17,7 +18,8 @@ pub(super) struct Scoreboard {
     lost_before: u64,
     /// Data retransmitted in this recovery are before this number (HighRxt).
     high_rxt: u64,
-    /// A rescue retransmission is allowed once data beyond this number are acknowledged (RescueRxt).
+    /// A rescue retransmission is allowed once data beyond this number are acknowledged
+    /// (RescueRxt).
     rescue_rxt: u64,
 }
 

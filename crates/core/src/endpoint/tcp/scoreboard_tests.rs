@@ -4,8 +4,8 @@ use super::*;
 use crate::rng::Rng;
 use std::collections::BTreeSet;
 
-/// RFC 6675, sections 3 and 4, over a set of the bytes that were SACKed. Positions are those of the RFC: the highest
-/// byte, −1 for none.
+/// RFC 6675, sections 3 and 4, over a set of the bytes that were SACKed. Positions are those of the
+/// RFC: the highest byte, −1 for none.
 struct Literal {
     mss: i64,
     high_ack: i64,
@@ -21,8 +21,8 @@ impl Literal {
         self.sacked.contains(&byte)
     }
 
-    /// "either DupThresh discontiguous SACKed sequences have arrived above SeqNum or more than (DupThresh - 1) * SMSS
-    /// bytes with sequence numbers greater than SeqNum have been SACKed".
+    /// "either DupThresh discontiguous SACKed sequences have arrived above SeqNum or more than
+    /// (DupThresh - 1) * SMSS bytes with sequence numbers greater than SeqNum have been SACKed".
     fn is_lost(&self, byte: i64) -> bool {
         let above: Vec<i64> = self.sacked.range(byte + 1..).copied().collect();
         let sequences = above.iter().filter(|one| !self.is_sacked(**one - 1)).count();

@@ -1,7 +1,8 @@
 //! The content of a packet of a connection: numbers, flags and SACK blocks (RFC 9293, section 3.1;
 //! RFC 2018; RFC 3168).
 
-/// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018, section 3).
+/// The most SACK blocks of an acknowledgement: as many as fit beside a timestamp option (RFC 2018,
+/// section 3).
 pub const MAX_BLOCKS: usize = 3;
 
 /// The part of a TCP header that the two ends read, and the number of bytes of data behind it.
@@ -46,8 +47,8 @@ impl Segment {
         self.sack.into_iter().filter(|block| block.start < block.end)
     }
 
-    /// The data that have arrived a second time: the first block, if its data are acknowledged or within the second block
-    /// (RFC 2883, section 4).
+    /// The data that have arrived a second time: the first block, if its data are acknowledged or
+    /// within the second block (RFC 2883, section 4).
     pub fn duplicate(&self) -> Option<Block> {
         let [first, second, ..] = self.sack;
         let is_within = second.start <= first.start && first.end <= second.end;

@@ -1,7 +1,8 @@
 //! The retransmission timer (RFC 6298): round-trip time estimates and the retransmission timeout.
 //!
-//! A host reads a clock that advances in ticks of the granularity, counted from when the connection starts. A round
-//! trip takes the ticks that pass in it, at least one, and the timer expires at a tick.
+//! A host reads a clock that advances in ticks of the granularity, counted from when the connection
+//! starts. A round trip takes the ticks that pass in it, at least one, and the timer expires at a
+//! tick.
 
 use super::TcpParams;
 use crate::units::{Span, Time};
@@ -20,8 +21,8 @@ pub(super) struct Timer {
     /// SRTT and RTTVAR, once a round trip has been measured.
     estimates: Option<(Span, Span)>,
     rto: Span,
-    /// The segment whose round trip is being measured: the byte after its last, and the time at which it was
-    /// sent.
+    /// The segment whose round trip is being measured: the byte after its last, and the time at
+    /// which it was sent.
     timed: Option<(u64, Time)>,
     /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     due: Time,

@@ -15,7 +15,8 @@ pub(super) enum Turn {
     Ahead,
     /// It has begun, with the quantum added to this deficit, and nothing has been sent yet.
     Begun(u64),
-    /// A packet has been sent. Without a packet, the flow keeps the turn until the next packet is selected.
+    /// A packet has been sent. Without a packet, the flow keeps the turn until the next packet is
+    /// selected.
     Sending,
 }
 

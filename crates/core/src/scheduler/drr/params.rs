@@ -9,8 +9,8 @@ parameters! {
     /// Parameters of deficit round robin.
     #[derive(Eq)]
     pub struct DrrParams {
-        /// Quantum: bytes per turn of the flow with the largest weight; the others have less, in proportion to their
-        /// weights
+        /// Quantum: bytes per turn of the flow with the largest weight; the others have less, in
+        /// proportion to their weights
         quantum: u32 as Size = 1_514,
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,

@@ -11,14 +11,15 @@ use crate::units::Span;
 parameters! {
     /// Parameters of VirtualClock.
     pub struct VirtualClockParams {
-        /// Clock that stamps packets: one that never lags behind real time, or the monitor's clock, which saves credit between
-        /// checks
+        /// Clock that stamps packets: one that never lags behind real time, or the monitor's clock,
+        /// which saves credit between checks
         stamp: StampClock = StampClock::AuxVc,
-        /// When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty, or at once while
-        /// the link is idle or sends a packet with a later stamp
+        /// When a monitor's check sets auxVC back to VirtualClock: once the queue has been empty,
+        /// or at once while the link is idle or sends a packet with a later stamp
         synchronise: Synchronise = Synchronise::EmptyQueue,
-        /// Most by which a flow's first packet may be stamped ahead of real time, beyond its own time at the reserved rate: a bound
-        /// on how long a flow pays for traffic above its reservation; without it, unlimited
+        /// Most by which a flow's first packet may be stamped ahead of real time, beyond its own
+        /// time at the reserved rate: a bound on how long a flow pays for traffic above its
+        /// reservation; without it, unlimited
         lead: Option<Span>; gate = Some(GATE_LEAD),
     }
 }
@@ -43,7 +44,8 @@ words! {
     pub enum Synchronise {
         /// At the flow's first packet after the queue has been empty, datagrams aside.
         EmptyQueue = "empty-queue",
-        /// At once if the link is idle or sends a packet with a later stamp (Zhang 1991, section 3.1).
+        /// At once if the link is idle or sends a packet with a later stamp (Zhang 1991, section
+        /// 3.1).
         LaterStamp = "later-stamp",
     }
 }

@@ -88,8 +88,8 @@ impl Port {
         }
     }
 
-    /// Asks the droppers whether the first packet of a place may leave; returns the reason for marking
-    /// it, if any.
+    /// Asks the droppers whether the first packet of a place may leave; returns the reason for
+    /// marking it, if any.
     fn head(&mut self, cx: &mut Ctx<'_>, pool: &Pool, place: Place) -> Result<Option<Reason>, Reason> {
         let Some(packet) = self.tree.first(place) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);

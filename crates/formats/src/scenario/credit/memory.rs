@@ -1,5 +1,5 @@
-//! Switches whose memory is shared by links with credit and VCs without it: the memory that is left for the
-//! VCs without credit.
+//! Switches whose memory is shared by links with credit and VCs without it: the memory that is left
+//! for the VCs without credit.
 
 use super::LinkCredit;
 use crate::error::{Complaint, Report};
@@ -17,7 +17,8 @@ struct Use {
     others: u64,
 }
 
-/// Checks that every switch with a `buffer` and credit has memory for its VCs with credit, and a place for each of the others.
+/// Checks that every switch with a `buffer` and credit has memory for its VCs with credit, and a
+/// place for each of the others.
 pub(super) fn check(parts: &Parts<'_>, credit: &[Option<&LinkCredit>], report: &mut Report) {
     for (node, used) in uses(parts, credit) {
         let Node { name, buffer: Some(buffer), place, .. } = &parts.nodes[node] else { continue };

@@ -61,8 +61,9 @@ pub struct LinkCredit {
 }
 
 impl Scenario {
-    /// The plan of each link's credit, now that the load of each recording is known; `None` for a link
-    /// without credit. Links that do not fit are left out: [`Scenario::check_recorded`] reports them.
+    /// The plan of each link's credit, now that the load of each recording is known; `None` for a
+    /// link without credit. Links that do not fit are left out: [`Scenario::check_recorded`]
+    /// reports them.
     pub fn credit_plans(&self, loads: &[Load]) -> Vec<Option<LinkCredit>> {
         plans(&self.links, &self.nodes, &self.groups, loads).map(|plan| plan.ok().flatten()).collect()
     }
@@ -108,7 +109,8 @@ struct OnLink<'a> {
 }
 
 impl OnLink<'_> {
-    /// The plan for its credit, when the receiver is at the end of the last of the `further` links after it.
+    /// The plan for its credit, when the receiver is at the end of the last of the `further` links
+    /// after it.
     fn plan(&self, further: &[usize]) -> Planned {
         let OnLink { ix, credit, links, carried, back } = *self;
         let mistake =
@@ -176,7 +178,8 @@ fn carried(groups: &[FlowGroup], loads: &[Load]) -> BTreeMap<usize, Carried> {
     carried
 }
 
-/// For each link the one in the other direction, by their places among those between the same nodes.
+/// For each link the one in the other direction, by their places among those between the same
+/// nodes.
 fn reverse(links: &[Link]) -> BTreeMap<usize, usize> {
     let mut between: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
     let mut places = Vec::with_capacity(links.len());

@@ -7,8 +7,8 @@ use crate::scenario::network::{Link, Node};
 use crate::suggest::nearest_and_all;
 use tidegate_core::credit::params::Per;
 
-/// The links after `first` up to the node `to`, by their indexes: those that every flow over `first` passes. `None` where no
-/// flow does.
+/// The links after `first` up to the node `to`, by their indexes: those that every flow over
+/// `first` passes. `None` where no flow does.
 pub(super) fn further(
     first: usize,
     to: &str,

@@ -56,8 +56,8 @@ pub struct FlowGroup {
     pub contract: ContractSpec,
     /// Index of the profile that its packets are metered against; `None` for its own contract.
     pub profile: Option<usize>,
-    /// The weight of each member among all flows of the profile, which is then divided by weights; `None` where they use it
-    /// together.
+    /// The weight of each member among all flows of the profile, which is then divided by weights;
+    /// `None` where they use it together.
     pub weight: Option<u32>,
     /// Colour that its source gives its packets.
     pub colour: Colour,
@@ -152,8 +152,8 @@ impl FlowGroup {
         }
     }
 
-    /// The sizes of its packets on links, or of their cells when they are sent as cells; empty when the
-    /// source has sizes of its own.
+    /// The sizes of its packets on links, or of their cells when they are sent as cells; empty when
+    /// the source has sizes of its own.
     pub fn link_sizes(&self) -> &[u32] {
         if self.aal5 { &[aal5::CELL] } else { &self.sizes }
     }
@@ -259,7 +259,8 @@ impl Builder<'_> {
         self.around.network.find(values.text(key)?, values.place_of(key), report)
     }
 
-    /// The destinations, and the place where each was named. `None` once a mistake has been reported.
+    /// The destinations, and the place where each was named. `None` once a mistake has been
+    /// reported.
     fn destinations(&self, values: &Values, report: &mut Report) -> Option<Vec<(Place, usize)>> {
         let find =
             |(place, name): &(Place, String)| Some((*place, self.around.network.find(name, *place, report)?));
@@ -290,8 +291,8 @@ impl Builder<'_> {
         Terms { contract, profile, weight, colour, class, ceiling }
     }
 
-    /// The links to one node that receives, or to several, with their depths. `None` after something was
-    /// reported.
+    /// The links to one node that receives, or to several, with their depths. `None` after
+    /// something was reported.
     fn way(
         &mut self,
         values: &Values,

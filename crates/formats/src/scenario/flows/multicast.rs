@@ -15,7 +15,8 @@ pub(super) struct Tree {
 }
 
 impl Routes<'_> {
-    /// The shortest routes to several destinations as a tree. `None` once a mistake has been reported.
+    /// The shortest routes to several destinations as a tree. `None` once a mistake has been
+    /// reported.
     pub(super) fn tree(
         &mut self,
         values: &Values,

@@ -6,7 +6,8 @@ use crate::scenario::{Load, Scenario};
 use crate::units::show_size;
 use tidegate_core::params::{BuiltIn, Limit, Value};
 
-/// The first flow with packets that are larger than a queue on its way may be, which are all lost there.
+/// The first flow with packets that are larger than a queue on its way may be, which are all lost
+/// there.
 pub(super) fn too_small(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     let mut short = loads.iter().filter_map(|load| Some((load, shortest(scenario, load)?)));
     let (load, Shortest { bytes, whose, place }) = short.next()?;

@@ -17,9 +17,9 @@ struct Reader {
     coloured: bool,
 }
 
-/// The first dropper or detector that goes by the colours of packets, where no packet has been coloured: neither by a
-/// meter on its way, nor by an envelope or its source, and none comes with a code point of its own. The answers of
-/// connections count with other traffic only.
+/// The first dropper or detector that goes by the colours of packets, where no packet has been
+/// coloured: neither by a meter on its way, nor by an envelope or its source, and none comes with a
+/// code point of its own. The answers of connections count with other traffic only.
 pub(super) fn uncoloured(scenario: &Scenario) -> Option<Found> {
     // A place of a file may be the policy of many links.
     let mut readers: BTreeMap<Place, Reader> = BTreeMap::new();

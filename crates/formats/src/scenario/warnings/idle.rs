@@ -12,8 +12,9 @@ const MAX_LOOKS: usize = 50_000_000;
 /// The most links that a message names.
 const MAX_NAMED: usize = 4;
 
-/// Links that no flow's route uses, although a `[[link]]` states them or a path over them is as short as one that is
-/// used. The other direction of a link that is used, and the spare links of a topology, are no surprise.
+/// Links that no flow's route uses, although a `[[link]]` states them or a path over them is as
+/// short as one that is used. The other direction of a link that is used, and the spare links of a
+/// topology, are no surprise.
 pub(super) fn links(scenario: &Scenario) -> Option<Found> {
     let used: BTreeSet<usize> = scenario.groups.iter().flat_map(|group| &group.route).copied().collect();
     let pairs: BTreeSet<_> = used.iter().map(|link| ends(scenario, *link)).collect();
@@ -54,7 +55,8 @@ fn ends(scenario: &Scenario, link: usize) -> (usize, usize) {
     (link.from.min(link.to), link.from.max(link.to))
 }
 
-/// Links that are not used, on a path from a flow's source to its destination with as few links as any.
+/// Links that are not used, on a path from a flow's source to its destination with as few links as
+/// any.
 fn on_equal_paths(scenario: &Scenario, used: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
     if used.len() == scenario.links.len() {

@@ -12,8 +12,8 @@ use tidegate_core::stats::Count;
 use tidegate_core::switch::plan::{FlowPlan, PushOut};
 use tidegate_core::units::Rate;
 
-/// The first switch whose pool does not cover the buckets of the flows that reserve there, with the port that needs most.
-/// Flows that are set up by signalling come and go, and are not summed.
+/// The first switch whose pool does not cover the buckets of the flows that reserve there, with the
+/// port that needs most. Flows that are set up by signalling come and go, and are not summed.
 pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     if scenario.push_out == PushOut::LongestQueue || scenario.admission.is_some() {
         return None;

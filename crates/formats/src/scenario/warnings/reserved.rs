@@ -7,8 +7,9 @@ use crate::units::show_rate;
 use std::collections::BTreeSet;
 use tidegate_core::params::BuiltIn;
 
-/// Classes that reserve more together than the link carries, or than the class that they are in reserves, below a scheduler
-/// that shares by reservations: each gets less than it reserves. Flows' own reservations are refused when they do not fit.
+/// Classes that reserve more together than the link carries, or than the class that they are in
+/// reserves, below a scheduler that shares by reservations: each gets less than it reserves. Flows'
+/// own reservations are refused when they do not fit.
 pub(super) fn classes(scenario: &Scenario) -> Option<Found> {
     let Scenario { links, classes, groups, .. } = scenario;
     for (index, link) in links.iter().enumerate().filter(|(_, link)| link.gate.is_none()) {

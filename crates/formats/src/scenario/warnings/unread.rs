@@ -15,15 +15,16 @@ use tidegate_core::scheduler::BuiltInScheduler;
 
 /// Keys that the set-up of flows reads where there is `admission`.
 const BOOKED: [&str; 2] = ["reserve", "interval"];
-/// Keys that ask for service. The others bound the traffic that the flow itself sends, or rank it for the schedulers that
-/// go by priority: alone, they are stated for any scheduler.
+/// Keys that ask for service. The others bound the traffic that the flow itself sends, or rank it
+/// for the schedulers that go by priority: alone, they are stated for any scheduler.
 const ASKS: [&str; 3] = ["reserve", "deadline", "head_start"];
 /// The key of a flow that a source may read.
 const PEAK: &str = "peak";
 /// The most schedulers that a help names.
 const MAX_NAMED: usize = 6;
 
-/// Keys of contracts that no policy on the way reads; for each set of keys one message, about the first flow or class.
+/// Keys of contracts that no policy on the way reads; for each set of keys one message, about the
+/// first flow or class.
 pub(super) fn contracts(scenario: &Scenario) -> Vec<Found> {
     let mut flows: BTreeMap<Vec<&str>, (&FlowGroup, usize)> = BTreeMap::new();
     for group in &scenario.groups {

@@ -12,8 +12,9 @@ use tidegate_core::units::Span;
 /// The share of a link that flows must be able to fill, in percent.
 const FILLED: u128 = 90;
 
-/// Endless data over a path that they cannot fill, since a window of data is less than the bandwidth-delay product:
-/// the first connection on the first link to which all flows together bring too little for that reason.
+/// Endless data over a path that they cannot fill, since a window of data is less than the
+/// bandwidth-delay product: the first connection on the first link to which all flows together
+/// bring too little for that reason.
 pub(super) fn short(scenario: &Scenario) -> Option<Found> {
     let paths: Vec<Option<Path>> =
         (0..scenario.groups.len()).map(|index| Path::of(scenario, index)).collect();

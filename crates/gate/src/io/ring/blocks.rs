@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Bytes of a block: room for several super-packets, and for enough blocks in the ring.
 const BLOCK: usize = 1 << 18;
 const BLOCKS: usize = RING / BLOCK;
-/// Milliseconds after which a block that is not full is handed over; the kernel permits no shorter time.
+/// Milliseconds after which a block that is not full is handed over; the kernel permits no shorter
+/// time.
 const RETIRE_AFTER: u32 = 1;
 /// The frame size that the kernel requires, although it packs frames by their length.
 const FRAME: u32 = 1 << 11;
@@ -75,7 +76,8 @@ impl Receiver {
                 if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
                     break;
                 }
-                // SAFETY: the gate owns the block until its status is set, and both are plain integers.
+                // SAFETY: the gate owns the block until its status is set, and both are plain
+                // integers.
                 let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
                 (self.left, self.at) = (header.num_pkts, header.offset_to_first_pkt as usize);
             }
@@ -101,8 +103,8 @@ impl Receiver {
     /// Takes the frame at `at` and goes on to the next.
     fn take(&mut self, block: *mut u8, take: &mut impl FnMut(Received<'_>)) {
         let (at, space) = (self.at, BLOCK - self.at);
-        // SAFETY: there is room for a header before the block's end, the gate owns the block until its status
-        // is set, and it is plain integers, aligned to eight bytes by the kernel.
+        // SAFETY: there is room for a header before the block's end, the gate owns the block until
+        // its status is set, and it is plain integers, aligned to eight bytes by the kernel.
         let (start, header) = unsafe {
             let start = block.add(at);
             (start, start.cast::<libc::tpacket3_hdr>().read_unaligned())
@@ -121,7 +123,8 @@ impl Receiver {
             protocol: header.hv1.tp_vlan_tpid,
             stamp: (header.tp_sec, header.tp_nsec),
         };
-        // SAFETY: from `start` on the block has `space` bytes, and the gate owns it until its status is set.
+        // SAFETY: from `start` on the block has `space` bytes, and the gate owns it until its
+        // status is set.
         match unsafe { entry.received(start, space) } {
             Some(received) => take(received),
             None => self.lost += 1,

@@ -1,10 +1,11 @@
-//! Packet sockets with a receive ring (packet_mmap): memory that the kernel writes frames to and the gate
-//! reads them from, without a system call.
+//! Packet sockets with a receive ring (packet_mmap): memory that the kernel writes frames to and
+//! the gate reads them from, without a system call.
 //!
-//! [`slots`] uses TPACKET_V2: each frame has a slot and can be read at once. [`blocks`] uses TPACKET_V3:
-//! frames are packed into blocks, which the kernel hands over when they are full or a millisecond old.
-//! Measured over veth, sending from a ring is slower than `sendmmsg` (the kernel pins the ring's pages and
-//! still copies them), so frames are sent as by [`packet`](super::packet).
+//! [`slots`] uses TPACKET_V2: each frame has a slot and can be read at once. [`blocks`] uses
+//! TPACKET_V3: frames are packed into blocks, which the kernel hands over when they are full or a
+//! millisecond old. Measured over veth, sending from a ring is slower than `sendmmsg` (the kernel
+//! pins the ring's pages and still copies them), so frames are sent as by
+//! [`packet`](super::packet).
 //!
 //! Source: the kernel's Documentation/networking/packet_mmap.rst.
 
@@ -25,9 +26,9 @@ use std::os::fd::OwnedFd;
 /// Memory of a ring, in bytes.
 const RING: usize = 16 << 20;
 
-/// Maximum number of frames that are read at once. Reading a frame costs a fraction of sending it. So when
-/// more frames come than the gate can send, nearly all of them reach their queues, where the scheduler
-/// decides which are sent. In the ring, frames wait in the order in which they came.
+/// Maximum number of frames that are read at once. Reading a frame costs a fraction of sending it.
+/// So when more frames come than the gate can send, nearly all of them reach their queues, where
+/// the scheduler decides which are sent. In the ring, frames wait in the order in which they came.
 pub(super) const AT_ONCE: usize = 8 * BATCH;
 
 /// Gives a packet socket a ring of this version and maps the ring.
@@ -61,8 +62,8 @@ impl Entry {
         if self.mac < HEADER.max(TAG) || self.mac + self.kept > space {
             return None;
         }
-        // SAFETY: both lie within the space, as the check above says; the header is read before the reference
-        // to the bytes, which begin within it, is made.
+        // SAFETY: both lie within the space, as the check above says; the header is read before the
+        // reference to the bytes, which begin within it, is made.
         let (header, bytes) = unsafe {
             (
                 start.add(self.mac - HEADER).cast::<[u8; HEADER]>().read(),

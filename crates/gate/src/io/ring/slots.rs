@@ -1,8 +1,8 @@
 //! A ring of slots, one for each frame (TPACKET_V2).
 //!
-//! A slot has room for a frame of the interface's MTU. A super-packet does not fit: the kernel also keeps it
-//! in the socket's buffer (PACKET_COPY_THRESH), from where it is received in its turn, as without a ring. So
-//! a ring holds many frames in little memory.
+//! A slot has room for a frame of the interface's MTU. A super-packet does not fit: the kernel also
+//! keeps it in the socket's buffer (PACKET_COPY_THRESH), from where it is received in its turn, as
+//! without a ring. So a ring holds many frames in little memory.
 
 #![allow(unsafe_code)]
 
@@ -15,8 +15,8 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Bytes of a slot besides the MTU: its header, the socket's address, the virtio-net header, the Ethernet
-/// header and two tags.
+/// Bytes of a slot besides the MTU: its header, the socket's address, the virtio-net header, the
+/// Ethernet header and two tags.
 const SLOT_OVERHEAD: usize = 128;
 /// Bytes of a block, which the kernel allocates at once.
 const BLOCK: usize = 1 << 18;
@@ -59,14 +59,15 @@ impl Receiver {
     pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
         for count in 0..AT_ONCE {
             let slot = self.ring.at(self.next * self.slot, self.slot);
-            // SAFETY: a slot starts with its status, aligned, and both sides use it as an atomic only.
+            // SAFETY: a slot starts with its status, aligned, and both sides use it as an atomic
+            // only.
             let status = unsafe { AtomicU32::from_ptr(slot.cast()) };
             // Acquire: the frame was written before the status was set.
             if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
                 return if count > 0 { Ok(count) } else { Err(self.packets.error()) };
             }
-            // SAFETY: the gate owns the slot until its status is set. The slot starts with this header, which
-            // is plain integers.
+            // SAFETY: the gate owns the slot until its status is set. The slot starts with this
+            // header, which is plain integers.
             let header = unsafe { slot.cast::<libc::tpacket2_hdr>().read() };
             self.took = true;
             self.take(slot, &header, &mut take);
@@ -94,7 +95,8 @@ impl Receiver {
         };
         // SAFETY: the slot has this many bytes, and the gate owns it until its status is set.
         match unsafe { entry.received(slot, self.slot) } {
-            // The frame is too long for a slot, and the kernel had no memory left to keep it elsewhere.
+            // The frame is too long for a slot, and the kernel had no memory left to keep it
+            // elsewhere.
             Some(received) if received.loss.is_some() => self.lost += 1,
             Some(received) => take(received),
             None => self.lost += 1,
@@ -108,9 +110,10 @@ impl Receiver {
         status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0
     }
 
-    /// Makes a new ring when the old one is blocked: a super-packet of a kind that a virtio-net header cannot
-    /// describe leaves its slot in use permanently, and the kernel (at least up to 6.18) drops all frames
-    /// after it. The sign of a blocked ring is that frames were dropped while it was empty.
+    /// Makes a new ring when the old one is blocked: a super-packet of a kind that a virtio-net
+    /// header cannot describe leaves its slot in use permanently, and the kernel (at least up to
+    /// 6.18) drops all frames after it. The sign of a blocked ring is that frames were dropped
+    /// while it was empty.
     ///
     /// # Errors
     /// When there is no memory for a new ring.

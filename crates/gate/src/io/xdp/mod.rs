@@ -1,9 +1,10 @@
-//! AF_XDP sockets: a program at the interface hands frames over before the kernel makes packets of them.
+//! AF_XDP sockets: a program at the interface hands frames over before the kernel makes packets of
+//! them.
 //!
-//! AF_XDP is for network cards: their drivers hand over the memory that the card has written, and for other
-//! interfaces the kernel copies. A frame comes without a virtio-net header and without a separate VLAN tag.
-//! So the offloads of the interface have to be off, which [`settings`] checks. [`partial_checksum`] detects
-//! frames of a veth whose checksums are partial, and they are lost.
+//! AF_XDP is for network cards: their drivers hand over the memory that the card has written, and
+//! for other interfaces the kernel copies. A frame comes without a virtio-net header and without a
+//! separate VLAN tag. So the offloads of the interface have to be off, which [`settings`] checks.
+//! [`partial_checksum`] detects frames of a veth whose checksums are partial, and they are lost.
 //!
 //! Source: the kernel's Documentation/networking/af_xdp.rst.
 
@@ -147,12 +148,12 @@ impl Receiver {
             let XdpDesc { addr, len, options } = self.received.pop();
             let (at, length) = (addr as usize, len as usize);
             let metadata = self.memory.at(at - STAMP, STAMP).cast::<[u8; STAMP]>();
-            // SAFETY: the kernel keeps more bytes free in front of a frame than metadata have, in the chunk
-            // that the gate owns.
+            // SAFETY: the kernel keeps more bytes free in front of a frame than metadata have, in
+            // the chunk that the gate owns.
             let stamp = stamp_of(unsafe { metadata.read() }).map(|time| time + ahead);
             let start = self.memory.at(at - TAG, TAG + length);
-            // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more bytes free
-            // in front of a frame than a tag has.
+            // SAFETY: the gate owns the chunk until it is pushed below, and the kernel keeps more
+            // bytes free in front of a frame than a tag has.
             let bytes = unsafe { std::slice::from_raw_parts_mut(start, TAG + length) };
             let loss = if options.contains(XdpDescOptions::XDP_PKT_CONTD) {
                 Some(LossReason::TooLong)
@@ -187,8 +188,8 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// See [`super::Sender::send`]. Frames that the kernel has taken and not yet sent are sent with the next
-    /// call.
+    /// See [`super::Sender::send`]. Frames that the kernel has taken and not yet sent are sent with
+    /// the next call.
     pub(super) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
         for _ in 0..self.sent.available() {
             self.free.push(self.sent.pop());
@@ -198,7 +199,8 @@ impl Sender {
         for frame in frames.take(BATCH) {
             let Some(chunk) = self.free.pop() else { break };
             let bytes = self.memory.at(chunk as usize, frame.len());
-            // SAFETY: the gate owns the chunk, which is longer than the longest frame and holds none.
+            // SAFETY: the gate owns the chunk, which is longer than the longest frame and holds
+            // none.
             unsafe { std::ptr::copy_nonoverlapping(frame.as_ptr(), bytes, frame.len()) };
             let options = XdpDescOptions::empty();
             self.to_send.push(XdpDesc { addr: chunk, len: frame.len() as u32, options });

@@ -1,5 +1,5 @@
-//! Detects partial checksums. With checksum offload, a frame that comes over veth has the sum of its
-//! pseudo-header in the checksum field, and AF_XDP does not report this.
+//! Detects partial checksums. With checksum offload, a frame that comes over veth has the sum of
+//! its pseudo-header in the checksum field, and AF_XDP does not report this.
 
 use crate::frame::checksum::Sum;
 

@@ -1,7 +1,8 @@
 use super::*;
 use proptest::prelude::*;
 
-/// An IPv4 or IPv6 frame of TCP or UDP, its checksum still the pseudo-header's sum, and where that is.
+/// An IPv4 or IPv6 frame of TCP or UDP, its checksum still the pseudo-header's sum, and where that
+/// is.
 fn partial_frame(tags: usize, six: bool, tcp: bool, payload: &[u8]) -> (Vec<u8>, usize) {
     let mut frame = vec![2; 12];
     for _ in 0..tags {

@@ -8,22 +8,23 @@ const MAP_TYPE_SOCKETS: u32 = 17;
 const XDP: u32 = 37;
 /// Generic XDP, which runs after the kernel has made a packet: for drivers without XDP.
 const GENERIC: u32 = 1 << 1;
-/// Offsets in the program's context (`struct xdp_md`): of the address of the frame, of that of its metadata,
-/// and of the index of its receive queue.
+/// Offsets in the program's context (`struct xdp_md`): of the address of the frame, of that of its
+/// metadata, and of the index of its receive queue.
 const DATA: i16 = 0;
 const METADATA: i16 = 8;
 const QUEUE: i16 = 16;
 /// The frame goes on as if there were no program.
 const PASS: i32 = 2;
-/// `bpf_redirect_map`: redirects to the map's entry at an index, or returns its third argument if there is
-/// none.
+/// `bpf_redirect_map`: redirects to the map's entry at an index, or returns its third argument if
+/// there is none.
 const REDIRECT: i32 = 51;
-/// `bpf_xdp_adjust_meta`: makes room for metadata in front of the frame; not zero where the driver does not
-/// support it.
+/// `bpf_xdp_adjust_meta`: makes room for metadata in front of the frame; not zero where the driver
+/// does not support it.
 const ADJUST_METADATA: i32 = 54;
 /// `bpf_ktime_get_ns`: CLOCK_MONOTONIC.
 const MONOTONIC_TIME: i32 = 5;
-/// Bytes of metadata: CLOCK_MONOTONIC in nanoseconds, and its complement, which marks it as a stamp.
+/// Bytes of metadata: CLOCK_MONOTONIC in nanoseconds, and its complement, which marks it as a
+/// stamp.
 pub(super) const STAMP: usize = 16;
 
 /// Arrival time of a frame, from the metadata in front of it, if the driver has any.
@@ -34,7 +35,8 @@ pub(super) fn stamp_of(metadata: [u8; STAMP]) -> Option<u64> {
     (time == !complement).then_some(time)
 }
 
-/// Redirects the frames of receive queue 0 of an interface to a socket, until the descriptor is closed.
+/// Redirects the frames of receive queue 0 of an interface to a socket, until the descriptor is
+/// closed.
 ///
 /// # Errors
 /// System errors: `EBUSY` when another program is attached.

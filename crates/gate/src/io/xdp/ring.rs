@@ -1,5 +1,5 @@
-//! The four rings between an AF_XDP socket and the kernel: one side produces entries and the other consumes
-//! them, and each publishes its position as one index.
+//! The four rings between an AF_XDP socket and the kernel: one side produces entries and the other
+//! consumes them, and each publishes its position as one index.
 
 #![allow(unsafe_code)]
 
@@ -28,7 +28,8 @@ impl<T: Copy> Shared<T> {
 
     fn number(&self, offset: u64) -> &AtomicU32 {
         let place = self.memory.at(offset as usize, size_of::<u32>());
-        // SAFETY: the kernel says that this number is here, aligned; both sides use it as an atomic only.
+        // SAFETY: the kernel says that this number is here, aligned; both sides use it as an atomic
+        // only.
         unsafe { AtomicU32::from_ptr(place.cast()) }
     }
 
@@ -73,8 +74,8 @@ impl<T: Copy> Consumer<T> {
     pub(super) fn pop(&mut self) -> T {
         let entry = self.shared.entry(self.next);
         self.next = self.next.wrapping_add(1);
-        // SAFETY: the place is within the ring and holds an entry that the kernel has written, or zeros;
-        // either is a value of these types.
+        // SAFETY: the place is within the ring and holds an entry that the kernel has written, or
+        // zeros; either is a value of these types.
         unsafe { entry.read() }
     }
 
@@ -84,7 +85,8 @@ impl<T: Copy> Consumer<T> {
     }
 }
 
-/// A ring whose entries the kernel consumes. It cannot overflow: it has as many entries as there are chunks.
+/// A ring whose entries the kernel consumes. It cannot overflow: it has as many entries as there
+/// are chunks.
 pub(super) struct Producer<T> {
     shared: Shared<T>,
     next: u32,

@@ -50,16 +50,16 @@ pub(super) fn check(name: &str) -> Result<(), GateError> {
     Ok(())
 }
 
-/// An ethtool request and its answer, as words of which the first is the request. The others are zero when
-/// the interface does not support it.
+/// An ethtool request and its answer, as words of which the first is the request. The others are
+/// zero when the interface does not support it.
 fn ask<const WORDS: usize>(name: &str, command: u32) -> io::Result<[u32; WORDS]> {
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
     let mut words = [0; WORDS];
     words[0] = command;
     let mut query = request_about(name);
     query.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
-    // SAFETY: the request reads one `ifreq` and fills the words that it points to, as many as the command
-    // has; both outlive the call.
+    // SAFETY: the request reads one `ifreq` and fills the words that it points to, as many as the
+    // command has; both outlive the call.
     match checked(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCETHTOOL, &raw mut query) }) {
         Ok(_) => Ok(words),
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok([0; WORDS]),

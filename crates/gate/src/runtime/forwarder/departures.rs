@@ -8,7 +8,8 @@ use crate::sys::clock::TICKS_PER_NANOSECOND;
 use tidegate_core::classifier::rules::Direction;
 
 impl Forwarder {
-    /// Starts the sending threads if there is a second processor and frames are sent through packet sockets.
+    /// Starts the sending threads if there is a second processor and frames are sent through packet
+    /// sockets.
     pub(super) fn start_threads(&mut self) -> Result<(), GateError> {
         if self.failover.is_none() || std::thread::available_parallelism().map_or(1, usize::from) < 2 {
             return Ok(());

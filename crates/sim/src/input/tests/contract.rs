@@ -1,4 +1,5 @@
-//! The curve W(r) of packets against a fluid server, and its contract against the filter that enforces it.
+//! The curve W(r) of packets against a fluid server, and its contract against the filter that
+//! enforces it.
 
 use super::super::contract::Arrivals;
 use super::super::{Mended, Trace, TraceFlow, Video, read};

@@ -79,7 +79,8 @@ fn a_flow_without_room_is_left_out_and_changes_nothing_for_the_others() {
 #[test]
 fn a_promise_is_made_where_the_buffer_holds_what_it_needs() {
     let trace = trace(vec![bursty(), even(1001, 10_000, 125)]);
-    // A burst of ten packets, two packets of the other flow (9.9 ms and 0.8 ms are more than its gap), one in service.
+    // A burst of ten packets, two packets of the other flow (9.9 ms and 0.8 ms are more than its
+    // gap), one in service.
     let held = |buffer| reserved(&answers(&trace, 10_000_000, Some(buffer), 20));
     let (burst, smooth) = ((Reason::Target, Some(4_170_000)), (Reason::MeanRate, Some(101_000)));
     assert_eq!(held(Limit::Packets(13)), [burst, smooth]);

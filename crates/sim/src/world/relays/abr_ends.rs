@@ -1,7 +1,8 @@
-//! Hosts whose cells go over ABR VCs: the source and the destination of each VC, for the cells of any connection.
+//! Hosts whose cells go over ABR VCs: the source and the destination of each VC, for the cells of
+//! any connection.
 //!
-//! There is one relay for a node. The cells of a VC wait in a queue of the VC before the host's first port, which is served at
-//! ACR; the destination turns RM cells round. The rules are core's.
+//! There is one relay for a node. The cells of a VC wait in a queue of the VC before the host's
+//! first port, which is served at ACR; the destination turns RM cells round. The rules are core's.
 
 use super::rate_control::{pace, set_pace};
 use crate::fabric::Fabric;

@@ -1,7 +1,8 @@
 //! The edge of a gate among the links: core's own edge determines the flow of the gate's ports for
 //! a packet, its charged length and its mark.
 //!
-//! A flow's packets have the same headers, so that the lookup is cached until the gate closes the flow.
+//! A flow's packets have the same headers, so that the lookup is cached until the gate closes the
+//! flow.
 
 use crate::fabric::Node;
 use crate::network::GatePlan;

@@ -170,7 +170,8 @@ impl<Q: EventQueue> World<Q> {
         });
     }
 
-    /// Notifies relays that the shaper in front of the port of a packet's hop has released the packet.
+    /// Notifies relays that the shaper in front of the port of a packet's hop has released the
+    /// packet.
     pub(super) fn let_go_relays(&mut self, packet: &Packet) {
         let PacketBody { hop, flow, .. } = *self.packets.body(packet.body);
         let set = usize::from(self.fabric.hops[hop as usize].relays);

@@ -163,7 +163,8 @@ impl Flows {
         }
     }
 
-    /// A random way through the network that meets no node twice, now and then, where routes can be drawn.
+    /// A random way through the network that meets no node twice, now and then, where routes can be
+    /// drawn.
     fn route(&self, rng: &mut Rng, from: usize) -> Option<String> {
         let Ends { names, joined, switches } = &self.ends;
         if joined.is_empty() || !rng.chance(0.4) {

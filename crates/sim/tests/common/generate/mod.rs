@@ -14,8 +14,8 @@ use tidegate_core::rng::Rng;
 /// Settings of the generator.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Probability with which a policy's value is drawn from all that its kind takes, its ends included, and
-    /// beyond. Otherwise it is one that goes with the others.
+    /// Probability with which a policy's value is drawn from all that its kind takes, its ends
+    /// included, and beyond. Otherwise it is one that goes with the others.
     pub wild: f64,
     /// True if the network may be a gate's.
     pub gates: bool,
@@ -122,8 +122,8 @@ fn with_profiles_of_links(rng: &mut Rng, manner: Manner, text: &str) -> String {
     text.lines().map(link).collect()
 }
 
-/// Flow control of ports: credit for those of switches, of hosts, or of both, or rate control for those of switches; for most
-/// scenarios none.
+/// Flow control of ports: credit for those of switches, of hosts, or of both, or rate control for
+/// those of switches; for most scenarios none.
 pub fn flow_control(rng: &mut Rng) -> Vec<(String, String)> {
     const CREDITS: &[&str] = &[
         "{}",

@@ -105,7 +105,8 @@ pub(super) fn contract(rng: &mut Rng, manner: Manner, keys: &mut Vec<String>) {
     }
 }
 
-/// Up to five classes, each perhaps part of one before it, and the names of those that flows may be in.
+/// Up to five classes, each perhaps part of one before it, and the names of those that flows may be
+/// in.
 pub(super) fn classes(rng: &mut Rng, manner: Manner) -> (String, Vec<String>) {
     let (mut text, mut names, mut parents) = (String::new(), Vec::<String>::new(), Vec::new());
     for ix in 0..rng.below(6) * rng.below(2) {

@@ -11,7 +11,8 @@ const BYTES: u32 = 1500;
 /// One direction of a link.
 pub struct Line {
     rate: Rate,
-    /// The opportunities of its trace that are not over: their times, and the bytes that are left of each.
+    /// The opportunities of its trace that are not over: their times, and the bytes that are left
+    /// of each.
     opportunities: Option<Vec<(Ticks, u32)>>,
 }
 

@@ -116,8 +116,9 @@ fn push_out_beyond_share(now: Ticks, ports: &mut [Port], links: &[usize], pool: 
     gone.map(|(packet, len)| (link, packet, len))
 }
 
-/// Zhang 1991, section 3.1: from the longest queue by packets, the one in service counted but never taken, of several the
-/// one with the latest arrival. When nothing is queued, the latest that waits in the envelope of the flow that has just come.
+/// Zhang 1991, section 3.1: from the longest queue by packets, the one in service counted but never
+/// taken, of several the one with the latest arrival. When nothing is queued, the latest that waits
+/// in the envelope of the flow that has just come.
 fn push_out_of_longest(
     now: Ticks,
     ports: &mut [Port],

@@ -1,5 +1,5 @@
-//! Loss recovery of a sender: fast retransmit and fast recovery (RFC 5681, section 3.2; RFC 6582, section
-//! 3.2; RFC 6675, section 5), and timeouts (RFC 5681, section 3.1).
+//! Loss recovery of a sender: fast retransmit and fast recovery (RFC 5681, section 3.2; RFC 6582,
+//! section 3.2; RFC 6675, section 5), and timeouts (RFC 5681, section 3.1).
 
 use super::Sender;
 use crate::endpoint::HostCx;
@@ -73,8 +73,8 @@ impl Sender {
     /// Fast retransmit: sends the first segment that is not acknowledged again, and begins a
     /// recovery.
     fn enter(&mut self, cx: &mut HostCx<'_>) {
-        // Losses and marks of one window of data reduce it once (RFC 3168, section 6.1.2). Only the recovery of 1990 begins
-        // again in such a window: equation 4 is then an upper limit.
+        // Losses and marks of one window of data reduce it once (RFC 3168, section 6.1.2). Only the
+        // recovery of 1990 begins again in such a window: equation 4 is then an upper limit.
         let flight = self.flight() - self.recovery.limited;
         if self.una >= self.answered_to {
             self.congestion.reduce(flight);

@@ -204,8 +204,8 @@ impl Sender {
         }
     }
 
-    /// Bytes that count against the congestion window outside of recovery: sent since the last timeout, and neither
-    /// acknowledged nor SACKed.
+    /// Bytes that count against the congestion window outside of recovery: sent since the last
+    /// timeout, and neither acknowledged nor SACKed.
     fn outstanding(&self) -> u64 {
         if let Some(rack) = &self.rack {
             return rack.pipe();
@@ -238,7 +238,8 @@ impl Sender {
         }
     }
 
-    /// RFC 6675, step C: one segment after the other by the scoreboard, while `pipe` leaves room for a segment.
+    /// RFC 6675, step C: one segment after the other by the scoreboard, while `pipe` leaves room
+    /// for a segment.
     fn fill_recovering(&mut self, cx: &mut HostCx<'_>) {
         let mut pipe = self.scoreboard.pipe(self.extent());
         while pipe + self.mss <= self.congestion.cwnd() {

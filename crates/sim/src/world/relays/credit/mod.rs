@@ -1,6 +1,8 @@
-//! Credit-based flow control over links (Kung 1997): the sender at a link's port, the receiver at the node at its end.
+//! Credit-based flow control over links (Kung 1997): the sender at a link's port, the receiver at
+//! the node at its end.
 //!
-//! - **VC.** Each flow over a link with credit is a VC of it, numbered in the order of the flows, or all of them are one.
+//! - **VC.** Each flow over a link with credit is a VC of it, numbered in the order of the flows,
+//!   or all of them are one.
 //! - **Sender.** A packet counts as sent when its last bit leaves the port. A VC without credit
 //!   does not take part in the port's scheduling (`Absent`): its packets wait there, and further
 //!   back up to the flow's host where all links have credit.
@@ -83,7 +85,8 @@ pub(in crate::world) struct Credit {
     ahead: BTreeMap<u32, (Place, bool)>,
     /// Node memory left over by credit.
     rest: Rest,
-    /// Bodies of multicast packets that have come over a link with credit, and of packets that were made on the way.
+    /// Bodies of multicast packets that have come over a link with credit, and of packets that were
+    /// made on the way.
     forked: BTreeSet<BodyId>,
     made_here: BTreeSet<BodyId>,
     /// Wake-up times of links.

@@ -32,7 +32,8 @@ struct Turn {
 /// robin's packet, the turn is over.
 #[derive(Clone)]
 pub struct Turns {
-    /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a packet a turn.
+    /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a
+    /// packet a turn.
     quantum: Option<(u64, Rate)>,
     list: Vec<Turn>,
     /// The member whose packet was sent, until the next packet is sent.
