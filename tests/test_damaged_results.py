@@ -12,7 +12,7 @@ import pytest
 import tidegate
 from conftest import call
 from tidegate import Results, TidegateError
-from tidegate.results import TABLES
+from tidegate.run_tables import TABLES
 
 DAMAGES = 400 if os.environ.get("TIDEGATE_VERIFY") else 60
 

@@ -103,7 +103,7 @@ def test_what_was_used_in_one_replication_only_counts_in_the_mean():
     from tidegate import summary
 
     table = pa.Table.from_pylist([row(0, "f"), row(1, "f"), row(1, "g")])
-    first, second = summary.usage(table, 2)
+    first, second = summary.usage(table, 2, 1.0).rows(summary.UsageSummary)
     assert (first.flow, first.inside.mean, second.flow, second.inside.mean) == ("f", 600, "g", 300)
 
 

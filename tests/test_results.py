@@ -14,9 +14,9 @@ import pytest
 
 import tidegate
 from conftest import CHAIN, call
-from tidegate import summary
+from tidegate import estimates, summary
 from tidegate._tidegate import half_width_95
-from tidegate.results import TABLES, as_arrow
+from tidegate.run_tables import TABLES, as_arrow
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_a_group_is_the_sum_of_its_flows(results):
         for name, values in expected.items():
             assert getattr(row, name).mean == pytest.approx(values.mean()), name
             half_width = half_width_95(list(values))
-            if name == "lost" and values.mean() <= summary.RARE:
+            if name == "lost" and values.mean() <= estimates.RARE:
                 assert row.lost.half_width > half_width
                 continue
             assert getattr(row, name).half_width == pytest.approx(half_width, abs=1e-9), name
@@ -168,21 +168,21 @@ def test_the_interval_of_rare_losses_covers():
     for _ in range(tries):
         clusters = draw.poisson(0.75, size=10)
         lost = [int(draw.geometric(0.25, size=number).sum()) for number in clusters]
-        mean, half_width = summary.share([one / 1e5 for one in lost], [100_000] * 10)
+        mean, half_width = estimates.share([one / 1e5 for one in lost], [100_000] * 10)
         covered += abs(mean - 3e-5) <= half_width
     # 99.9 % limits of 95 % begin at 92.7 %.
     assert covered / tries >= 0.927
 
 
 def test_no_loss_at_all_is_not_certain():
-    mean, half_width = summary.share([0.0] * 5, [20_000] * 5)
+    mean, half_width = estimates.share([0.0] * 5, [20_000] * 5)
     assert mean == 0.0
     # The upper limit of a Poisson count of zero: 3.689 of 100,000 packets.
     assert half_width == pytest.approx(3.689e-5, rel=1e-3)
-    assert summary.share([0.0], [20_000]) == (0.0, None)
+    assert estimates.share([0.0], [20_000]) == (0.0, None)
     # Where losses are many, it is Student's.
     shares = [0.1, 0.2, 0.3]
-    assert summary.share(shares, [1000] * 3) == summary.estimate(shares)
+    assert estimates.share(shares, [1000] * 3) == summary.estimate(shares)
 
 
 def test_a_links_own_rate_counts_what_entered_in_the_warm_up(chain):

@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tidegate import notebook
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
 from tidegate.columns import Policy, blamed, of_policies, unique
+from tidegate.estimates import Estimate, Values, estimate
 from tidegate.policies import ANSWERS, RESPONSIVE
 from tidegate.replications import Progress
 from tidegate.results import Results
+from tidegate.show import signed, with_interval
 from tidegate.sidebyside import identity
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
-from tidegate.summary import Estimate, Values, estimate, group_estimates
+from tidegate.summary import group_estimates
 from tidegate.toml import loads
 from tidegate.warned import brief, of_several
 
@@ -107,9 +110,19 @@ class Comparison:
         raise KeyError((group, metric))
 
     def _repr_html_(self) -> str:
-        from tidegate import notebook
-
-        return notebook.comparison(self)
+        first, *others = self.policies
+        lines = []
+        for row in self.rows:
+            unit = row.unit or "share"
+            differences = [
+                signed(row.differences[name], unit) + (" *" if row.differences[name].excludes_zero else "")
+                for name in others
+            ]
+            values = [with_interval(row.values[name], unit) for name in self.policies]
+            lines.append([row.group, row.metric, *values, *differences])
+        minus = [f"{name} \N{MINUS SIGN} {first}" for name in others]
+        shown = notebook.table(["group", "metric", *self.policies, *minus], lines)
+        return "".join([shown, *map(notebook.paragraph, [*self.notes, *map(brief, self.warnings)])])
 
     def __repr__(self) -> str:
         notes = "".join(f"; {note}" for note in [*self.notes, *map(brief, self.warnings)])

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate._tidegate import TidegateError, table_columns
-from tidegate.results import TABLES, TYPES, Results
+from tidegate.measurements import Measurements
+from tidegate.run_tables import TABLES, TYPES
 from tidegate.source import Source
 from tidegate.whole import MANIFEST, DirectoryFormat, Manifest
 
@@ -75,7 +76,7 @@ def _about(source: Source) -> dict[str, str]:
 
 
 def write(
-    results: Results,
+    results: Measurements,
     directory: str | os.PathLike[str],
     command: str | None = None,
     *,
@@ -119,7 +120,7 @@ def write(
     return KIND.write(directory, manifest, lambda place: _fill(place, results), force=force)
 
 
-def read(directory: str | os.PathLike[str]) -> Results:
+def read(directory: str | os.PathLike[str]) -> Measurements:
     """Read results from `directory`.
 
     Raises:
@@ -171,7 +172,7 @@ def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
     raise AssertionError
 
 
-def _read(files: Mapping[str, BinaryIO]) -> Results:
+def _read(files: Mapping[str, BinaryIO]) -> Measurements:
     """Read results from their files.
 
     Raises:
@@ -184,7 +185,7 @@ def _read(files: Mapping[str, BinaryIO]) -> Results:
     seeds, fingerprints = manifest["seeds"], manifest["fingerprints"]
     if not seeds or len(seeds) != len(fingerprints) or len(seeds) != manifest["replications"]:
         raise ValueError("seeds, fingerprints and replications are not as many")
-    results = Results(
+    results = Measurements(
         tables={name: _table(files, name, manifest["tables"][name], len(seeds)) for name in TABLES},
         scenario_name=_typed(manifest, "scenario", str),
         scenario_toml=files[SCENARIO].read().decode(),
@@ -236,7 +237,7 @@ def _table(
     return table
 
 
-def _fill(directory: Path, results: Results) -> None:
+def _fill(directory: Path, results: Measurements) -> None:
     about = {
         "tidegate.scenario": results.scenario_name,
         "tidegate.scenario_sha256": results.scenario_hash,

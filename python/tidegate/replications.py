@@ -12,7 +12,8 @@ from typing import Any
 
 from tidegate import _tidegate, inputs
 from tidegate._tidegate import TidegateError
-from tidegate.results import Results, as_arrow, joined
+from tidegate.results import Results
+from tidegate.run_tables import as_arrow, joined
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 
 __all__ = ["Progress", "Simulation", "simulate", "simulate_all"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tidegate import notebook
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -29,8 +31,6 @@ class Rows(list[Row]):
         return pd.DataFrame(self.to_dicts())
 
     def _repr_html_(self) -> str:
-        from tidegate import notebook
-
         return notebook.rows(self)
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
-from tidegate._tidegate import half_width_95, rare_half_width_95
-from tidegate.rows import Rows
+from tidegate.arrow_arrays import number_array, numbers
+from tidegate.averages import Array, Averages, average, figure, names, values, widen
+from tidegate.estimates import Estimate, Values, estimate, share
 
 __all__ = [
     "Estimate",
@@ -21,27 +21,6 @@ __all__ = [
     "Values",
     "estimate",
 ]
-
-NO_INTERVAL = "no interval from one run"
-"""The note for figures that come from a single replication."""
-
-RARE = 0.01
-"""Mean share up to which losses are rare: their interval is then at least that of `rare_half_width_95`."""
-
-Values = list[float | None]
-"""One figure of each replication; None where nothing was measured."""
-
-
-class Estimate(NamedTuple):
-    """A mean over the replications in which something was measured.
-
-    Attributes:
-        mean: The mean; None if no replication measured anything.
-        half_width: Half the width of its 95 % interval; None from fewer than two replications.
-    """
-
-    mean: float | None
-    half_width: float | None
 
 
 @dataclass(frozen=True)
@@ -197,29 +176,6 @@ class GateSummary:
     dropped: Estimate
 
 
-def estimate(values: Sequence[float | None]) -> Estimate:
-    """Return the mean of the figures that there are, with its interval."""
-    measured = [float(value) for value in values if value is not None]
-    if not measured:
-        return Estimate(None, None)
-    return Estimate(math.fsum(measured) / len(measured), half_width_95(measured))
-
-
-def share(shares: Values, trials: Values) -> Estimate:
-    """Return the mean of a share of `trials`, such as losses; where it is rare, with an interval that covers.
-
-    Most replications have no rare event, so the mean is far from normal.
-    """
-    mean, half_width = estimate(shares)
-    if mean is None or half_width is None or mean > RARE:
-        return Estimate(mean, half_width)
-    pairs = [
-        (part, number) for part, number in zip(shares, trials, strict=True) if part is not None and number
-    ]
-    rare = rare_half_width_95([(round(part * number), int(number)) for part, number in pairs])
-    return Estimate(mean, half_width if rare is None else max(half_width, rare))
-
-
 def group_estimates(figures: Mapping[str, Values]) -> dict[str, Estimate]:
     """Return the mean of every figure of a group, with its interval."""
     estimates = {name: estimate(values) for name, values in figures.items()}
@@ -228,157 +184,148 @@ def group_estimates(figures: Mapping[str, Values]) -> dict[str, Estimate]:
     return estimates | {"lost": share(figures["lost"], due)}
 
 
-def groups(table: pa.Table, replications: int) -> Rows[GroupSummary]:
-    """Summarise the table `groups`, in the order of the scenario."""
-    return Rows(
-        GroupSummary(group, flows, **group_estimates(figures))
-        for (group, flows), figures in group_figures(table, replications).items()
-    )
-
-
 def group_figures(table: pa.Table, replications: int) -> dict[tuple[str, int], dict[str, Values]]:
     """Return every figure of `GroupSummary` in each replication, by (group, number of its flows)."""
-    columns = _by_row(table, replications)
-    figures = {}
-    for row in range(table.num_rows // replications):
-        flows = columns("flows", row)[0]
-        sent = columns("sent_packets", row)
-        throughput = columns("throughput", row)
-        due = columns("due_copies", row)
-        figures[columns("group", row)[0], flows] = {
-            "jain": columns("jain", row),
-            "sent": sent,
-            "received": columns("received_packets", row),
-            "marked": columns("marked_packets", row),
-            "dropped": columns("dropped_packets", row),
-            "discarded": columns("discarded_packets", row),
-            "due": due,
-            "lost": [_ratio(*pair) for pair in zip(columns("missed_copies", row), due, strict=True)],
-            "warned": [
-                _ratio(*pair) for pair in zip(columns("warnings", row), columns("checks", row), strict=True)
-            ],
-            "refused": [_ratio(refused, flows) for refused in columns("refused", row)],
-            "throughput": throughput,
-            "throughput_per_flow": [_ratio(bits, flows) for bits in throughput],
-            "goodput": columns("goodput", row),
-            "retransmissions": columns("retransmissions", row),
-            "timeouts": columns("timeouts", row),
-            "transfers": columns("transfers", row),
-            "transfer_mean": columns("transfer_mean", row),
-            "transfer_p95": columns("transfer_p95", row),
-            "transfer_p99": columns("transfer_p99", row),
-            "delay_mean": columns("delay_mean", row),
-            "delay_p99": columns("delay_p99", row),
-            "delay_max": columns("delay_max", row),
-            "queueing_mean": columns("queueing_mean", row),
-            "queueing_p99": columns("queueing_p99", row),
-        }
-    return figures
+    subjects = names(table, ("group", "flows"), replications)
+    keys = zip(*(column.to_pylist() for column in subjects.values()), strict=True)
+    columns = {name: values(of_all.T) for name, of_all in _group_columns(table, replications).items()}
+    return {
+        key: dict(zip(columns, figures, strict=True))
+        for key, figures in zip(keys, zip(*columns.values(), strict=True), strict=True)
+    }
 
 
-def links(table: pa.Table, replications: int, measured: float) -> Rows[LinkSummary]:
-    """Summarise the table `links` of runs that measured so many seconds, in the order of the scenario."""
-    columns = _by_row(table, replications)
-    return Rows(
-        LinkSummary(
-            link=link,
-            rate=columns("rate", row)[0],
-            packets=estimate(columns("packets", row)),
-            throughput=estimate([sent * 8 / measured for sent in columns("bytes", row)]),
-            dropped=estimate(columns("dropped_packets", row)),
-            marked=estimate(columns("marked_packets", row)),
-            utilisation=estimate(columns("utilisation", row)),
-            in_traffic=estimate(columns("in_traffic", row)),
-            in_traffic_max=estimate(columns("in_traffic_max", row)),
-            queue_mean=estimate(columns("queue_mean", row)),
-            queue_max=estimate(columns("queue_max", row)),
-            wait_mean=estimate(columns("wait_mean", row)),
-        )
-        for row, link in enumerate(table["link"][: table.num_rows // replications].to_pylist())
-    )
+def groups(table: pa.Table, replications: int, _: float) -> Averages:
+    """Summarise the table `groups`, in the order of the scenario: the figures of `GroupSummary`."""
+    columns = _group_columns(table, replications)
+    due = columns.pop("due")
+    averages = average(names(table, ("group", "flows"), replications), columns)
+    widen(averages, "lost", columns["lost"], due)
+    return averages
 
 
-def usage(table: pa.Table, replications: int) -> Rows[UsageSummary]:
-    """Summarise the table `usage`. A flow that was never set up has used nothing."""
-    figures = ("inside", "yellow", "outside", "congested_inside", "congested_outside")
-    records: dict[tuple[str, str, int, str, str], dict[str, Values]] = {}
-    for row in table.to_pylist():
-        key = (row["link"], row["class"], row["nth"], row["profile"], row["flow"])
-        of_profile = records.setdefault(key, {name: [0.0] * replications for name in figures})
-        for name in figures:
-            of_profile[name][row["replication"]] = float(row[f"{name}_bytes"])
-    return Rows(
-        UsageSummary(
-            link=link,
-            class_name=class_name,
-            nth=nth,
-            profile=profile,
-            flow=flow,
-            inside=estimate(used["inside"]),
-            yellow=estimate(used["yellow"]),
-            outside=estimate(used["outside"]),
-            congested_inside=estimate(used["congested_inside"]),
-            congested_outside=estimate(used["congested_outside"]),
-        )
-        for (link, class_name, nth, profile, flow), used in records.items()
-    )
+def _group_columns(table: pa.Table, replications: int) -> dict[str, Array]:
+    """Return every figure of `GroupSummary` by replication and group, and the copies that were due."""
+
+    def of(column: str) -> Array:
+        return figure(table, column, replications)
+
+    flows, throughput, due = of("flows"), of("throughput"), of("due_copies")
+    return {
+        "jain": of("jain"),
+        "sent": of("sent_packets"),
+        "received": of("received_packets"),
+        "marked": of("marked_packets"),
+        "dropped": of("dropped_packets"),
+        "discarded": of("discarded_packets"),
+        "due": due,
+        "lost": _ratio(of("missed_copies"), due),
+        "warned": _ratio(of("warnings"), of("checks")),
+        "refused": _ratio(of("refused"), flows),
+        "throughput": throughput,
+        "throughput_per_flow": _ratio(throughput, flows),
+        **{
+            name: of(name)
+            for name in (
+                "goodput",
+                "retransmissions",
+                "timeouts",
+                "transfers",
+                "transfer_mean",
+                "transfer_p95",
+                "transfer_p99",
+                "delay_mean",
+                "delay_p99",
+                "delay_max",
+                "queueing_mean",
+                "queueing_p99",
+            )
+        },
+    }
 
 
-def gate(table: pa.Table, replications: int, measured: float) -> Rows[GateSummary]:
-    """Summarise the table `gate` of runs that measured so many seconds, in the order of the gate's file."""
-    columns = _by_row(table, replications)
-    return Rows(
-        GateSummary(
-            flow=columns("flow", row)[0],
-            direction=columns("direction", row)[0],
-            flows=estimate(columns("flows", row)),
-            throughput=estimate([sent * 8 / measured for sent in columns("sent_bytes", row)]),
-            arrived=estimate(columns("arrived_packets", row)),
-            dropped=estimate(columns("dropped_packets", row)),
-        )
-        for row in range(table.num_rows // replications)
-    )
+def _ratio(part: Array, whole: Array) -> Array:
+    """Return a share; NaN of nothing."""
+    of_whole: Array = np.divide(part, whole, out=np.full(part.shape, np.nan), where=whole != 0)
+    return of_whole
 
 
-def flows(table: pa.Table, replications: int) -> list[dict[str, Any]]:
-    """Return a dictionary for each row of the table `flows`: constants, means, and `ci95`."""
-    return _estimated(table, replications, ("flow", "group", "from", "to", "hops"))
+def links(table: pa.Table, replications: int, measured: float) -> Averages:
+    """Summarise the table `links` of runs that measured so many seconds: the figures of `LinkSummary`."""
+
+    def of(column: str) -> Array:
+        return figure(table, column, replications)
+
+    figures = {
+        "packets": of("packets"),
+        "throughput": of("bytes") * 8 / measured,
+        "dropped": of("dropped_packets"),
+        "marked": of("marked_packets"),
+    }
+    same = ("utilisation", "in_traffic", "in_traffic_max", "queue_mean", "queue_max", "wait_mean")
+    return average(names(table, ("link", "rate"), replications), figures | {name: of(name) for name in same})
 
 
-def workahead(table: pa.Table, replications: int) -> list[dict[str, Any]]:
-    """Return a dictionary for each row of the table `workahead`, as `flows` does."""
-    return _estimated(table, replications, ("flow", "group", "link", "hop", "factor", "rate"))
+def usage(table: pa.Table, replications: int, _: float) -> Averages:
+    """Summarise the table `usage`: the figures of `UsageSummary`.
 
-
-def _estimated(table: pa.Table, replications: int, fixed: Sequence[str]) -> list[dict[str, Any]]:
-    columns = _by_row(table, replications)
-    varying = [name for name in table.column_names if name not in (*fixed, "replication", "seed")]
-    rows = []
-    for row in range(table.num_rows // replications):
-        estimates = {name: estimate(columns(name, row)) for name in varying}
-        rows.append(
-            {name: columns(name, row)[0] for name in fixed}
-            | {name: one.mean for name, one in estimates.items()}
-            | {"ci95": {name: one.half_width for name, one in estimates.items()}}
-        )
-    return rows
-
-
-def _by_row(table: pa.Table, replications: int) -> Callable[[str, int], list[Any]]:
-    """Return a look-up of a column's values for one subject in all replications.
-
-    Every replication of a scenario lists the same subjects in the same order.
+    A flow that was never set up has used nothing.
     """
-    subjects = table.num_rows // replications
-    lists: dict[str, list[Any]] = {}
+    columns = {"link": "link", "class": "class_name", "nth": "nth", "profile": "profile", "flow": "flow"}
+    keys = table.select(list(columns)).combine_chunks()
+    # Some profiles are in some replications only: the first row of each stands for its subject.
+    places: dict[tuple[object, ...], int] = {}
+    subjects = [
+        places.setdefault(key, len(places))
+        for key in zip(*(keys[name].to_pylist() for name in columns), strict=True)
+    ]
+    first = number_array(np.unique(np.array(subjects, np.int64), return_index=True)[1])
+    replication = numbers(table["replication"])
+    figures = {}
+    for name in ("inside", "yellow", "outside", "congested_inside", "congested_outside"):
+        figures[name] = np.zeros((replications, len(places)))
+        figures[name][replication, subjects] = numbers(table[f"{name}_bytes"])
+    fixed = {to: keys[name].take(first).combine_chunks() for name, to in columns.items()}
+    return average(fixed, figures)
 
-    def look_up(column: str, row: int) -> list[Any]:
-        if column not in lists:
-            lists[column] = table[column].to_pylist()
-        return lists[column][row::subjects]
 
-    return look_up
+def gate(table: pa.Table, replications: int, measured: float) -> Averages:
+    """Summarise the table `gate` of runs that measured so many seconds: the figures of `GateSummary`."""
+
+    def of(column: str) -> Array:
+        return figure(table, column, replications)
+
+    figures = {
+        "flows": of("flows"),
+        "throughput": of("sent_bytes") * 8 / measured,
+        "arrived": of("arrived_packets"),
+        "dropped": of("dropped_packets"),
+    }
+    return average(names(table, ("flow", "direction"), replications), figures)
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole else None
+def flows(table: pa.Table, replications: int, _: float) -> Averages:
+    """Summarise the table `flows`: all its columns."""
+    return _all(table, replications, ("flow", "group", "from", "to", "hops"))
+
+
+def workahead(table: pa.Table, replications: int, _: float) -> Averages:
+    """Summarise the table `workahead`: all its columns."""
+    return _all(table, replications, ("flow", "group", "link", "hop", "factor", "rate"))
+
+
+def _all(table: pa.Table, replications: int, fixed: tuple[str, ...]) -> Averages:
+    varying = [name for name in table.column_names if name not in (*fixed, "replication", "seed")]
+    figures = {name: figure(table, name, replications) for name in varying}
+    return average(names(table, fixed, replications), figures)
+
+
+SUMMARIES: Mapping[str, Callable[[pa.Table, int, float], Averages]] = {
+    "flows": flows,
+    "groups": groups,
+    "links": links,
+    "usage": usage,
+    "gate": gate,
+    "workahead": workahead,
+}
+"""Each takes the table of its name, the number of replications in it, and the measured seconds of one."""

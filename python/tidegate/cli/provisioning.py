@@ -8,7 +8,10 @@ from tidegate.cli import screen
 from tidegate.show import plural, quantity, with_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tidegate.results import Results
+    from tidegate.summary import LinkSummary
 
 NEAR = 0.9
 """Share of a link's capacity at or above which its in-traffic is reported."""
@@ -58,11 +61,11 @@ def print_usage(results: Results, console: Any) -> list[str]:
     return notes
 
 
-def told(results: Results) -> list[str]:
+def notes(links: Sequence[LinkSummary]) -> list[str]:
     """Name the links whose in-traffic came near their capacity, or above it."""
     shares = {
         row.link: (row.in_traffic_max.mean or row.in_traffic.mean or 0.0, row.in_traffic.mean)
-        for row in results.link_rows()
+        for row in links
     }
     near = sorted(
         (link for link, (most, _) in shares.items() if most >= NEAR), key=lambda link: -shares[link][0]

@@ -15,7 +15,10 @@ from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, 
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tidegate.results import Results
+    from tidegate.summary import GroupSummary, LinkSummary
 
 MOST_POINTS = 20_000_000
 """Points that the series of `--out` have at most, over all replications: some 1.8 GB of memory."""
@@ -31,6 +34,21 @@ MOST_NON_RESPONSIVE = 5
 
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
+
+JSON_TABLES = (
+    "flows",
+    "groups",
+    "links",
+    "usage",
+    "non_responsive",
+    "aal5",
+    "credit",
+    "credit_vcs",
+    "stalls",
+    "gate",
+    "workahead",
+)
+"""Tables in `--json`: means over replications of those that have them, and all rows of others."""
 
 
 def command(
@@ -89,7 +107,9 @@ def command(
     if out is not None:
         outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
     if as_json:
-        typer.echo(json.dumps(document(results), ensure_ascii=False, allow_nan=False))
+        for part in document(results):
+            typer.echo(part, nl=False)
+        typer.echo()
         return
     _print(results, all_links)
     if out is not None:
@@ -98,9 +118,11 @@ def command(
         typer.echo(plain(f"results in {out}{without}{replaced}"))
 
 
-def document(results: Results) -> dict[str, Any]:
-    """Return what `--json` prints: SI base units, null where nothing was measured."""
-    return {
+def document(results: Results) -> Iterator[str]:
+    """Yield the parts of what `--json` prints: SI base units, null where nothing was measured."""
+    from tidegate import json_rows, summary
+
+    parts: dict[str, Any] = {
         "scenario": results.scenario_name,
         "scenario_sha256": results.scenario_hash,
         "tidegate_version": results.version,
@@ -113,18 +135,16 @@ def document(results: Results) -> dict[str, Any]:
         "packet_hops": results.packet_hops,
         "notes": results.notes,
         "warnings": list(results.warnings),
-        "flows": results.flow_rows(),
-        "groups": [_plain(row) for row in results.groups()],
-        "links": [_plain(row) for row in results.link_rows()],
-        "usage": [_plain(row) for row in results.usage_rows()],
-        "non_responsive": results.non_responsive.to_pylist(),
-        "aal5": results.aal5.to_pylist(),
-        "credit": results.credit.to_pylist(),
-        "credit_vcs": results.credit_vcs.to_pylist(),
-        "stalls": results.stalls.to_pylist(),
-        "gate": [_plain(row) for row in results.gate_rows()],
-        "workahead": results.workahead_rows(),
     }
+    start = json.dumps(parts, ensure_ascii=False, allow_nan=False)
+    yield start.removesuffix("}")
+    for name in JSON_TABLES:
+        yield f', "{name}": '
+        if name in summary.SUMMARIES:
+            yield from results.averages(name).json()
+        else:
+            yield from json_rows.of_table(results.tables[name].arrow)
+    yield "}"
 
 
 def _factors(given: str | None) -> list[float]:
@@ -144,19 +164,6 @@ def _factors(given: str | None) -> list[float]:
     return factors
 
 
-def _plain(row: Any) -> dict[str, Any]:
-    """Return a summary as a dictionary: means, and their half intervals under `ci95`."""
-    from tidegate.summary import Estimate
-
-    cells = vars(row)
-    estimates = {name: cell for name, cell in cells.items() if isinstance(cell, Estimate)}
-    return (
-        {name: cell for name, cell in cells.items() if name not in estimates}
-        | {name: cell.mean for name, cell in estimates.items()}
-        | {"ci95": {name: cell.half_width for name, cell in estimates.items()}}
-    )
-
-
 def _print(results: Results, all_links: bool) -> None:
     from tidegate.cli import credited, provisioning, screen, transports
 
@@ -168,12 +175,14 @@ def _print(results: Results, all_links: bool) -> None:
         style="bold",
     )
     console.print()
+    groups = results.groups()
+    links = results.link_rows()
     notes = [
-        *_print_groups(results, console),
-        *transports.print_connections(results, console),
-        *_print_links(results, console, all_links),
+        *_print_groups(results, groups, console),
+        *transports.print_connections(groups, console),
+        *_print_links(links, console, all_links),
         *provisioning.print_usage(results, console),
-        *provisioning.told(results),
+        *provisioning.notes(links),
         *_non_responsive(results),
         *credited.print_links(results, console),
         *credited.stalls(results),
@@ -195,11 +204,10 @@ def _print(results: Results, all_links: bool) -> None:
     console.print(f"fingerprint {shown}{f' and {more} more' if more > 0 else ''}")
 
 
-def _print_groups(results: Results, console: Any) -> list[str]:
+def _print_groups(results: Results, groups: Sequence[GroupSummary], console: Any) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import with_interval
 
-    groups = results.groups()
     # Only where there are several flows, or they are monitored or set up: the largest delay makes room.
     several = any(row.jain.mean is not None for row in groups)
     monitored = any(row.warned.mean is not None for row in groups)
@@ -268,11 +276,10 @@ def _refusals(results: Results) -> list[str]:
     ]
 
 
-def _print_links(results: Results, console: Any, all_links: bool) -> list[str]:
+def _print_links(everything: Sequence[LinkSummary], console: Any, all_links: bool) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import plural, with_interval
 
-    everything = results.link_rows()
     busy = [row for row in everything if all_links or row.packets.mean or row.dropped.mean]
     idle = len(everything) - len(busy)
     table = screen.table(

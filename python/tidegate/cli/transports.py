@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from tidegate.results import Results
+if TYPE_CHECKING:
+    from tidegate.summary import GroupSummary
 
 
-def print_connections(results: Results, console: Any) -> list[str]:
+def print_connections(every: Sequence[GroupSummary], console: Any) -> list[str]:
     """Show goodput, retransmissions and completion times of connections' groups, where there are any.
 
     Returns notes for below the tables.
@@ -15,7 +17,7 @@ def print_connections(results: Results, console: Any) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import with_interval
 
-    groups = [row for row in results.groups() if row.goodput.mean is not None]
+    groups = [row for row in every if row.goodput.mean is not None]
     if not groups:
         return []
     finite = any(row.transfers.mean for row in groups)
