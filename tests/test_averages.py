@@ -17,7 +17,7 @@ from conftest import CHAIN
 from tidegate import json_rows
 from tidegate.arrow_arrays import number_array, numbers, text_array
 from tidegate.averages import average, figure, names
-from tidegate.cli.run import document
+from tidegate.cli.document import document
 
 # Student's t for 1, 2, 3 degrees of freedom, two-sided 95 %: any table of it.
 STUDENT = {2: 12.706205, 3: 4.302653, 4: 3.182446}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, 
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from tidegate.results import Results
     from tidegate.summary import GroupSummary, LinkSummary
@@ -34,21 +33,6 @@ MOST_NON_RESPONSIVE = 5
 
 MOST_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
-
-JSON_TABLES = (
-    "flows",
-    "groups",
-    "links",
-    "usage",
-    "non_responsive",
-    "aal5",
-    "credit",
-    "credit_vcs",
-    "stalls",
-    "gate",
-    "workahead",
-)
-"""Tables in `--json`: means over replications of those that have them, and all rows of others."""
 
 
 def command(
@@ -107,6 +91,8 @@ def command(
     if out is not None:
         outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
     if as_json:
+        from tidegate.cli.document import document
+
         for part in document(results):
             typer.echo(part, nl=False)
         typer.echo()
@@ -116,35 +102,6 @@ def command(
         without = "" if series else ", without series: there would be too many"
         replaced = "; they replace those of another text of the scenario" if edited else ""
         typer.echo(plain(f"results in {out}{without}{replaced}"))
-
-
-def document(results: Results) -> Iterator[str]:
-    """Yield the parts of what `--json` prints: SI base units, null where nothing was measured."""
-    from tidegate import json_rows, summary
-
-    parts: dict[str, Any] = {
-        "scenario": results.scenario_name,
-        "scenario_sha256": results.scenario_hash,
-        "tidegate_version": results.version,
-        "duration": results.duration,
-        "warmup": results.warmup,
-        "replications": results.replications,
-        "seeds": list(results.seeds),
-        "fingerprint": results.fingerprints[0],
-        "fingerprints": list(results.fingerprints),
-        "packet_hops": results.packet_hops,
-        "notes": results.notes,
-        "warnings": list(results.warnings),
-    }
-    start = json.dumps(parts, ensure_ascii=False, allow_nan=False)
-    yield start.removesuffix("}")
-    for name in JSON_TABLES:
-        yield f', "{name}": '
-        if name in summary.SUMMARIES:
-            yield from results.averages(name).json()
-        else:
-            yield from json_rows.of_table(results.tables[name].arrow)
-    yield "}"
 
 
 def _factors(given: str | None) -> list[float]:
@@ -257,23 +214,22 @@ def _print_groups(results: Results, groups: Sequence[GroupSummary], console: Any
 
 def _refusals(results: Results) -> list[str]:
     """Say how many requests of each group were refused, and why the first was."""
-    counts: dict[tuple[str, str], int] = {}
-    first: dict[tuple[str, str], Any] = {}
-    for row in results.signals.to_pylist():
-        if row["answer"] in REFUSALS:
-            kind = (row["group"], row["answer"])
-            counts[kind] = counts.get(kind, 0) + 1
-            first.setdefault(kind, row)
+    import pyarrow.compute as pc
+
+    from tidegate.arrow_arrays import text_array
+
+    signals = results.signals.arrow
+    refused = signals.filter(pc.is_in(signals["answer"], value_set=text_array([*REFUSALS])))
+    first = [(column, "first") for column in ("flow", "time", "link", "reason")]
+    # A single thread keeps the order of the rows.
+    kinds = refused.group_by(["group", "answer"], use_threads=False).aggregate([([], "count_all"), *first])
     lines = [
-        f"{group}: {counts[group, answer]} {REFUSALS[answer]}, "
-        f"first {row['flow']} at {row['time']:.4g} s on link {row['link']}: {row['reason']}"
-        for (group, answer), row in first.items()
+        f"{row['group']}: {row['count_all']} {REFUSALS[row['answer']]}, first {row['flow_first']} "
+        f"at {row['time_first']:.4g} s on link {row['link_first']}: {row['reason_first']}"
+        for row in kinds.slice(0, MOST_REFUSALS).to_pylist()
     ]
-    more = len(lines) - MOST_REFUSALS
-    return [
-        *lines[:MOST_REFUSALS],
-        *([f"and {more} more groups: table signals of --out"] if more > 0 else []),
-    ]
+    more = kinds.num_rows - MOST_REFUSALS
+    return [*lines, *([f"and {more} more groups: table signals of --out"] if more > 0 else [])]
 
 
 def _print_links(everything: Sequence[LinkSummary], console: Any, all_links: bool) -> list[str]:
