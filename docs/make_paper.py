@@ -26,7 +26,7 @@ from tidegate.summary import Estimate
 from tidegate_papers import directory
 from tidegate_papers.claims import Claim
 from tidegate_papers.paper import Experiment
-from tidegate_papers.words import allowed, derived, expected, figure, label, measured, published
+from tidegate_papers.phrases import allowed, derived, expected, figure, label, measured, published
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "papers"

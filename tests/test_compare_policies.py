@@ -9,7 +9,7 @@ import pytest
 import tidegate
 from conftest import CHAIN, call
 from tidegate import TidegateError, plots
-from tidegate.columns import of_settings, split
+from tidegate.comparison_columns import of_settings, split
 from tidegate.plots import panels, style
 from tidegate.summary import Estimate
 

@@ -110,7 +110,7 @@ def test_a_private_use_is_found(text: str, private: list[str]) -> None:
 
 
 def test_tidegate_knows_only_their_names() -> None:
-    own = ROOT / "python" / "tidegate" / "cli" / "added.py"
+    own = ROOT / "python" / "tidegate" / "cli" / "extensions.py"
     for path in (ROOT / "python" / "tidegate").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert "tidegate_papers" not in text

@@ -6,13 +6,13 @@ import sys
 from narrate import narrate
 
 
-def told(code, silence=0.2):
+def narrated(code, silence=0.2):
     out = io.StringIO()
     return narrate([sys.executable, "-c", code], out, silence), out.getvalue().splitlines()
 
 
 def test_a_command_that_prints_nothing_is_said_to_go_on():
-    code, lines = told("import time; print('begun', flush=True); time.sleep(1); print('ended')")
+    code, lines = narrated("import time; print('begun', flush=True); time.sleep(1); print('ended')")
     assert code == 0
     assert (lines[0], lines[-1]) == ("begun", "ended")
     assert 2 <= len(lines[1:-1]) <= 5
@@ -20,7 +20,7 @@ def test_a_command_that_prints_nothing_is_said_to_go_on():
 
 
 def test_dots_and_errors_are_passed_on_with_the_exit_code():
-    code, lines = told(
+    code, lines = narrated(
         "import sys; sys.stdout.write('..'); sys.stdout.flush(); sys.stderr.write('no\\n'); sys.exit(3)", 60
     )
     assert (code, lines) == (3, ["..no"])

@@ -21,8 +21,8 @@ from tidegate_papers import paper as data
 from tidegate_papers import planned
 from tidegate_papers.axel.common import POLICIES
 from tidegate_papers.claims import MAIN, Claim, find
+from tidegate_papers.phrases import allowed, derived, figure, label, measured, published
 from tidegate_papers.virtualclock.burstiness import Point, at_delay
-from tidegate_papers.words import allowed, derived, figure, label, measured, published
 
 DOCS = Path(__file__).parents[1] / "docs"
 SHORT = (("duration", "4s"), ("warmup", "1s"), ("sample", "100ms"))

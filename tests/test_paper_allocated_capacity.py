@@ -11,7 +11,7 @@ import tidegate_papers as papers
 from tidegate import replications as runs
 from tidegate.source import resolve
 from tidegate_papers import measures
-from tidegate_papers.allocated_capacity import common, figure7, left_open, non_responsive, tables
+from tidegate_papers.allocated_capacity import common, figure7, non_responsive, sensitivity, tables
 from tidegate_papers.allocated_capacity.common import CONNECTIONS, LARGE, RED, RIO_TSW
 from tidegate_papers.claims import MAIN
 from tidegate_papers.paper import folder
@@ -179,8 +179,8 @@ def test_connection_9_is_drawn_over_the_whole_run(experiments):
 
 def test_settings_of_table_1_are_changed_one_at_a_time():
     for name, sets in tables.RENO.items():
-        assert left_open.TAGGER.settings[name] == [*sets]
-    unchanged = left_open.TIMERS.settings[f"500 ms ticks, 1 s, {RED}"]
+        assert sensitivity.TAGGER.settings[name] == [*sets]
+    unchanged = sensitivity.TIMERS.settings[f"500 ms ticks, 1 s, {RED}"]
     assert {key.rpartition(".")[2] for key, _ in unchanged} == {"granularity", "minimum_rto"}
 
 

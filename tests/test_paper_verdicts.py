@@ -13,7 +13,7 @@ import tidegate_papers as papers
 from tidegate.summary import Estimate
 from tidegate_papers import paper as data
 from tidegate_papers.claims import MAIN, Claim, find
-from tidegate_papers.words import allowed, derived, expected, published
+from tidegate_papers.phrases import allowed, derived, expected, published
 
 ROOT = Path(__file__).parents[1]
 SPACE = frozenset(range(-60, 61))

@@ -117,7 +117,7 @@ def test_tails_are_the_histograms(results):
 def test_lines_are_means_over_replications(results):
     line = numbers.lines(results, "throughput", ["data"])["data"]
     data = next(group for group in results.groups() if group.group == "data")
-    assert len(line.time) <= numbers.MOST_POINTS
+    assert len(line.time) <= numbers.MAX_POINTS
     assert len(line.time) == len(line.mean) == len(line.half_width)
     # Unlike the throughput, the series holds packets that were sent before the warm-up ended.
     assert line.mean[line.time > 0.25].mean() == pytest.approx(data.throughput.mean, rel=0.05)
@@ -175,7 +175,7 @@ def test_many_groups_are_cut_with_a_note():
     )
     many = tidegate.simulate(flow, series=True)
     figure = plots.overview(many)
-    assert len(figure.axes[0].patches) == plots.MOST_GROUPS
+    assert len(figure.axes[0].patches) == plots.MAX_GROUPS
     assert "the first 7 of 30 groups" in figure._supxlabel.get_text()
     twenty = [f"flow-{k}" for k in range(20)]
     assert len(plots.overview(many, twenty).axes[0].patches) == 20

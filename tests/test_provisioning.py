@@ -130,8 +130,8 @@ def test_run_shows_usage_and_whether_links_carry_what_is_inside(metered):
     assert "in-traffic of left->right" in shown
     roomy = call("run", metered, "--set", "topology.rate=5mbit").stdout
     assert "in-traffic" not in roomy
-    told = call("run", metered, "--set", "host.meter=flow-monitor").stdout
-    assert "usage of" not in told
+    shown = call("run", metered, "--set", "host.meter=flow-monitor").stdout
+    assert "usage of" not in shown
     document = json.loads(call("run", metered, "--json").stdout)
     assert [row["profile"] for row in document["usage"]] == ["", "", "two"]
     assert document["usage"][2]["inside"] > 0

@@ -8,7 +8,7 @@ import captures_known
 from captures_known import RATE, Known
 from tidegate.replay import replay
 from tidegate.replay.names import FiveTuple
-from tidegate.replay.words import sentences
+from tidegate.replay.phrases import sentences
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

@@ -34,10 +34,10 @@ def test_replication_k_has_the_seed_plus_k(chain):
 
 
 def test_progress_ends_at_one_and_never_goes_back(chain):
-    told = []
-    tidegate.simulate(chain, replications=3, jobs=1, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    shares = []
+    tidegate.simulate(chain, replications=3, jobs=1, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def test_an_interrupt_stops_every_thread(endless):

@@ -4,9 +4,9 @@ import pytest
 
 from tidegate import replications as runs
 from tidegate.source import resolve
-from tidegate_papers.vsvd import common, draws, everywhere
+from tidegate_papers.vsvd import common, draws, random_settings
 
-NETWORKS = {name: measure.keep.network for name, measure in everywhere.MEASURES.items()}
+NETWORKS = {name: measure.keep.network for name, measure in random_settings.MEASURES.items()}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -62,11 +62,11 @@ def test_what_is_kept_of_a_run_is_what_its_tables_say():
     network = NETWORKS["random-parking-lot"]
     sets = [*network.draws()[0].sets, *common.couplings()["D"]]
     results = runs.run(resolve(network.scenario, sets), series=True)
-    kept = everywhere.Kept(network, converges=True)(results)
+    kept = random_settings.Kept(network, converges=True)(results)
     assert kept.fingerprints == results.fingerprints
     assert len(kept.flows) == 0
     values = dict(zip(kept.series["metric"].to_pylist(), kept.series["value"].to_pylist(), strict=True))
-    assert tuple(values) == everywhere.KEPT
+    assert tuple(values) == random_settings.KEPT
     assert values["class queue"] == 1e3 * max(
         common.longest(results, port.replace("-", "->"))[0] for port in network.ports
     )
@@ -82,18 +82,20 @@ def test_queues_that_grow_diverge_and_rates_that_swing_oscillate():
     row_4 = common.coupled(
         'vc_rate = "frm2", input_rate = "class", acts_on = "previous", updated_at = "frm1"'
     )
-    kept = everywhere.Kept(network, converges=False)(runs.run(resolve(network.scenario, row_4), series=True))
-    assert dict(zip(everywhere.KEPT, kept.series["value"].to_pylist(), strict=True))["grows"] == 1
+    kept = random_settings.Kept(network, converges=False)(
+        runs.run(resolve(network.scenario, row_4), series=True)
+    )
+    assert dict(zip(random_settings.KEPT, kept.series["value"].to_pylist(), strict=True))["grows"] == 1
 
 
 def test_a_run_beats_another_by_more_than_a_tenth():
     one = {"convergence": 10.0, "class queue": 100.0, "all queues": 1000.0}
     never = one | {"convergence": -1.0}
-    assert everywhere._beats(one, never, "convergence")
-    assert not everywhere._beats(never, one, "convergence")
-    assert not everywhere._beats(never, never, "convergence")
-    assert everywhere._beats(one | {"all queues": 800.0}, one, "all queues")
-    assert not everywhere._beats(one | {"all queues": 950.0}, one, "all queues")
+    assert random_settings._beats(one, never, "convergence")
+    assert not random_settings._beats(never, one, "convergence")
+    assert not random_settings._beats(never, never, "convergence")
+    assert random_settings._beats(one | {"all queues": 800.0}, one, "all queues")
+    assert not random_settings._beats(one | {"all queues": 950.0}, one, "all queues")
     # Below the least difference that counts.
     few = one | {"class queue": 5.0}
-    assert not everywhere._beats(few | {"class queue": 1.0}, few, "class queue")
+    assert not random_settings._beats(few | {"class queue": 1.0}, few, "class queue")

@@ -8,7 +8,7 @@ import pytest
 
 import tidegate
 from conftest import call
-from tidegate.warned import brief, of_several
+from tidegate.scenario_warnings import brief, of_several
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"

@@ -166,7 +166,7 @@ def _print_outcome(outcome: Outcome, console: Console) -> None:
 
 def _listed(findings: list[Finding], reasons: list[str]) -> RichTable:
     """Return a table with a row for each finding."""
-    from tidegate_papers.words import allowed, derived, figure, label, measured, published
+    from tidegate_papers.phrases import allowed, derived, figure, label, measured, published
 
     beside = list(dict.fromkeys(name for one in findings for name in one.beside))
     judged = any(one.claim.judged for one in findings)
@@ -192,7 +192,7 @@ def _cells(published_table: Table, outcome: Outcome) -> RichTable:
 
 
 def _cell(finding: Finding) -> str:
-    from tidegate_papers.words import figure, published
+    from tidegate_papers.phrases import figure, published
 
     ours = figure(finding.measured)
     return ours if finding.claim.paper is None else f"{published(finding.claim)}\n{ours}"

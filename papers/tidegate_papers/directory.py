@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from tidegate.whole import DirectoryFormat
+from tidegate.atomic_dir import DirectoryFormat
 from tidegate_papers.report import Report
 
 CLAIMS = "claims.json"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tidegate.plots import style
 from tidegate_papers.claims import Finding
-from tidegate_papers.words import figure as figure_of
-from tidegate_papers.words import label
+from tidegate_papers.phrases import figure as figure_of
+from tidegate_papers.phrases import label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

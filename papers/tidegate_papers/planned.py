@@ -136,7 +136,7 @@ class _Meter:
         self._done = 0.0
 
     def part(self, work: float) -> Progress | None:
-        """Return what is to be told the progress of the next run, which is of this much work."""
+        """Return the next run's progress callback, weighted by `work`."""
         before, self._done = self._done, self._done + work
         tell = self._progress
         if tell is None:

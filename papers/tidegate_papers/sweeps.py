@@ -24,7 +24,7 @@ DARK = 0.7
 """Where on the scale of colours black figures can no longer be read."""
 
 
-LEAST_SHARE = 0.25
+MIN_SHARE = 0.25
 """Share of a common axis below which a panel would look flat, so that every panel keeps its own."""
 
 
@@ -53,7 +53,7 @@ def _align(drawn: Sequence[tuple[Axes, Panel]], which: str) -> None:
     for (_, log), group in alike.items():
         limits = [axes.get_xlim() if which == "x" else axes.get_ylim() for axes in group]
         low, high = min(low for low, _ in limits), max(high for _, high in limits)
-        if not log and min(end - start for start, end in limits) < LEAST_SHARE * (high - low):
+        if not log and min(end - start for start, end in limits) < MIN_SHARE * (high - low):
             continue
         for axes in group:
             (axes.set_xlim if which == "x" else axes.set_ylim)(low, high)

@@ -9,17 +9,17 @@ from typing import NamedTuple
 from tidegate import notebook
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
-from tidegate.columns import Policy, blamed, of_policies, unique
+from tidegate.comparison_columns import Policy, about_column, of_policies, unique
+from tidegate.comparison_dir import identity
 from tidegate.estimates import Estimate, Values, estimate
 from tidegate.policies import ANSWERS, RESPONSIVE
 from tidegate.replications import Progress
 from tidegate.results import Results
+from tidegate.scenario_warnings import brief, of_several
 from tidegate.show import signed, with_interval
-from tidegate.sidebyside import identity
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 from tidegate.summary import group_estimates
 from tidegate.toml import loads
-from tidegate.warned import brief, of_several
 
 METRICS: Mapping[str, str] = {
     "throughput": "bit/s",
@@ -79,7 +79,7 @@ class Comparison:
         notes: Remarks for a reader of the figures, one sentence each.
         warnings: Settings that are seldom intended, each with its place; what holds under some of them only
             begins with their names.
-        identity: What all results of the comparison have in common, for `tidegate.sidebyside`.
+        identity: What all results of the comparison have in common, for `tidegate.comparison_dir`.
     """
 
     results: dict[str, Results]
@@ -183,7 +183,7 @@ def _under_each(source: Source, columns: Mapping[str, Overrides]) -> dict[str, S
             sources[name] = source.overridden(sets)
         except TidegateError as error:
             # Named as by the caller, who has set nothing.
-            raise blamed(error, name, sets) from None
+            raise about_column(error, name, sets) from None
     return sources
 
 

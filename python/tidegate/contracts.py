@@ -17,8 +17,8 @@ PACKETS, FRAMES = "packets", "frames"
 Content = Literal["packets", "frames"]
 
 POINTS = 30
-MOST_POINTS = 1000
-MOST_FPS = 1e6
+MAX_POINTS = 1000
+MAX_FPS = 1e6
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ def contract(
         TidegateError: The file cannot be used, or does not suit the other arguments.
     """
     path = Path(file)
-    if not 2 <= points <= MOST_POINTS:
-        raise TidegateError(f"a curve has 2 to {MOST_POINTS} points, not {points}")
+    if not 2 <= points <= MAX_POINTS:
+        raise TidegateError(f"a curve has 2 to {MAX_POINTS} points, not {points}")
     bits = parse_rate(rate) if isinstance(rate, str) else rate
     if bits is not None and bits < 1:
         raise TidegateError(f"a rate is at least 1 bit/s, not {bits}")
@@ -225,9 +225,9 @@ def _frames(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals, 
         raise TidegateError(
             f"{path}: holds the frames of a video: give their number per second, as in --fps 25"
         )
-    if not 0 < fps <= MOST_FPS:
+    if not 0 < fps <= MAX_FPS:
         raise TidegateError(
-            f"a video has more than 0 and up to {MOST_FPS:,.0f} frames in a second, not {fps:g}"
+            f"a video has more than 0 and up to {MAX_FPS:,.0f} frames in a second, not {fps:g}"
         )
     return Arrivals.of_video(path, fps), Rows()
 

@@ -23,10 +23,10 @@ CELL = 64
 OVERHEAD_PERCENT = 1
 """Credit cells take at most this share of what the data take, in %, where N2 is not stated."""
 
-MOST_VCS = 1 << 24
-MOST_CELLS = 10**12
-MOST_BYTES = (1 << 32) - 1
-MOST_ALPHA = 1000
+MAX_VCS = 1 << 24
+MAX_CELLS = 10**12
+MAX_BYTES = (1 << 32) - 1
+MAX_ALPHA = 1000
 
 
 @dataclass(frozen=True)
@@ -171,15 +171,15 @@ def size(
     if place < bytes_:
         raise TidegateError(f"the largest packet ({place} B) is smaller than the smallest ({bytes_} B)")
     credit = bytes_ if credit_cell is None else _bytes("credit_cell", credit_cell)
-    _whole("vcs", vcs, MOST_VCS)
-    _whole("active", active, MOST_VCS)
+    _whole("vcs", vcs, MAX_VCS)
+    _whole("active", active, MAX_VCS)
     if active > vcs:
         raise TidegateError(f"{active} VCs cannot be active: there are {vcs} (vcs)")
-    if not 2 <= alpha <= MOST_ALPHA:
-        raise TidegateError(f"`alpha` ({alpha}) is not from 2 to {MOST_ALPHA}")
+    if not 2 <= alpha <= MAX_ALPHA:
+        raise TidegateError(f"`alpha` ({alpha}) is not from 2 to {MAX_ALPHA}")
     waits = None if processing is None else _seconds("processing", processing)
     sized = CreditLink(bits, bytes_, credit, one_way, waits)
-    batch = sized.n2_for_overhead(OVERHEAD_PERCENT) if n2 is None else _whole("n2", n2, MOST_CELLS)
+    batch = sized.n2_for_overhead(OVERHEAD_PERCENT) if n2 is None else _whole("n2", n2, MAX_CELLS)
     given = None if buffer is None else _cells(buffer, place)
     wanted = None if given is not None else _rate(rate, bits, active)
 
@@ -238,16 +238,16 @@ def _rate(rate: str | int | None, link: int, active: int) -> int:
 def _cells(buffer: str | int, place: int) -> int:
     """Return how many cells a buffer holds, each in a place for the largest."""
     if isinstance(buffer, int):
-        return _whole("buffer", buffer, MOST_CELLS)
+        return _whole("buffer", buffer, MAX_CELLS)
     amount, packets = parse_limit(buffer)
     cells = amount if packets else amount // place
     if cells == 0:
         raise TidegateError(f"a buffer of {amount} B holds no packet of {place} B")
-    return _whole("buffer", cells, MOST_CELLS)
+    return _whole("buffer", cells, MAX_CELLS)
 
 
 def _bytes(name: str, given: str | int) -> int:
-    return _whole(name, parse_size(given) if isinstance(given, str) else given, MOST_BYTES)
+    return _whole(name, parse_size(given) if isinstance(given, str) else given, MAX_BYTES)
 
 
 def _seconds(name: str, given: str | float | None) -> float:

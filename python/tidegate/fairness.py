@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 
 from tidegate import _tidegate
 from tidegate._tidegate import USUAL_NEARNESS, TidegateError, convergence_time, response_time
-from tidegate.maxmin import EXACT, Lives, MaxMin, Share, Span, of_scenario
-from tidegate.members import Members, compare_members, lives_of
+from tidegate.maxmin import EXACT, ActiveTimes, MaxMin, Share, Span, of_scenario
+from tidegate.members import Members, active_times, compare_members
 from tidegate.results import Results
 from tidegate.rows import Rows
 from tidegate.show import quantity
@@ -150,10 +150,10 @@ def measure_fairness(
     """
     scenario = results.scenario()
     runs = 1 if results.identical else results.replications
-    lives = [lives_of(results, run) for run in range(runs)]
-    begin = _begin(scenario, results, lives) if span[0] is None else span[0]
+    active = [active_times(results, run) for run in range(runs)]
+    begin = _begin(scenario, results, active) if span[0] is None else span[0]
     end = scenario.duration if span[1] is None else span[1]
-    optima = [of_scenario(scenario, aim, (begin, end), one) for one in lives]
+    optima = [of_scenario(scenario, aim, (begin, end), one) for one in active]
     optimum = optima[0]
     if results.series.num_rows == 0:
         raise TidegateError(
@@ -185,7 +185,7 @@ def measure_fairness(
         optimum=optimum,
         spacing=spacing,
         rows=Rows(one.nearness() for one in tracks),
-        members=Rows(compare_members(chosen, results, lives)),
+        members=Rows(compare_members(chosen, results, active)),
         queues=queues,
         response=response,
         convergence=convergence,
@@ -212,13 +212,13 @@ def _samples_in(span: Span, scenario: _tidegate.Scenario) -> slice:
     return slice(first, last)
 
 
-def _begin(scenario: _tidegate.Scenario, results: Results, lives: Sequence[Lives]) -> float:
+def _begin(scenario: _tidegate.Scenario, results: Results, active: Sequence[ActiveTimes]) -> float:
     """Return when the last flow has started that asks for as much as it gets and goes on to the end."""
     greedy = [one["flow"] for one in scenario.demands() if one["everything"] and not one["varies"]]
     starts = [
         start
-        for life in lives
-        for start, stop in map(life.__getitem__, greedy)
+        for of_run in active
+        for start, stop in map(of_run.__getitem__, greedy)
         if (stop is None or stop >= scenario.duration) and start < scenario.duration
     ]
     return max([results.warmup, *starts])

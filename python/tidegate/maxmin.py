@@ -31,7 +31,7 @@ ELSEWHERE = "it does not send in the whole span"
 VARIES = "when it sends, or its rate, is only known in a run"
 UNKNOWN = "the rate that it asks for is not stated"
 
-Lives = Mapping[str, tuple[float, float | None]]
+ActiveTimes = Mapping[str, tuple[float, float | None]]
 """Start and stop of flows by their names, in seconds, as they were in a run; None for the end of the run."""
 
 
@@ -104,9 +104,12 @@ def of_scenario(
     scenario: _tidegate.Scenario,
     aim: float | None = None,
     span: Span | None = None,
-    lives: Lives | None = None,
+    active: ActiveTimes | None = None,
 ) -> MaxMin:
-    """Return the max-min fair rates of a loaded scenario, as `max_min` does; `lives` are those of a run."""
+    """Return the max-min fair rates of a loaded scenario, as `max_min` does.
+
+    `active` has the times at which flows started and stopped in a run.
+    """
     if aim is not None and not 0.0 < aim <= 1.0:
         raise TidegateError(f"the share of links that is aimed at ({aim:g}) is not above 0 and at most 1")
     begin, end = span if span is not None else (0.0, scenario.duration)
@@ -121,7 +124,7 @@ def of_scenario(
         shared.append(round(rate * (target if aim is None else aim) if switched else rate))
     left_out, counted = {}, []
     for one in scenario.demands():
-        why = _without_part(one, begin, end, scenario.duration, lives)
+        why = _without_part(one, begin, end, scenario.duration, active)
         if why is None:
             counted.append(one)
         else:
@@ -149,12 +152,12 @@ def of_scenario(
 
 
 def _without_part(
-    demand: Mapping[str, Any], begin: float, end: float, duration: float, lives: Lives | None
+    demand: Mapping[str, Any], begin: float, end: float, duration: float, active: ActiveTimes | None
 ) -> str | None:
     """Say why a flow has no part; None for one that has."""
-    if demand["varies"] or (demand["drawn"] and lives is None):
+    if demand["varies"] or (demand["drawn"] and active is None):
         return VARIES
-    start, stop = (demand["start"], demand["stop"]) if lives is None else lives[demand["flow"]]
+    start, stop = (demand["start"], demand["stop"]) if active is None else active[demand["flow"]]
     if start > begin or (stop is not None and stop < min(end, duration)):
         return ELSEWHERE
     return None if demand["everything"] or demand["rate"] is not None else UNKNOWN

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from tidegate.maxmin import Lives, Share
+from tidegate.maxmin import ActiveTimes, Share
 from tidegate.results import Results
 from tidegate.summary import Estimate, Values, estimate
 
@@ -34,7 +34,7 @@ class Members:
     jain: Estimate
 
 
-def lives_of(results: Results, run: int) -> dict[str, tuple[float, float | None]]:
+def active_times(results: Results, run: int) -> dict[str, tuple[float, float | None]]:
     """Return when flows started and stopped in a replication."""
     flows = results.flows.filter(pc.equal(results.flows["replication"], run))
     columns = (flows[name].to_pylist() for name in ("flow", "start", "stop"))
@@ -42,10 +42,10 @@ def lives_of(results: Results, run: int) -> dict[str, tuple[float, float | None]
 
 
 def compare_members(
-    chosen: Sequence[Mapping[str, Sequence[Share]]], results: Results, lives: Sequence[Lives]
+    chosen: Sequence[Mapping[str, Sequence[Share]]], results: Results, active: Sequence[ActiveTimes]
 ) -> list[Members]:
     """Return the flows of each group that has several, among each other."""
-    rates = [_rates(results, run, life) for run, life in enumerate(lives)]
+    rates = [_rates(results, run, one) for run, one in enumerate(active)]
     found = []
     for group in chosen[0]:
         shares = [under.get(group, ()) for under in chosen]
@@ -72,12 +72,12 @@ def jain(rates: Sequence[float]) -> float | None:
     return math.fsum(rates) ** 2 / (len(rates) * squares)
 
 
-def _rates(results: Results, run: int, lives: Lives) -> dict[str, float]:
+def _rates(results: Results, run: int, active: ActiveTimes) -> dict[str, float]:
     """Return the mean rate of each flow in bit/s, from its start, or the warm-up's end, to its stop."""
     flows = results.flows.filter(pc.equal(results.flows["replication"], run))
     rates = {}
     for flow, received in zip(flows["flow"].to_pylist(), flows["received_bytes"].to_pylist(), strict=True):
-        start, stop = lives[flow]
+        start, stop = active[flow]
         end = results.duration if stop is None else min(stop, results.duration)
         lasted = end - max(start, results.warmup)
         if lasted > 0:

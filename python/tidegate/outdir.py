@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate._tidegate import TidegateError, table_columns
+from tidegate.atomic_dir import MANIFEST, DirectoryFormat, Manifest
 from tidegate.measurements import Measurements
 from tidegate.run_tables import TABLES, TYPES
 from tidegate.source import Source
-from tidegate.whole import MANIFEST, DirectoryFormat, Manifest
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
@@ -35,7 +35,7 @@ PRESENT = {
 }
 """Numbers that no row is without."""
 
-MOST_ATTEMPTS = 20
+MAX_ATTEMPTS = 20
 """Times that the files of a folder are opened while others are put in its place."""
 
 
@@ -153,7 +153,7 @@ def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
     Raises:
         OSError: One of them is missing.
     """
-    for attempt in range(MOST_ATTEMPTS):
+    for attempt in range(MAX_ATTEMPTS):
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
         try:
             with ExitStack() as opened:
@@ -165,7 +165,7 @@ def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
                 return files
         except FileNotFoundError:
             # It was replaced, and is being removed; or it is damaged, which another look does not change.
-            if attempt == MOST_ATTEMPTS - 1:
+            if attempt == MAX_ATTEMPTS - 1:
                 raise
         finally:
             os.close(folder)

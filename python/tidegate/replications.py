@@ -21,7 +21,7 @@ __all__ = ["Progress", "Simulation", "simulate", "simulate_all"]
 SLICE = 200_000
 """Events between two looks at whether to stop; they take well under 0.2 s."""
 
-LOOK_EVERY = 0.1
+REPORT_INTERVAL = 0.1
 """Seconds between two reports of progress."""
 
 LARGEST_SEED = 2**63 - 1
@@ -130,7 +130,7 @@ def simulate_all(
         try:
             for work in works:
                 work.submit(pool)
-            return _watch(works, progress)
+            return _wait_all(works, progress)
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
@@ -221,9 +221,9 @@ class _Work:
         """Carry out one replication.
 
         Raises:
-            CancelledError: It was told to stop.
+            CancelledError: The runs are to stop.
         """
-        self._go_on()
+        self._check_stopped()
         if not index:
             self._started = time.perf_counter()
         scenario = self._source.scenario
@@ -231,12 +231,12 @@ class _Work:
             scenario, self._seeds[index], index, self._simulation.series, workahead=self._factors
         )
         while not run.advance(SLICE):
-            self._go_on()
+            self._check_stopped()
             self._done[index] = run.progress
         self._done[index] = 1.0
         return _Finished(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
 
-    def _go_on(self) -> None:
+    def _check_stopped(self) -> None:
         if self._stop.is_set():
             raise CancelledError
 
@@ -281,13 +281,13 @@ class _Work:
         return results if self._simulation.keep is None else self._simulation.keep(results)
 
 
-def _watch(works: Sequence[_Work], progress: Progress | None) -> list[Results]:
+def _wait_all(works: Sequence[_Work], progress: Progress | None) -> list[Results]:
     """Wait for all runs, and for the first one that fails; return what they have measured."""
     whole = sum(work.whole for work in works)
     gathered: list[Results] = []
     while len(gathered) < len(works):
         # They are carried out in their order.
-        wait(works[len(gathered)].pending(), timeout=LOOK_EVERY)
+        wait(works[len(gathered)].pending(), timeout=REPORT_INTERVAL)
         while len(gathered) < len(works) and not works[len(gathered)].pending():
             gathered.append(works[len(gathered)].gather())
         if progress is not None:

@@ -11,9 +11,9 @@ from tidegate import _tidegate, notebook, outdir, summary
 from tidegate.averages import Averages
 from tidegate.measurements import Measurements
 from tidegate.rows import Rows
+from tidegate.scenario_warnings import brief
 from tidegate.summary import GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 from tidegate.tables import Table
-from tidegate.warned import brief
 
 __all__ = ["Results"]
 

@@ -5,13 +5,13 @@ Table I becomes where the paper leaves a choice, `beyond.toml` what it speaks of
 `non-responsive.toml` flows that do not respond to congestion.
 """
 
-from tidegate_papers.allocated_capacity import beyond, figure7, left_open, non_responsive, tables
+from tidegate_papers.allocated_capacity import beyond, figure7, non_responsive, sensitivity, tables
 
 MEASURES = {
     **tables.MEASURES,
     **tables.LONG,
     "figure-7": figure7.FIGURE_7,
-    **left_open.MEASURES,
+    **sensitivity.MEASURES,
     **beyond.MEASURES,
     **non_responsive.MEASURES,
 }

@@ -21,7 +21,7 @@ from tidegate_papers.allocated_capacity.common import (
     rio,
     tagged,
 )
-from tidegate_papers.allocated_capacity.left_open import timeouts
+from tidegate_papers.allocated_capacity.sensitivity import timeouts
 from tidegate_papers.allocated_capacity.tables import RENO, SACK, column
 from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.measures import Row

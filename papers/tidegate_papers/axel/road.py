@@ -132,7 +132,7 @@ def _taken_over_panels(runs: Runs) -> tuple[Panel, ...]:
     for policy in (UNBOUNDED, "Axel"):
         gain = _gain(runs, policy, 0)
         curves.append(Curve(policy, [at for at, _ in gain], [[by] for _, by in gain], points=False))
-    level = Level(MOST_GAINED, "W / r", right=True)
+    level = Level(MAX_GAINED, "W / r", right=True)
     return (
         Panel(
             "The flow that fills and drains its backlog, in the first run",
@@ -144,7 +144,7 @@ def _taken_over_panels(runs: Runs) -> tuple[Panel, ...]:
     )
 
 
-MOST_GAINED = 0.8
+MAX_GAINED = 0.8
 """W / r of the flow that fills and drains its backlog, in s."""
 
 _LEARNT = {name: POLICIES[name] for name in (DEFERRED, VIRTUAL_CLOCK)}

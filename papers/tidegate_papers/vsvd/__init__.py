@@ -3,7 +3,7 @@
 Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
 """
 
-from tidegate_papers.vsvd import algorithms, beyond, configurations, couplings, curves, everywhere
+from tidegate_papers.vsvd import algorithms, beyond, configurations, couplings, curves, random_settings
 
 MEASURES = {
     "two-sources": configurations.TWO_SOURCES,
@@ -16,6 +16,6 @@ MEASURES = {
     "response": curves.RESPONSE,
     "algorithms": algorithms.ALGORITHMS,
     **couplings.MEASURES,
-    **everywhere.MEASURES,
+    **random_settings.MEASURES,
     **beyond.MEASURES,
 }

@@ -46,17 +46,17 @@ class LazyGroup(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands, without an import of any."""
         del ctx
-        from tidegate.cli import added
+        from tidegate.cli import extensions
 
-        return list(dict.fromkeys((*COMMANDS, *added.installed())))
+        return list(dict.fromkeys((*COMMANDS, *extensions.installed())))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import and return a command; None if there is none of that name."""
         if cmd_name in COMMANDS:
             return _made(cmd_name, import_module(f"tidegate.cli.{cmd_name}"))
-        from tidegate.cli import added
+        from tidegate.cli import extensions
 
-        command = added.find(cmd_name, _made)
+        command = extensions.find(cmd_name, _made)
         if command is None:
             # Names only: one of them is suggested.
             names: Any = dict.fromkeys(self.list_commands(ctx))

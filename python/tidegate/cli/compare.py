@@ -75,11 +75,11 @@ def command(
 
     Runs a scenario under each of them, and shows the differences with their intervals.
     """
-    from tidegate import outdir, sidebyside
-    from tidegate.cli import compared
+    from tidegate import comparison_dir, outdir
+    from tidegate.cli import comparison_tables
     from tidegate.cli.progress import bar
-    from tidegate.columns import unique
     from tidegate.comparison import compare
+    from tidegate.comparison_columns import unique
     from tidegate.groups import chosen
     from tidegate.replications import seeds_of
     from tidegate.source import resolve
@@ -90,8 +90,8 @@ def command(
     given = resolve(scenario(file), overrides(sets))
     stale: list[Path] = []
     if out is not None:
-        identity = sidebyside.identity(given, seeds_of(given, replications, seed))
-        stale = sidebyside.check(out, places.values(), given, identity, force=force)
+        identity = comparison_dir.identity(given, seeds_of(given, replications, seed))
+        stale = comparison_dir.check(out, places.values(), given, identity, force=force)
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             given.scenario,
@@ -102,7 +102,7 @@ def command(
             progress=progress,
         )
     tell(comparison.warnings)
-    sidebyside.remove(stale)
+    comparison_dir.remove(stale)
     command = shlex.join(["tidegate", *sys.argv[1:]])
     for position, (name, place) in enumerate(places.items()):
         outdir.write(
@@ -117,7 +117,7 @@ def command(
         typer.echo(json.dumps(document(comparison), ensure_ascii=False, allow_nan=False))
         return
     shown, left_out = chosen(comparison.groups, _wanted(groups))
-    compared.show(comparison, shown, [left_out] if left_out else [])
+    comparison_tables.show(comparison, shown, [left_out] if left_out else [])
     if places:
         typer.echo(plain(_where(list(places.values()))))
 
@@ -126,7 +126,7 @@ def _columns(
     policies: Sequence[str], schedulers: Sequence[str], columns: Sequence[str]
 ) -> list[tuple[str, Overrides]]:
     """Return the columns that the command line asks for: policies, then schedulers, then other settings."""
-    from tidegate.columns import of_policies, of_settings, split
+    from tidegate.comparison_columns import of_policies, of_settings, split
 
     wanted = of_policies(name for given in policies for name in split(given))
     wanted += of_policies((name for given in schedulers for name in split(given)), "port.scheduler")

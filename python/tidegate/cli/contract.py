@@ -14,7 +14,7 @@ from tidegate.cli.plain import plain
 if TYPE_CHECKING:
     from tidegate.contracts import ContractCurve
 
-MOST_FLOWS = 10
+MAX_FLOWS = 10
 """Flows of a capture that are shown: the largest."""
 
 
@@ -136,7 +136,7 @@ def _print_flows(found: ContractCurve, console: Any) -> None:
     from tidegate.show import NOTHING, plural, quantity
 
     table = screen.table("flow", "packets", "mean", "peak", "W at mean")
-    for one in found.flows[:MOST_FLOWS]:
+    for one in found.flows[:MAX_FLOWS]:
         table.add_row(
             one.flow,
             quantity(one.packets, "count"),
@@ -145,7 +145,7 @@ def _print_flows(found: ContractCurve, console: Any) -> None:
             NOTHING if one.workahead is None else quantity(one.workahead, "B"),
         )
     console.print(table)
-    left_out = len(found.flows) - MOST_FLOWS
+    left_out = len(found.flows) - MAX_FLOWS
     more = f"; {plural(left_out, 'smaller flow')} not shown" if left_out > 0 else ""
     console.print(f"  all flows together; --flow selects some{more}", style="dim")
     console.print()

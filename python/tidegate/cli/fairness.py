@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tidegate.fairness import Fairness
     from tidegate.summary import Estimate, Values
 
-MOST_LEFT_OUT = 5
+MAX_LEFT_OUT = 5
 """Most flows without a part of the optimum that are named for each reason; `--json` names all."""
 
 
@@ -201,5 +201,5 @@ def _left_out(found: Fairness) -> list[str]:
 
 
 def _some(flows: list[Any]) -> str:
-    more = len(flows) - MOST_LEFT_OUT
-    return f"{', '.join(flows[:MOST_LEFT_OUT])}{f' and {more} more' if more > 0 else ''}"
+    more = len(flows) - MAX_LEFT_OUT
+    return f"{', '.join(flows[:MAX_LEFT_OUT])}{f' and {more} more' if more > 0 else ''}"

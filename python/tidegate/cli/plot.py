@@ -44,10 +44,10 @@ def command(
 
     Figures of several runs have intervals.
     """
-    from tidegate import plots, sidebyside
+    from tidegate import comparison_dir, plots
     from tidegate.results import Results
 
-    several = sidebyside.load(directory)
+    several = comparison_dir.load(directory)
     names = None if groups is None else listed("--groups", groups)
     figure = plots.comparison(several, names) if several else plots.overview(Results.load(directory), names)
     path = plots.save(figure, out if out is not None else Path(f"{directory.resolve().name}.png"))

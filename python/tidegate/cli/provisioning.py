@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 NEAR = 0.9
 """Share of a link's capacity at or above which its in-traffic is reported."""
 
-MOST_NEAR = 5
+MAX_NEAR = 5
 """Most links that are reported."""
 
 
-MOST_OUTSIDE = 10
+MAX_OUTSIDE = 10
 """Flows without any traffic inside a profile of their own that are shown one by one."""
 
 
@@ -30,7 +30,7 @@ def print_usage(results: Results, console: Any) -> list[str]:
     if not records:
         return []
     outside = [row for row in records if row.flow and not row.inside.mean]
-    left_out = outside if len(outside) > MOST_OUTSIDE else []
+    left_out = outside if len(outside) > MAX_OUTSIDE else []
     records = [row for row in records if row not in left_out]
     named = {
         "inside": "inside",
@@ -71,14 +71,14 @@ def notes(links: Sequence[LinkSummary]) -> list[str]:
         (link for link, (most, _) in shares.items() if most >= NEAR), key=lambda link: -shares[link][0]
     )
     lines = []
-    for link in near[:MOST_NEAR]:
+    for link in near[:MAX_NEAR]:
         most, mean = shares[link]
         what = "more than" if most > 1 else "nearly what"
         lines.append(
             f"in-traffic of {link}: {quantity(mean, 'share')} of its capacity, {quantity(most, 'share')} "
             f"in the busiest second: {what} it carries is inside profiles"
         )
-    more = len(near) - MOST_NEAR
+    more = len(near) - MAX_NEAR
     return [
         *lines,
         *([f"and {plural(more, 'more link')} above {NEAR:.0%}: --json has all"] if more > 0 else []),

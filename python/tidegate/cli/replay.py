@@ -15,8 +15,8 @@ from tidegate.cli.plain import plain
 if TYPE_CHECKING:
     from tidegate.replay import Plan, Replay
 
-MOST_PROTECTED = 15
-MOST_OTHERS = 5
+MAX_PROTECTED = 15
+MAX_OTHERS = 5
 """Flows of a capture that are shown: those that are protected, and the largest of the others."""
 
 
@@ -120,8 +120,8 @@ def command(
     from tidegate import outdir
     from tidegate.cli.progress import bar
     from tidegate.replay import files, replay
-    from tidegate.replay.words import sentences
-    from tidegate.warned import of_several
+    from tidegate.replay.phrases import sentences
+    from tidegate.scenario_warnings import of_several
 
     no_stdin(capture)
     schedulers = _names(scheduler)
@@ -181,7 +181,7 @@ def _names(text: str) -> list[str]:
 def _print(played: Replay) -> None:
     from tidegate._tidegate import show_rate
     from tidegate.cli import screen
-    from tidegate.replay.words import reason, sentences, size
+    from tidegate.replay.phrases import reason, sentences, size
     from tidegate.show import NOTHING, plural, quantity
 
     plan = played.plan
@@ -198,7 +198,7 @@ def _print(played: Replay) -> None:
         table = screen.table(
             "protected", "mean r\npeak", "burst W", "target", "reserve\nwhy", "promise\nfor 99 %"
         )
-        for flow in plan.protected[:MOST_PROTECTED]:
+        for flow in plan.protected[:MAX_PROTECTED]:
             table.add_row(
                 f"{flow.name}\n{flow.flow}\n{flow.why}",
                 f"{quantity(flow.mean_rate, 'bit/s')}\n{quantity(flow.peak_rate, 'bit/s')}",
@@ -225,7 +225,7 @@ def _shown(plan: Plan) -> list[int]:
     """Choose the flows to show, those with most bytes first."""
     protected = [at for at, flow in enumerate(plan.flows) if flow.target is not None]
     others = [at for at, flow in enumerate(plan.flows) if flow.target is None]
-    return sorted(protected[:MOST_PROTECTED] + others[:MOST_OTHERS])
+    return sorted(protected[:MAX_PROTECTED] + others[:MAX_OTHERS])
 
 
 def _print_outcomes(played: Replay, shown: list[int], console: Any) -> None:

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from tidegate.results import Results
     from tidegate.summary import GroupSummary, LinkSummary
 
-MOST_POINTS = 20_000_000
+MAX_POINTS = 20_000_000
 """Points that the series of `--out` have at most, over all replications: some 1.8 GB of memory."""
 
 REFUSALS = {"refused": "refused", "change refused": "changes refused"}
 """Answers of the table `signals` that are refusals, and their wording."""
 
-MOST_REFUSALS = 5
+MAX_REFUSALS = 5
 """Most groups whose refusals are shown; `--out` keeps all in the table `signals`."""
 
-MOST_NON_RESPONSIVE = 5
+MAX_NON_RESPONSIVE = 5
 """Most non-responsive flows that are shown; `--out` keeps all in the table `non_responsive`."""
 
-MOST_FINGERPRINTS = 4
+MAX_FINGERPRINTS = 4
 """Fingerprints that are shown; `--json` and `--out` hold all."""
 
 
@@ -77,7 +77,7 @@ def command(
     if out is not None:
         outdir.check_writable(out, source, force=force)
     points = source.scenario.series * source.scenario.samples
-    series = out is not None and points * replications <= MOST_POINTS
+    series = out is not None and points * replications <= MAX_POINTS
     with bar(source.scenario.name) as progress:
         results = run(
             source,
@@ -122,7 +122,7 @@ def _factors(given: str | None) -> list[float]:
 
 
 def _print(results: Results, all_links: bool) -> None:
-    from tidegate.cli import credited, provisioning, screen, transports
+    from tidegate.cli import credit_tables, provisioning, screen, transports
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -141,8 +141,8 @@ def _print(results: Results, all_links: bool) -> None:
         *provisioning.print_usage(results, console),
         *provisioning.notes(links),
         *_non_responsive(results),
-        *credited.print_links(results, console),
-        *credited.stalls(results),
+        *credit_tables.print_links(results, console),
+        *credit_tables.stalls(results),
         *_print_gate(results, console),
         *_print_workahead(results, console),
         *results.notes,
@@ -156,8 +156,8 @@ def _print(results: Results, all_links: bool) -> None:
     for note in notes:
         console.print(f"  {note}", style="dim")
     console.print()
-    more = results.replications - MOST_FINGERPRINTS
-    shown = " ".join(results.fingerprints[:MOST_FINGERPRINTS])
+    more = results.replications - MAX_FINGERPRINTS
+    shown = " ".join(results.fingerprints[:MAX_FINGERPRINTS])
     console.print(f"fingerprint {shown}{f' and {more} more' if more > 0 else ''}")
 
 
@@ -226,9 +226,9 @@ def _refusals(results: Results) -> list[str]:
     lines = [
         f"{row['group']}: {row['count_all']} {REFUSALS[row['answer']]}, first {row['flow_first']} "
         f"at {row['time_first']:.4g} s on link {row['link_first']}: {row['reason_first']}"
-        for row in kinds.slice(0, MOST_REFUSALS).to_pylist()
+        for row in kinds.slice(0, MAX_REFUSALS).to_pylist()
     ]
-    more = kinds.num_rows - MOST_REFUSALS
+    more = kinds.num_rows - MAX_REFUSALS
     return [*lines, *([f"and {more} more groups: table signals of --out"] if more > 0 else [])]
 
 
@@ -278,9 +278,9 @@ def _non_responsive(results: Results) -> list[str]:
             else ", not released"
         )
         lines.append(f"{flow}: non-responsive on {link}{where}, first named at {min(named):.4g} s{until}")
-    more = len(lines) - MOST_NON_RESPONSIVE
+    more = len(lines) - MAX_NON_RESPONSIVE
     return [
-        *lines[:MOST_NON_RESPONSIVE],
+        *lines[:MAX_NON_RESPONSIVE],
         *([f"and {more} more flows: table non_responsive of --out"] if more > 0 else []),
     ]
 

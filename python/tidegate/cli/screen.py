@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Rows of a table that are shown."""
 
 WIDTH = 100
@@ -47,10 +47,10 @@ def table(first: str, *others: str) -> Table:
 
 def cut(rows: Sequence[Row], noun: str) -> tuple[Sequence[Row], list[str]]:
     """Return the rows to show, and a note when some are left out."""
-    left_out = len(rows) - MOST_ROWS
+    left_out = len(rows) - MAX_ROWS
     if left_out <= 0:
         return rows, []
-    return rows[:MOST_ROWS], [f"{plural(left_out, f'more {noun}')} not shown; --json and --out hold all"]
+    return rows[:MAX_ROWS], [f"{plural(left_out, f'more {noun}')} not shown; --json and --out hold all"]
 
 
 def seeds(numbers: Sequence[int]) -> str:

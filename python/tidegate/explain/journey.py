@@ -12,7 +12,7 @@ NEVER_TICKS = (1 << 64) - 1
 """The stamp of a datagram: served when nothing with a reservation waits."""
 TICKS_PER_SECOND = 10**11
 
-MOST_FLOWS = 5
+MAX_FLOWS = 5
 """Most flows that are listed as having been served before a packet."""
 
 
@@ -70,7 +70,7 @@ class Hop:
         lead: How far a stamp that is a time was ahead of real time when the packet arrived, in s; else None.
         packets_before: Packets that started while it waited.
         bytes_before: Their bytes.
-        before: The flows that sent most of them, at most MOST_FLOWS, most bytes first.
+        before: The flows that sent most of them, at most MAX_FLOWS, most bytes first.
         rest: Share of the wait that is not theirs: flows that are not listed, and all other causes, 0 to 1.
         causes: What its time at the link went to, until its last bit was in at the other end: the longest
             first. They add up to `held` (where that counts), `wait`, transmission and propagation.
@@ -111,7 +111,7 @@ def hop(met: Mapping[str, Any], delay: float, *, stamp_is_known: bool = True) ->
     `stamp_is_known` says whether the scheduler's stamps are times or orders of arrival.
     """
     wait = met["started"] - met["arrived"]
-    largest = sorted(met["before"], key=lambda served: (-served["bytes"], -served["took"]))[:MOST_FLOWS]
+    largest = sorted(met["before"], key=lambda served: (-served["bytes"], -served["took"]))[:MAX_FLOWS]
     before = tuple(
         Before(one["flow"], one["packets"], one["bytes"], one["took"] / wait if wait > 0 else 0.0)
         for one in largest

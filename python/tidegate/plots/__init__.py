@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from tidegate.comparison import Comparison
 
-__all__ = ["MOST_GROUPS", "comparison", "overview", "save"]
+__all__ = ["MAX_GROUPS", "comparison", "overview", "save"]
 
-MOST_GROUPS = 7
+MAX_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
-MOST_LINKS = 4
+MAX_LINKS = 4
 """Links whose queues are drawn, the longest, and whose in-traffic is, the greatest."""
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 """Delay distributions side by side."""
 LEGEND_COLUMNS = 6
 """Policies in one line of a legend."""
@@ -39,7 +39,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
 
     Args:
         results: What was measured.
-        groups: Groups to draw; None for the first MOST_GROUPS.
+        groups: Groups to draw; None for the first MAX_GROUPS.
 
     Raises:
         TidegateError: A group is unknown, or too many are named.
@@ -50,7 +50,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     from tidegate.plots import numbers, panels, style
 
     summaries = {one.group: one for one in results.groups()}
-    most = MOST_GROUPS if groups is None else style.MOST
+    most = MAX_GROUPS if groups is None else style.MOST
     names, left_out = style.chosen(list(summaries), groups, most)
     looks = {name: style.look(index) for index, name in enumerate(names)}
     rates = numbers.lines(results, "throughput", names)
@@ -114,7 +114,7 @@ def comparison(
 
     Args:
         compared: A comparison, or results of the same scenario by the name of what differs.
-        groups: Groups to draw; None for the first MOST_GROUPS that are no answers of connections.
+        groups: Groups to draw; None for the first MAX_GROUPS that are no answers of connections.
         title: What the figure shows, in a sentence; None for no title.
 
     Raises:
@@ -128,8 +128,8 @@ def comparison(
     first = next(iter(results.values()))
     summaries = {name: {one.group: one for one in under.groups()} for name, under in results.items()}
     everyone = list(next(iter(summaries.values())))
-    names, left_out = style.chosen(everyone, groups, MOST_GROUPS if groups is None else style.MOST)
-    columns = min(MOST_COLUMNS, len(names))
+    names, left_out = style.chosen(everyone, groups, MAX_GROUPS if groups is None else style.MOST)
+    columns = min(MAX_COLUMNS, len(names))
     rows = -(-len(names) // columns)
     with mpl.rc_context(style.RC):
         lines = -(-len(results) // LEGEND_COLUMNS)
@@ -217,12 +217,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
 def _provisioned(results: Results) -> list[str]:
     """Return the links with the greatest in-traffic against their capacity, in the order of the scenario."""
     links = [link for link in results.link_rows() if (link.in_traffic.mean or 0.0) > 0]
-    greatest = sorted(links, key=lambda link: -(link.in_traffic.mean or 0.0))[:MOST_LINKS]
+    greatest = sorted(links, key=lambda link: -(link.in_traffic.mean or 0.0))[:MAX_LINKS]
     return [link.link for link in links if link in greatest]
 
 
 def _busiest(results: Results) -> list[str]:
     """Return the links with the longest mean queues, in the order of the scenario."""
     links = [link for link in results.link_rows() if (link.queue_mean.mean or 0.0) > 0]
-    longest = sorted(links, key=lambda link: -(link.queue_mean.mean or 0.0))[:MOST_LINKS]
+    longest = sorted(links, key=lambda link: -(link.queue_mean.mean or 0.0))[:MAX_LINKS]
     return [link.link for link in links if link in longest]

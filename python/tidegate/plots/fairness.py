@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tidegate.fairness import Array, Fairness
 
-MOST_POINTS = 1000
+MAX_POINTS = 1000
 """Points of a line; finer samples are averaged."""
 
 PER_CENT = 0.01
@@ -78,7 +78,7 @@ def _tolerance() -> float:
 
 def _line(found: Fairness, values: Array) -> Line:
     """Return the mean of a quantity over replications, with its interval where there are several."""
-    together = -(-values.shape[1] // MOST_POINTS)
+    together = -(-values.shape[1] // MAX_POINTS)
     points = values.shape[1] // together
     parts = values[:, : points * together].reshape(len(values), points, together).mean(axis=2)
     estimates = [estimate([None if np.isnan(one) else one for one in column]) for column in parts.T.tolist()]

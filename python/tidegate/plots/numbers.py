@@ -17,7 +17,7 @@ from tidegate.summary import estimate
 Array = npt.NDArray[np.float64]
 
 
-MOST_POINTS = 120
+MAX_POINTS = 120
 """Points of a line over time; finer samples are averaged, so that what is seen is not packets and gaps."""
 
 
@@ -63,7 +63,7 @@ def lines(results: Results, metric: str, subjects: Sequence[str]) -> dict[str, L
             continue
         # Every replication lists the same samples in the same order.
         samples = rows["value"].to_numpy().reshape(results.replications, -1)
-        together = -(-samples.shape[1] // MOST_POINTS)
+        together = -(-samples.shape[1] // MAX_POINTS)
         points = samples.shape[1] // together
         values = samples[:, : points * together].reshape(results.replications, points, together).mean(axis=2)
         time = rows["time"].to_numpy()[together - 1 : points * together : together]

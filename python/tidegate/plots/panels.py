@@ -16,7 +16,7 @@ TAIL = 0.01
 """Share of packets beyond the 99 % quantile."""
 LEGEND = 44
 """Letters of a row of names above lines over time."""
-MOST_TIMES = 20
+MAX_TIMES = 20
 """The greatest figure over the least, up to which both are told apart on an axis from zero."""
 RAREST = 1e-5
 """Least share of packets that is drawn."""
@@ -143,7 +143,7 @@ def points(
 def throughput_points(axes: Axes, groups: Sequence[str], values: Mapping[str, Sequence[Estimate]]) -> None:
     """Draw the throughput of each group as a point, on a logarithmic axis where figures differ much."""
     means = [one.mean for estimates in values.values() for one in estimates if one.mean]
-    if means and max(means) > MOST_TIMES * min(means):
+    if means and max(means) > MAX_TIMES * min(means):
         points(axes, groups, values, log=True)
         style.log_rate_axis(axes)
         axes.set_xlabel("throughput")

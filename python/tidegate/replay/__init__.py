@@ -38,7 +38,7 @@ __all__ = [
 PROMISING = "virtual-clock"
 """The scheduler for which the planned reservations promise a delay."""
 
-_MOST_SERIES = 500
+_MAX_SERIES = 500
 """Most flows of which queues and throughput are recorded over time: 600 samples each."""
 
 
@@ -188,7 +188,7 @@ def replay(
     for number, scheduler in enumerate(dict.fromkeys(schedulers)):
         results[scheduler] = simulate(
             _scenario(planned, scheduler),
-            series=len(planned.flows) <= _MOST_SERIES,
+            series=len(planned.flows) <= _MAX_SERIES,
             progress=_part(progress, number + 1, len(schedulers) + 1),
         )
         flows[scheduler] = read_outcomes(planned, results[scheduler].tables)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tidegate._tidegate import TidegateError
-from tidegate.whole import MANIFEST
+from tidegate.atomic_dir import MANIFEST
 
 MARK = "# Written by `tidegate replay`, which replaces it only while it is unchanged: sha256 "
 """How the first line begins; the digest is of all that follows that line."""

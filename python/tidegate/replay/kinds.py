@@ -27,7 +27,7 @@ SMALL = 300
 """Mean size in bytes up to which packets are small: sound, or a player's moves."""
 TINY = 120
 """Mean size in bytes up to which packets may be acknowledgements and nothing else."""
-LEAST_PACE = 5.0
+MIN_PACE = 5.0
 """Packets a second that a call, a game or a video sends at least."""
 FULL = 0.95
 LONG = 1000
@@ -118,7 +118,7 @@ class Traits:
     @property
     def steady(self) -> bool:
         """Whether it sends at least 5 packets/s, in half of its seconds or more."""
-        return self.pace >= LEAST_PACE and self.busy_seconds * 2 >= int(self.life) + 1
+        return self.pace >= MIN_PACE and self.busy_seconds * 2 >= int(self.life) + 1
 
     @property
     def rhythm(self) -> str | None:

@@ -27,7 +27,7 @@ TRACE = "trace"
 """The name of such packets in a scenario."""
 _NO_FLOWS = kinds.Look(None, "the file names no flows")
 
-MOST_ALONE = 200
+MAX_ALONE = 200
 """Flows that are not protected and have a name of their own in a scenario, those with most bytes; the rest is
 played together."""
 
@@ -230,7 +230,7 @@ def plan(
     else:
         wanted = dict.fromkeys(_named(protect, names, originals), "named by --protect")
     targets = {at: _target(judged[at]) if target is None else target for at in wanted}
-    alone = {*wanted, *[at for at in range(len(crossing)) if at not in wanted][:MOST_ALONE]}
+    alone = {*wanted, *[at for at in range(len(crossing)) if at not in wanted][:MAX_ALONE]}
     room = twice(limit) if buffer is None and limit is not None else limit
     wishes = [(crossing[at], targets[at] * speed) for at in wanted]
     answers = capture.suggest(slowed, longest, room, repeat > 1, wishes)

@@ -26,7 +26,7 @@ LABELS = {
 WIDEST = 10_000
 """Columns of a terminal in which any table has room."""
 
-MOST_ABREAST = 3
+MAX_ABREAST = 3
 """Policies that are columns of one table; of more, each is a row."""
 
 
@@ -44,7 +44,7 @@ def show(comparison: Comparison, groups: Sequence[str], notes: Sequence[str]) ->
     console.print()
     shown, cut = screen.cut(groups, "group")
     pair = len(others) == 1
-    if len(comparison.policies) <= MOST_ABREAST:
+    if len(comparison.policies) <= MAX_ABREAST:
         console.print(_abreast(comparison, shown, pair))
         console.print()
     else:

@@ -27,8 +27,8 @@ def of_several(warnings: Mapping[str, Sequence[str]]) -> list[str]:
         for one in under:
             if one not in ignored.values():
                 whose.setdefault(one, []).append(name)
-    told = [
+    notes = [
         one if len(names) == len(warnings) else f"{', '.join(names)}: {one}" for one, names in whose.items()
     ]
     first, *others = unread or [{}]
-    return told + [one for what, one in first.items() if all(what in other for other in others)]
+    return notes + [one for what, one in first.items() if all(what in other for other in others)]

@@ -11,7 +11,7 @@ from tidegate_papers.claims import Claim, Finding
 DIGITS = 3
 """Significant digits of a tolerance."""
 
-MOST_DECIMALS = 4
+MAX_DECIMALS = 4
 
 REQUIRED = " *"
 """Stands behind what a required claim is of."""
@@ -65,11 +65,11 @@ def figure(one: Estimate) -> str:
     """Return a measured figure with its interval, to two digits of the interval."""
     if one.mean is None:
         return NOTHING
-    smallest = 10.0**-MOST_DECIMALS
+    smallest = 10.0**-MAX_DECIMALS
     if one.half_width is None or one.half_width < smallest:
         shown = f"{one.mean:,.4g}" if abs(one.mean) < 1e4 else f"{one.mean:,.0f}"
         return shown if one.half_width is None else f"{shown} ± {f'<{smallest:g}' if one.half_width else 0}"
-    decimals = min(MOST_DECIMALS, max(0, 1 - math.floor(math.log10(one.half_width))))
+    decimals = min(MAX_DECIMALS, max(0, 1 - math.floor(math.log10(one.half_width))))
     return f"{one.mean:,.{decimals}f} ± {one.half_width:,.{decimals}f}"
 
 

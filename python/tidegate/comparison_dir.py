@@ -14,10 +14,10 @@ from typing import Any
 
 from tidegate import outdir
 from tidegate._tidegate import TidegateError
+from tidegate.atomic_dir import MANIFEST
 from tidegate.results import Results
 from tidegate.source import Source
 from tidegate.toml import loads
-from tidegate.whole import MANIFEST
 
 POLICIES = "port"
 """The table of a scenario in which the policies that are compared differ."""

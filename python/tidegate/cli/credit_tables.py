@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidegate.results import Results
 
-MOST_STALLS = 5
+MAX_STALLS = 5
 """Most stalls that are shown; `--out` keeps all in the table `stalls`."""
 
 
@@ -23,7 +23,7 @@ def print_links(results: Results, console: Any) -> list[str]:
         return []
     busy = {link: rows for link, rows in links.items() if any(row["queue_max"] for row in rows)}
     table = screen.table("link with credit", "VCs", "memory", "max queue", "overhead", "dropped")
-    for link, rows in list(busy.items())[: screen.MOST_ROWS]:
+    for link, rows in list(busy.items())[: screen.MAX_ROWS]:
         costs = [row["overhead"] for row in rows if row["overhead"] is not None]
         table.add_row(
             link,
@@ -38,9 +38,9 @@ def print_links(results: Results, console: Any) -> list[str]:
     notes = [
         "max queue: most packets at the receiver at once; overhead: bytes of credit cells per byte of data"
     ]
-    if len(busy) > screen.MOST_ROWS:
+    if len(busy) > screen.MAX_ROWS:
         notes.append(
-            f"and {plural(len(busy) - screen.MOST_ROWS, 'more link')} with credit: table credit of --out"
+            f"and {plural(len(busy) - screen.MAX_ROWS, 'more link')} with credit: table credit of --out"
         )
     return notes
 
@@ -49,13 +49,13 @@ def stalls(results: Results) -> list[str]:
     """Say which VCs have stalled, and since when."""
     rows = results.stalls.to_pylist()
     lines = []
-    for row in rows[:MOST_STALLS]:
+    for row in rows[:MAX_STALLS]:
         whose = f" (flow {row['flow']})" if row["flow"] else ""
         until = "" if row["until"] is None else f", until {row['until']:.4g} s"
         run = f" in run {row['replication']}" if results.replications > 1 else ""
         lines.append(f"{row['what']} on {row['link']}{whose}{run}: since {row['since']:.4g} s{until}")
     if rows:
         lines.append("a VC stalls when data or credit cells are lost: state `check` in the link's `credit`")
-    if len(rows) > MOST_STALLS:
-        lines.append(f"and {len(rows) - MOST_STALLS} more: table stalls of --out")
+    if len(rows) > MAX_STALLS:
+        lines.append(f"and {len(rows) - MAX_STALLS} more: table stalls of --out")
     return lines

@@ -85,7 +85,7 @@ def unique(columns: Sequence[tuple[str, Overrides]]) -> dict[str, Overrides]:
     return dict(columns)
 
 
-def blamed(error: TidegateError, name: str, sets: Overrides) -> TidegateError:
+def about_column(error: TidegateError, name: str, sets: Overrides) -> TidegateError:
     """Return the error about a column's setting as an error about the column, as its user has named it."""
     message = str(error)
     for key, value in sets:

@@ -31,7 +31,7 @@ __all__ = ["DirectoryFormat"]
 
 MANIFEST = "manifest.json"
 
-MOST_ATTEMPTS = 100
+MAX_ATTEMPTS = 100
 """Attempts to put a directory in its place while others come and go there."""
 
 DIGITS = 12
@@ -126,7 +126,7 @@ class DirectoryFormat:
 
     def _put(self, fresh: Path, target: Path, shown: PathLike) -> None:
         """Exchange `fresh` with what is at `target`, if anything is; on failure nothing has changed."""
-        for _ in range(MOST_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             try:
                 # Nothing there, or an empty directory: else it fails.
                 fresh.rename(target)
@@ -208,7 +208,7 @@ def _locked(target: Path) -> Iterator[Path]:
     Raises:
         OSError: It cannot be made.
     """
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         fresh = _sibling(target)
         fresh.mkdir(parents=True)
         with ExitStack() as stack:
