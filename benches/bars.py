@@ -1,4 +1,4 @@
-"""What the measured figures are compared with: limits, and the same chain in other simulators."""
+"""References for the measured figures: limits, and the same chain in other simulators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Bar:
     Attributes:
         limit: The limit.
         at_least: Whether the figure should not be below it; else it should not be above it.
-        of: What the limit is of, as ` bytes`.
+        of: Unit of the limit, as ` bytes`.
     """
 
     limit: float
@@ -47,8 +47,8 @@ SHARES = {
     100_000: (Bar(0.3), Bar(0.45)),
     1_000_000: (Bar(0.2), Bar(0.3)),
 }
-"""Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock with its
-queues, and the whole switch."""
+"""Shares of what a heap with an entry for every packet takes, by backlogged flows: VirtualClock
+with its queues, and the whole switch."""
 TCP_HOP = Bar(1_150)
 CREDIT_HOP = Bar(1_300)
 RATE_HOPS = {
@@ -82,8 +82,8 @@ PEERS = [
     ("ns-3 3.37, UDP over IP", 0.17, 37_300, EARLIER),
     ("ns.py 0.4.3", 0.10, 72_900, EARLIER),
 ]
-"""The chain with links of 1 ms elsewhere, which does not run here: millions of packet-hops per CPU second,
-instructions per packet-hop, when and where they were measured."""
+"""The chain with links of 1 ms elsewhere, which does not run here: millions of packet-hops per CPU
+second, instructions per packet-hop, when and where they were measured."""
 
 PEERS_CHAIN = 1
 """Milliseconds of a link in the peers' chain."""

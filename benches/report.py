@@ -1,8 +1,9 @@
 """Runs the benchmarks and prints them beside the peers' figures and the bars.
 
-Instruction counts (cachegrind) and ratios taken within one run are what to compare: machines are noisy.
-Times are taken one after the other, counts on every processor at once: nothing else changes a count.
-With `--readme` (`make bench-readme`), the tables also go into README.md and docs/performance.md.
+Instruction counts (cachegrind) and ratios taken within one run are what to compare: machines are
+noisy. Times are taken one after the other, counts on every processor at once: nothing else changes
+a count. With `--readme` (`make bench-readme`), the tables also go into README.md and
+docs/performance.md.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def misses(*command: object) -> tuple[int, str]:
 
 Command = tuple[object, ...]
 Pair = Sequence[Command]
-"""The same command for a short and for a long run."""
+"""One command for a short and for a long run."""
 Difference = tuple[int, str, str]
 """Instructions of a longer run less those of a shorter one, and what each prints."""
 
@@ -292,7 +293,8 @@ def schedulers(binary: str) -> list[list[str]]:
 def disciplines(binary: str, counts: bool) -> list[list[str]]:
     """Rows of a packet at every discipline with its queues, by backlogged flows.
 
-    A cell has nanoseconds, also as a share of a heap in the same run, the longest operation, instructions.
+    A cell has nanoseconds, also as a share of a heap in the same run, the longest operation,
+    instructions.
     """
     cells: dict[str, dict[int, str]] = {name: {} for name in run(binary, "names").split()}
     for line in run(binary, "--json", *BACKLOGGED).splitlines():
@@ -417,8 +419,8 @@ def main() -> None:
         (PERFORMANCE, third, lambda: decisions(found["decisions"], counts)),
         (PERFORMANCE, fourth, lambda: disciplines(found["schedulers"], counts)),
     ]
-    # Each table is shown as soon as it is known, and a page is written when all of its tables are. The last
-    # table takes most of the time.
+    # Each table is shown as soon as it is known, and a page is written when all of its tables are.
+    # The last table takes most of the time.
     for page, of_page in groupby(parts, key=lambda part: part[0]):
         tables = []
         for _, header, measure in of_page:

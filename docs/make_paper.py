@@ -1,6 +1,7 @@
 """Writes a paper's figures into docs/papers/NAME.md, and the pictures that the page shows.
 
-Run it from the repository's root, in `.venv`, after a change of the paper's data or of what it measures:
+Run it from the repository's root, in `.venv`, after a change of the paper's data or of what it
+measures:
 
     python docs/make_paper.py virtualclock
     python docs/make_paper.py virtualclock diverse      # this experiment alone
@@ -286,7 +287,7 @@ def main() -> None:
         report = papers.conduct(paper, everything=True, only=only, recordings=given.data, progress=tell)
         parts = sections(report)
         if only:
-            # Of the others, the page knows more than this report.
+            # The page knows more of the others than this report.
             del parts["verdict"]
         for marker, body in parts.items():
             text = fill(text, marker, body)

@@ -17,7 +17,7 @@ from tidegate.show import with_interval
 HERE = Path(__file__).resolve().parent
 
 LIMIT = "50p"
-"""Of all queues together: 200 ms of the link in packets of 1500 bytes."""
+"""Limit of all queues together: 200 ms of the link in packets of 1500 bytes."""
 
 RED = f'min_th = "5p", max_th = "15p", limit = "{LIMIT}", mean_packet = "1kB"'
 RIO = RED.replace("_th", "_out") + ', max_p_out = 0.5, min_in = "20p", max_in = "40p"'

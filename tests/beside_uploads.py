@@ -3,9 +3,10 @@
     python beside_uploads.py sink
     python beside_uploads.py measure OWN OTHER OWN6 SECONDS
 
-`sink` takes uploads until it is ended. `measure` uploads from two addresses, pings from both, over IPv6 and
-by ARP, and prints one JSON object: for each kind of probe the number sent and lost and the round-trip times
-in seconds, and the bytes a second of all uploads. It needs root, and no program but Python.
+`sink` takes uploads until it is ended. `measure` uploads from two addresses, pings from both, over
+IPv6 and by ARP, and prints one JSON object: for each kind of probe the number sent and lost and the
+round-trip times in seconds, and the bytes a second of all uploads. It needs root, and no program
+but Python.
 """
 
 import fcntl

@@ -16,7 +16,8 @@ ETHERNET, RAW, SLL, SLL2 = 1, 101, 113, 276
 class Packet:
     """A packet: when, from where to where, and the bytes of its payload.
 
-    A payload has a number of its own, as those of senders have: two packets are equal only if the number is.
+    A payload has a number of its own, as those of senders have: two packets are equal only if the
+    number is.
     """
 
     at: float

@@ -1,8 +1,8 @@
 """A generator of captures that knows what a replay must say of them.
 
-Each scene has the packets that cross a link of 4 Mbit/s, and what is known of them: which flows are calls,
-games and videos, and whether the transfer beside them overruns the link. Each fault changes the file, and not
-what is true of the packets.
+Each scene has the packets that cross a link of 4 Mbit/s, and what is known of them: which flows are
+calls, games and videos, and whether the transfer beside them overruns the link. Each fault changes
+the file, and not what is true of the packets.
 """
 
 import random
@@ -27,7 +27,7 @@ class Known:
     Attributes:
         name: Its scene and its fault.
         file: The bytes of the file.
-        suffix: What the name of the file ends with.
+        suffix: Ending of the file's name.
         way: The direction that is played.
         protected: The source ports of the flows that need protection.
         kind: The kind of the verdict.

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# The copy is kept between runs, and its dependencies are those in the target folder of the sources: only the
-# first run is slow.
+# The copy is kept between runs, and its dependencies are those in the target folder of the sources:
+# only the first run is slow.
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 TARGET = ROOT / "target"
 # All are built together, so that their dependencies are built once.

@@ -1,4 +1,4 @@
-"""What `import tidegate` offers."""
+"""Public names of `import tidegate`."""
 
 import multiprocessing
 import pickle

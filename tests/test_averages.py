@@ -60,7 +60,7 @@ def test_a_column_is_split_by_replication():
     assert figure(table, "sent", 2).tolist() == [[1, 2, 3], [4, 5, 6]]
     assert np.isnan(figure(table, "delay", 2)).tolist() == [[True, False, True], [False, True, False]]
     assert names(table, ("flow",), 2)["flow"].to_pylist() == ["a", "b", "c"]
-    # Of identical replications one is taken: a part of the table.
+    # Identical replications are taken once: a part of the table.
     assert figure(table.slice(3, 3), "delay", 1).tolist()[0][0] == 2.0
 
 

@@ -1,7 +1,7 @@
 """Every block of every page is checked: a file is read; a command is carried out here or by a named test.
 
-What is printed beside commands is compared in `test_walkthroughs.py`; this module sees that no block is
-left out.
+What is printed beside commands is compared in `test_walkthroughs.py`; this module sees that no
+block is left out.
 """
 
 import itertools
@@ -117,7 +117,8 @@ def test_commands_within_a_sentence_exist(page: Path) -> None:
             if len(gate) > 1 and not gate[1].startswith("-"):
                 parse(gate)
         else:
-            # A sentence may leave out arguments, but no option is one that the command does not have.
+            # A sentence may leave out arguments, but no option is one that the command does not
+            # have.
             known, words = command_of(words)
             assert [one for one in words if one.startswith("--") and one.split("=")[0] not in known] == [], (
                 command
@@ -146,7 +147,8 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
     for page in PAGES:
         name = str(page.relative_to(ROOT))
         for kind, _ in blocks(page):
-            # `text` is formulas and output; with a word behind it, the map that `test_architecture.py` reads.
+            # `text` is formulas and output; with a word behind it, the map that
+            # `test_architecture.py` reads.
             known = kind.split(" ")[0] == "text" or kind in allowed
             assert known, (name, kind)
             places = allowed.get(kind)
@@ -163,7 +165,8 @@ def test_the_skeleton_of_unit_tests_is_what_files_have() -> None:
     assert any(begins in text for text in files)
 
 
-# TOML: what a page leaves out is filled in, and the whole is checked as a scenario or as a gate's file.
+# TOML: what a page leaves out is filled in, and the whole is checked as a scenario or as a gate's
+# file.
 
 CHAIN = {"kind": "chain", "switches": 3, "rate": "100mbit", "delay": "1ms", "access": {"rate": "1gbit"}}
 DUMBBELL = {
@@ -182,7 +185,7 @@ def chain_of(*names: str) -> list[dict[str, Any]]:
 
 
 AROUND: dict[str, dict[str, Any]] = {
-    # What the text beside a block says of the rest: the rate of a link, or the network.
+    # Surroundings of a block, from the text beside it: the rate of a link, or the network.
     "docs/schedulers/tdm.md-0": {
         "topology": {**CHAIN, "rate": "400kbit"},
         "flow": [{"name": "one", "size": "250B"}],
@@ -203,13 +206,13 @@ FILES = {
     ".gz": "stand-ins/lte.txt.gz",
     ".txt": "web-sizes.txt",
 }
-"""What stands for a file of that ending."""
+"""Return a stand-in for a file of that ending."""
 TO_FROM = bytes([10, 0, 0, 1, 10, 0, 0, 2])
 """The addresses in the capture of `pcap`."""
 
 
 def is_gate_file(given: dict[str, Any]) -> bool:
-    """Whether it has a key that only a gate's file has."""
+    """Return whether it has a key that only a gate's file has."""
     return "gate" in given or any("match" in flow for flow in given.get("flow", ()))
 
 

@@ -153,7 +153,7 @@ def test_help_has_one_style(command, columns):
 
 
 def test_every_command_has_json(chain, tmp_path):
-    """What needs no root prints one document; of the others the option is known."""
+    """Commands that need no root print one document; of the others the option is known."""
     out = tmp_path / "out"
     capture = Path(__file__).parents[1] / "examples" / "captures" / "office.pcap"
     gate = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"

@@ -89,7 +89,7 @@ def test_plot_draws_no_results_of_different_scenarios(tmp_path):
     assert "`compare-stale-A`" in refused.stderr
     assert "`compare-stale-B`" in refused.stderr
     assert not (tmp_path / "x.png").exists()
-    # The same scenario at another rate is not the same either.
+    # A scenario at another rate is another one, too.
     tidegate.simulate(A, sets=[("port.scheduler", "wfq"), ("topology.rate", "2mbit")]).save(
         out / "wfq", force=True
     )

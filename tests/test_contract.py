@@ -233,7 +233,8 @@ def test_videos_in_scenarios(tmp_path):
             f'spread = "{spread}"{keys} }}'
         )
         [row] = tidegate.simulate(scenario("", source, 'size = "600B"\nstop = "60s"\n')).groups()
-        # A minute of a second of 30,000 bytes, in packets of 600: 2 + 5 + 4 of them for each four frames.
+        # A minute of a second of 30,000 bytes, in packets of 600: 2 + 5 + 4 of them for each four
+        # frames.
         assert row.sent.mean == 60 * 5 * (2 + 5 + 4)
     for content, words in (("", "holds no packets"), ("0\n", "no frame of any bytes"), ("1\nx\n", "line 2")):
         (tmp_path / "frames.txt").write_text(content)

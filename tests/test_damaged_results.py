@@ -151,7 +151,7 @@ def test_damage_is_told_in_one_message(saved, tmp_path, damage):
                 assert done.stderr.startswith("tidegate: ")
                 assert done.stderr.count("tidegate: ") == 1
         else:
-            # What no run depends on was damaged: everything can be done with the rest.
+            # Only parts that no run depends on were damaged: everything can be done with the rest.
             assert len(loaded.groups()) == 1
             assert call("explain", folder, "--flow", "a", "--packets", 1).exit_code == 0
             done = call("fairness", folder, "--groups", "a")

@@ -141,7 +141,8 @@ def test_what_is_installed_is_this_version_of_the_sources() -> None:
                 assert inside.read_bytes() == path.read_bytes(), f"{inside} is not {path}: run make test"
 
 
-# A process in which nothing is found of the distributions, and, in the folder `site`, only what it has.
+# A process in which nothing is found of the distributions, and, in the folder `site`, only what it
+# has.
 ALONE = """
 import importlib.metadata, sys
 found = importlib.metadata.entry_points

@@ -1,7 +1,7 @@
 """Every example gate file is at least as good as no file: simulated, and live where namespaces can be made.
 
-A user of CAKE tries this first: pings of the computer that uploads, of another one, over IPv6 and by ARP,
-all beside uploads and downloads over TCP, and throughput.
+A user of CAKE tries this first: pings of the computer that uploads, of another one, over IPv6 and
+by ARP, all beside uploads and downloads over TCP, and throughput.
 """
 
 import contextlib
@@ -42,7 +42,7 @@ class Case(NamedTuple):
 
 CASES = {
     "office": Case("office.toml", "9500kbit", "48mbit", "10.9.1.10", "2001:db8:9::10", "10.9.1.11"),
-    # What north-001 was sold, and its neighbour.
+    # The rate that north-001 was sold, and its neighbour's.
     "isp": Case("isp.toml", "10mbit", "50mbit", "10.20.1.1", "2001:db8:1:100::1", "10.20.1.2"),
 }
 
@@ -125,7 +125,7 @@ def beside_uploads(gate: Path, case: Case) -> dict[str, Any]:
 
 
 def worse(by_file: dict[str, Any], without: dict[str, Any]) -> list[str]:
-    """What a file does worse than no file: pings lost, or their queueing longer by 0.1 ms and a tenth."""
+    """Return where a file is worse than none: pings lost, or their queueing longer by 0.1 ms and a tenth."""
     found = []
     for name, row in by_file.items():
         other = without[name]
@@ -266,7 +266,7 @@ class Line:
             process.communicate(timeout=20)
 
     def measured(self, *words: str) -> dict[str, Any]:
-        """What `beside_uploads.py` measures through a gate with these arguments."""
+        """Return what `beside_uploads.py` measures through a gate with these arguments."""
         case = self.case
         with self.gate(*words):
             sink = self.start("w", sys.executable, str(PROBES), "sink")
@@ -317,6 +317,6 @@ def test_live_no_ping_is_worse_off_by_an_example_than_without_a_file(case: Case)
         assert here["lost"] <= there["lost"] + 1, (name, said)
         assert mean(here["times"]) < 1.5 * mean(there["times"]) + 0.003, (name, said)
     if case.file == "office.toml":
-        # What a subscriber was sold is a share of the line.
+        # A subscriber's rate is a share of the line.
         assert by_file["throughput"] > 0.95 * without["throughput"]
     assert by_file["throughput"] > 0.8 * bits(case.up) / 8

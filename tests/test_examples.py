@@ -73,7 +73,7 @@ def test_a_ceiling_holds_the_liar_and_helps_the_others():
 
     for reserved in ("voice", "video", "ssh", "ping", "steady"):
         assert dropped(held, reserved) == dropped(free, reserved) == 0
-    # What the ceiling takes off is there for those who reserve nothing.
+    # The rate that the ceiling takes off is there for flows that reserve nothing.
     for others in ("download", "web"):
         assert dropped(held, others) < 0.85 * dropped(free, others)
 
@@ -232,7 +232,8 @@ def test_the_videos_keep_the_contract_that_is_found_for_their_file():
     assert videos.discarded.mean == 0
     ahead = {row["flow"]: row["workahead"] for row in results.workahead_rows() if row["hop"] == 0}
     assert len(ahead) == 6
-    # In packets at the peak rate they are less ahead than with frames that come whole, but not by much.
+    # In packets at the peak rate they are less ahead than with frames that come whole, but not by
+    # much.
     assert all(0.9 * found.fitting.workahead < one <= found.fitting.workahead for one in ahead.values()), (
         ahead
     )
@@ -262,13 +263,15 @@ def test_three_providers_and_their_boundaries():
     records = {(row.link, row.profile): row for row in results.usage_rows()}
     assert len(records) == 7
     assert records["plain->in1", "nothing"].inside.mean == 0
-    # What is inside at a boundary was inside at the customers', and what a boundary puts outside stays there.
+    # Packets inside at a boundary were inside at the customers', and those that a boundary puts
+    # outside stay.
     way = ["out1->in2", "in2->out2", "out2->in3", "in3->out3"]
     inside = [next(row.inside.mean for row in records.values() if row.link == link) for link in way]
     bought = sum(row.inside.mean for row in records.values() if row.link.endswith("->in1"))
     assert bought * 1.01 > inside[0] > 0.9 * bought
     assert all(before * 1.01 > behind for before, behind in itertools.pairwise(inside))
-    # With too little bought at the boundary, no more than that is inside behind it, and gold waits longer.
+    # With too little bought at the boundary, no more than that is inside behind it, and gold waits
+    # longer.
     results, short = groups("three-isps.toml", *shorter, ("profile.one-two.reserve", "2mbit"))
     behind = next(row for row in results.usage_rows() if row.link == "in3->out3")
     assert behind.inside.mean < 1.1 * 2e6 / 8 * 40
@@ -292,7 +295,8 @@ def test_senders_and_receivers_that_pay():
         assert honest[who].throughput.mean == pytest.approx(rate, rel=0.25), who
     assert honest["sender-4"].marked.mean == honest["cbr"].marked.mean == 0
     assert honest["cbr"].lost.mean > 0.2
-    # A receiver is charged for what met congestion inside its profile, and told of what did outside.
+    # A receiver is charged for what met congestion inside its profile, and told of what did
+    # outside.
     records = {row.profile: row for row in results.usage_rows() if row.link.startswith("right")}
     assert records["r2"].congested_inside.mean > 0
     assert honest["receiver-1"].marked.mean == pytest.approx(

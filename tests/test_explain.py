@@ -159,7 +159,7 @@ def test_a_file_that_changed_is_named(tmp_path):
 
 
 def added_up(packet):
-    """Whether the causes of a packet's delay, and of its time at each link, add up."""
+    """Return whether the causes of a packet's delay, and of its time at each link, add up."""
     assert math.fsum(cause.seconds for cause in packet.causes) == pytest.approx(packet.delay, abs=1e-9)
     assert math.fsum(cause.share for cause in packet.causes) == pytest.approx(1)
     for met in packet.hops:
@@ -320,7 +320,8 @@ def test_time_in_the_flows_own_envelope_is_not_queueing():
     crossing = 2 * (500 * 8 / 1e6 + 0.005)
     assert packet.delay == pytest.approx(packet.waited + crossing, abs=1e-9)
     assert all(hop.wait <= packet.delay for hop in packet.hops)
-    # Packets of both flows are 500 B: none waits for longer than all that was served before it, and one more.
+    # Packets of both flows are 500 B: none waits for longer than all that was served before it, and
+    # one more.
     assert all(hop.wait <= (hop.packets_before + 1) * 500 * 8 / 1e6 + 1e-9 for hop in packet.hops)
 
 

@@ -84,7 +84,7 @@ def test_a_quantile_is_one_of_the_values(values, share, expected):
 def test_the_least_part_that_passes_in_a_window():
     sent = packets(range(0, 400, 10))
     assert measures.least_passed(sent, packets([at + 5 for at in range(0, 400, 10)]), 100) == 1.0
-    # Of the second window, the packets of its second half are late; the last window is left out.
+    # In the second window, the packets of its second half are late; the last window is left out.
     late = [at + (500 if 150 <= at < 200 or at >= 300 else 5) for at in range(0, 400, 10)]
     assert measures.least_passed(sent, packets(late), 100) == 0.5
     assert measures.least_passed(sent, packets([]), 100) == 0.0

@@ -70,7 +70,7 @@ def test_a_figure_holds_when_its_interval_is_within_the_tolerance_and_not_when_t
 
 
 def test_where_the_interval_ends_at_the_tolerance_it_is_decided():
-    # Of two values d apart the half interval is 12.706·d/2: the interval begins just outside, just inside.
+    # Two values d apart have the half interval 12.706·d/2: it begins just outside, just inside.
     values = [12.0, 12.1]
     low = 12.05 - 12.7062047364 * 0.05
     assert Claim("x", paper=10.0, tolerance=(low - 10) * 0.9999).holds(values) is False

@@ -84,7 +84,8 @@ def test_goodput_is_what_the_bottleneck_carries_less_what_is_sent_again(table_1)
         got = common.total({name: common.goodput(results, name) for name in CONNECTIONS})
         carried = [BOTTLENECK * share for share in measures.link(results, common.BOTTLENECK, "utilisation")]
         for one, whole in zip(got, carried, strict=True):
-            # What waits for a gap at an end of the measured time is carried then, and delivered later.
+            # Data that wait for a gap at an end of the measured time are carried then, and
+            # delivered later.
             assert 0.8 * whole < one < 1.02 * whole
 
 
@@ -102,8 +103,8 @@ def test_targets_decide_with_rio_and_round_trip_times_with_red(table_1):
 def out_of_profile(*sets):
     """Return the share of the packets of the CBR source that are tagged out.
 
-    The connections, which are not tagged here, keep a queue at the bottleneck; drop-tail takes those packets
-    there and no others.
+    The connections, which are not tagged here, keep a queue at the bottleneck; drop-tail takes
+    those packets there and no others.
     """
     dropper = common.at_bottleneck('{ kind = "drop-tail", limit = "100000p", marked = "1p" }')
     room = [(f"connection.{name}.reserve", "1mbit") for name in LARGE]

@@ -153,7 +153,7 @@ def test_push_out_spares_all_who_behave_and_drop_tail_does_not():
 
 
 def test_stamps_of_a_larger_reservation_are_those_of_peak_vc():
-    """What the link has no room for is stamped as here, where it has."""
+    """A flow that the link has no room for is stamped as here, where it has."""
     (_, *peak) = reservation.reserving(1.2)
     reserve = [(path.replace(".peak", ".reserve"), rate) for path, rate in peak]
     plain, reserved, stamped = (

@@ -135,8 +135,9 @@ def test_datagrams_get_what_is_left_and_cost_less_than_a_packet_time_on_average(
 def test_a_packet_may_wait_for_a_whole_burst_because_of_one_datagram(tmp_path):
     """Why a single flow can lose more than a packet time, though packets on average do not.
 
-    The second packet of `slow` is stamped 2 s. Alone it is sent at 6 ms; behind a datagram that began at 0 it
-    would be sent at 10 ms, and by then `burst` has brought ten packets with stamps of up to 0.11 s.
+    The second packet of `slow` is stamped 2 s. Alone it is sent at 6 ms; behind a datagram that
+    began at 0 it would be sent at 10 ms, and by then `burst` has brought ten packets with stamps of
+    up to 0.11 s.
     """
     flows = []
     for name, packets, start, reserve in (

@@ -111,7 +111,7 @@ def test_in_traffic_is_a_share_of_the_capacity(results):
     links = {row.link: row for row in results.link_rows()}
     bottleneck = links["left->right"]
     inside = sum(row.inside.mean for row in results.usage_rows())
-    # What nobody meters is green.
+    # Traffic that nobody meters is green.
     nobody = next(row["sent_bytes"] for row in results.flow_rows() if row["flow"] == "nobody")
     assert bottleneck.in_traffic.mean == pytest.approx((inside + nobody) * 8 / 10 / 2e6, rel=0.01)
     assert bottleneck.in_traffic.mean < bottleneck.in_traffic_max.mean

@@ -1,4 +1,4 @@
-"""What replays promise is kept, and what they say is true."""
+"""Replays keep what they promise, and what they say is true."""
 
 import json
 import random
@@ -228,7 +228,7 @@ def test_throughput_is_what_run_says(office):
 
 
 def check_row(row, path, capfd):
-    """What is said of a replay is true of its simulation, and a gate takes its file."""
+    """Statements about a replay are true of its simulation, and a gate takes its file."""
     played, verdict = row.replay, row.replay.verdict
     assert played.broken() == []
     for flow in played.plan.protected:

@@ -103,7 +103,7 @@ def test_results_are_kept_apart_from_those_of_other_runs(tmp_path, chain):
         assert "holds results of another run" in done.stderr
         assert len(done.stderr.splitlines()) == 2
         assert {path: path.read_bytes() for path in Path("out").rglob("*") if path.is_file()} == before
-    # The same capture takes the place of all that it wrote.
+    # An equal capture takes the place of all that it wrote.
     assert run("replay", OFFICE, "--rate", "5mbit").exit_code == 0
     assert {
         tidegate.Results.load(path).scenario_name for path in (Path("out/fifo"), Path("out/virtual-clock"))

@@ -1,4 +1,4 @@
-"""What a replay reads of a file, and which of its flows cross the link and are protected."""
+"""Input of a replay, and which of its flows cross the link and are protected."""
 
 import gzip
 import os

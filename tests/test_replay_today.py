@@ -1,4 +1,4 @@
-"""What captures of today hold: super-packets, one direction, conferences and calls over QUIC."""
+"""Captures of today: super-packets, one direction, conferences and calls over QUIC."""
 
 import random
 import tomllib
@@ -24,7 +24,7 @@ def call(source="10.0.0.2", destination="192.0.2.1", count=600):
 @pytest.mark.parametrize("addresses", [("10.0.0.3", "192.0.2.9"), ("fd00::3", "2001:db8::9")])
 def test_a_capture_of_super_packets_gets_the_verdict_of_one_of_segments(protocol, addresses, tmp_path):
     """A call beside a transfer of 6 Mbit/s in trains of 40 segments, captured before and behind offload."""
-    # What an MTU of 1,500 B leaves for the payload.
+    # Payload that an MTU of 1,500 B leaves.
     full = 1440 if ":" in addresses[0] else 1460
     payload, segments = (full if protocol == TCP else 1200), 40
     whole, cut = [], []
@@ -73,7 +73,7 @@ def test_private_addresses_are_inside_in_every_kind_of_file(pair, up, halves, tm
     """RFC 1918, 6598, 3927 and 4193, with one direction in the file and with both."""
     packets = call(*(pair if up else pair[::-1]))
     if halves > 1:
-        # What goes the other way is less.
+        # Less goes the other way.
         packets += other_half(packets[::2])
     path = tmp_path / "call.pcap"
     path.write_bytes(Capture.of(packets).pcap())

@@ -189,7 +189,7 @@ def test_a_links_own_rate_counts_what_entered_in_the_warm_up(chain):
     results = tidegate.simulate(tidegate.load(chain, [("warmup", "1900ms"), ("switch.buffer", "500p")]))
     [link, *_] = results.link_rows()
     assert link.throughput.mean == pytest.approx(link.utilisation.mean * link.rate, rel=0.05)
-    # What waited when the warm-up ended is in the link's figure alone.
+    # Packets that waited when the warm-up ended are in the link's figure alone.
     assert sum(row.throughput.mean for row in results.groups()) < 0.5 * link.throughput.mean
 
 

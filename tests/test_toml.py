@@ -23,7 +23,7 @@ VALUES = st.recursive(
 )
 
 
-# How fast a machine is that does other things, too, says nothing of the texts.
+# The speed of a machine that does other things, too, is not that of the texts.
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(TEXTS, VALUES, max_size=5))
 def test_what_is_written_is_what_is_read(table):

@@ -17,7 +17,7 @@ BLOCK = re.compile(r"(?:<!-- create (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<b
 
 
 def carried_out(folder: Path, line: str, fails: bool = True) -> str:
-    """What a command of the page prints, on either stream; it may fail unless told otherwise."""
+    """Return what a command of the page prints, on either stream; it may fail unless told otherwise."""
     program, *arguments = shlex.split(line, comments=True)
     programs = {"tidegate": ["-c", "from tidegate.cli import main; main()"], "python": []}
     done = subprocess.run(
@@ -35,7 +35,7 @@ def carried_out(folder: Path, line: str, fails: bool = True) -> str:
 
 
 def is_shown(expected: list[str], printed: list[str]) -> bool:
-    """Whether the lines follow each other in what was printed; `...` stands for any number of lines."""
+    """Return whether the lines follow each other in the output; `...` stands for any number of lines."""
     gap, rest = False, printed
     for line in expected:
         if line == "...":
@@ -52,8 +52,8 @@ class Walk(NamedTuple):
     """The commands of a page that are carried out.
 
     Attributes:
-        commands: How many they are: none is lost by a slip in the page.
-        without: What the others begin with; `test_blocks.py` says which test carries those out.
+        commands: Number of them: none is lost by a slip in the page.
+        without: Start of the others; `test_blocks.py` says which test carries those out.
         fails: Whether a command may fail: the page shows what a mistake is answered with.
     """
 

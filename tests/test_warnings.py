@@ -14,16 +14,16 @@ ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
 DEFECTS = Path(__file__).parent / "defects"
 
-# Every warning of an example is true, and meant: credit keeps what waits in front of the first link, and the
-# receivers that pay answer to marks while the senders that pay do not.
+# Every warning of an example is true, and meant: credit keeps what waits in front of the first
+# link, and the receivers that pay answer to marks while the senders that pay do not.
 MEANT = {
     "bufferbloat": "`reserve` of `call` has no effect",
     "credit-adaptive": "without a limit, all that waits takes memory",
     "credit-back-pressure": "without a limit, all that waits takes memory",
     "receiver-pay": "marks packets of connection `receiver-4` and drops those of `sender-4`",
 }
-# Overloads and late starts of the papers' base scenarios, most of which a measure sets otherwise: a switch of
-# unlimited memory is what Pincheira, and Kung and Morris, assume.
+# Overloads and late starts of the papers' base scenarios, most of which a measure sets otherwise: a
+# switch of unlimited memory is what Pincheira, and Kung and Morris, assume.
 PAPERS = {
     "allocated_capacity/cbr": ["`reserve` of `c0` and 9 more flows has no effect"],
     "allocated_capacity/ten": ["`reserve` of `c0` and 9 more flows has no effect"],
@@ -72,13 +72,15 @@ def test_papers_give_no_warning_that_is_not_meant():
         ]
 
 
-# A file, and what is said of it: the figures are worked out below or in `crates/formats/tests/warnings.rs`.
+# A file, and what is said of it: the figures are worked out below or in
+# `crates/formats/tests/warnings.rs`.
 DEFECT = {
     "g5-parallel": "no flow's route uses link s1->s2#2",
     "diff-without-meter": "WRED on link core->out tells packets apart by colour",
     "abr-without-rate-control": "more connection controls its rate: an ABR source then sends at its peak",
     "pool-below-buckets": "the pool of `s` holds 60p, and needs 64p for flows within their buckets, 62p",
-    # 1,048,576 B of data in packets of 1,500 B for 1,460 B, in each round trip of 100.06 ms: 86 Mbit/s.
+    # 1,048,576 B of data in packets of 1,500 B for 1,460 B, in each round trip of 100.06 ms: 86
+    # Mbit/s.
     "g10-long-fat": "gets about 86mbit of the 1gbit of link left->right",
 }
 

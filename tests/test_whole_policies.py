@@ -54,7 +54,8 @@ def test_fq_codel_has_codel_at_each_flow() -> None:
     assert whole == parts
     _, alone = figures(BLOAT, "drr++")
     _, fifo = figures(BLOAT, "fifo")
-    # CoDel keeps a transfer's standing queue about its target, 5 ms; the scheduler alone fills the buffer.
+    # CoDel keeps a transfer's standing queue about its target, 5 ms; the scheduler alone fills the
+    # buffer.
     assert waits["up"][0] < 0.01 < 0.2 < min(alone["up"][0], fifo["up"][0])
     assert waits["call"][0] < 0.001
 
@@ -110,9 +111,9 @@ def test_fq_codel_is_what_its_record_says_in_random_networks() -> None:
         _, alone = figures(text, "drr++")
         assert waits["up"][0] <= alone["up"][0] + 0.001, text
         shorter += waits["up"][0] < alone["up"][0] / 2
-        # RFC 8290, section 3: a sparse flow is served before all that are backlogged. It waits for the packet
-        # RFC 8290, section 3: a sparse flow is served before the backlogged ones. It waits for the packet
-        # The call has a host of its own.
+        # RFC 8290, section 3: a sparse flow is served before all that are backlogged. It waits for
+        # the packet RFC 8290, section 3: a sparse flow is served before the backlogged ones. It
+        # waits for the packet The call has a host of its own.
         bound = (1 + 2 * sizes["transfers"]) * sizes["packet"] + sizes["access"]
         assert waits["call"][1] <= bound, text
     # The case that the test is about came up: a standing queue that CoDel removes.

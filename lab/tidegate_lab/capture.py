@@ -1,15 +1,17 @@
 """Arrival times of packets: the kernel's own time stamps, in a memory ring that is read after the experiment.
 
-`python -m tidegate_lab.capture INTERFACE PACKETS ONLY [PORT …]` says `ready`, lets the kernel write the
-beginning of every incoming packet into a ring, and prints the ring when its input is closed. It does not run
-during the experiment. Where ONLY is a port and not 0, the ring has only UDP packets for that port. UDP
-packets for the other ports have a receiver.
+`python -m tidegate_lab.capture INTERFACE PACKETS ONLY [PORT …]` says `ready`, lets the kernel write
+the beginning of every incoming packet into a ring, and prints the ring when its input is closed. It
+does not run during the experiment. Where ONLY is a port and not 0, the ring has only UDP packets
+for that port. UDP packets for the other ports have a receiver.
 
-The stamp is made where the network stack takes the packet from the interface's driver: for a virtual pair
-that is within the call that sent the packet at the other end, so a packet that arrives at a host is stamped
-when the box handed it over. The clock is CLOCK_REALTIME, the only one that packet sockets stamp with.
+The stamp is made where the network stack takes the packet from the interface's driver: for a
+virtual pair that is within the call that sent the packet at the other end, so a packet that arrives
+at a host is stamped when the box handed it over. The clock is CLOCK_REALTIME, the only one that
+packet sockets stamp with.
 
-Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_packet.c (TPACKET_V2).
+Source: the kernel's Documentation/networking/packet_mmap.rst and net/packet/af_packet.c
+(TPACKET_V2).
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ SO_ATTACH_FILTER = 26
 ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
 
 SLOT = 128
-"""Bytes of the ring for a packet: its header, and the packet as far as 20 bytes behind a UDP header."""
+"""Bytes of the ring for a packet: its header, and the packet as far as 20 bytes behind a UDP
+header."""
 BLOCK = 1 << 20
 
 TCP, UDP = 6, 17
@@ -192,7 +195,7 @@ def main(interface: str, most: int, only: int, ports: tuple[int, ...]) -> None:
     sinks = []
     for port in ports:
         sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        # What does not fit is dropped, which is all that shall become of it.
+        # Packets that do not fit are dropped, as intended.
         sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         sink.bind(("", port))
         sinks.append(sink)

@@ -42,8 +42,9 @@ def command(
 ) -> None:
     """Measure the gate in network namespaces, beside HTB and TBF.
 
-    Needs root. The namespaces are created for the measurement and removed afterwards. A row is repeated, at
-    most twice, when the gate itself was too late for a conclusion. Exits with 3 when a bar does not hold.
+    Needs root. The namespaces are created for the measurement and removed afterwards. A row is
+    repeated, at most twice, when the gate itself was too late for a conclusion. Exits with 3 when a
+    bar does not hold.
     """
     from tidegate_lab import experiments
 

@@ -20,7 +20,7 @@ NAMES = {
     "late": "a call on a processor that others keep busy: is the gate as late as it reports?",
     "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
 }
-"""What each is about."""
+"""Experiments and their subjects."""
 
 PROBED = ("fairness", "starvation", "reports", "overload", "late")
 """Those that a file describes as a load and a probe."""

@@ -22,7 +22,8 @@ class Gate:
 
     Args:
         net: The network.
-        file: Name of the file in this package; None for a gate of which only the line's rate is stated.
+        file: Name of the file in this package; None for a gate of which only the line's rate is
+            stated.
         sets: Values that are changed in it, as in `gate.up=20mbit`.
         processor: The number of the processor.
         arguments: More arguments of `up`.

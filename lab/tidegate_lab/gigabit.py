@@ -18,9 +18,9 @@ from tidegate_lab.net import Net, processors
 RATES = (1_000_000_000, 2_500_000_000)
 FLOWS = 10
 ROOM = 12e-3
-"""Of long frames, in s."""
+"""Time limit of long frames, in s."""
 BURST = 1e-3
-"""Of HTB, in s: more than a super-packet has."""
+"""Burst of HTB, in s: more than a super-packet has."""
 WARM_UP = 3.0
 PAYLOAD = 1448
 """Bytes of TCP's payload in a full frame, with time stamps."""
@@ -28,7 +28,7 @@ PAYLOAD = 1448
 OFF = 0.015
 SPREAD = 0.01
 FULL = 0.9
-"""Of a processor."""
+"""Share of a processor."""
 
 COLUMNS = (
     Column("total", "total", "bit/s"),

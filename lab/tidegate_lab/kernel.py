@@ -20,12 +20,12 @@ class HtbClass:
     """A class of HTB that may borrow up to the link's rate.
 
     Attributes:
-        rate: What is its own, in bit/s.
+        rate: Its own rate in bit/s.
         priority: Order in which classes are offered unused capacity, the lowest first.
         packets: Room in its queue.
         port: Port of its packets; None for any.
-        source: Source address of its packets; None for any. A class with neither gets all packets of no other
-            class.
+        source: Source address of its packets; None for any. A class with neither gets all packets
+            of no other class.
     """
 
     rate: int

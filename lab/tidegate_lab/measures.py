@@ -42,7 +42,7 @@ class Row:
     """One arrangement and its figures.
 
     Attributes:
-        name: What it is.
+        name: Its subject.
         figures: By the column's name; what was not measured is missing.
     """
 
@@ -72,7 +72,7 @@ class Bar:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the requirement holds; None when this run is inconclusive."""
+        """True if the requirement holds; None when this run is inconclusive."""
         if not self.conclusive:
             return None
         return self.measured >= self.limit if self.at_least else self.measured <= self.limit
@@ -80,11 +80,11 @@ class Bar:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What an experiment has measured.
+    """Figures and requirements of an experiment.
 
     Attributes:
         name: The experiment's.
-        about: What was done, in a sentence.
+        about: Description of the experiment, in a sentence.
         columns: The figures of every row.
         rows: Every arrangement.
         bars: The requirements.
@@ -134,8 +134,8 @@ def repeated(run: Callable[[], Run], is_conclusive: Callable[[Run], bool]) -> Ru
 def rate(packets: Packets) -> float:
     """Return the rate of evenly sized packets in bit/s: the slope of the line through their departures.
 
-    The line is one of least squares, so neither a late first packet nor an end of the time within a burst
-    matters.
+    The line is one of least squares, so neither a late first packet nor an end of the time within a
+    burst matters.
     """
     numbers = np.arange(len(packets), dtype=np.float64)
     seconds = (packets.time - packets.time[0]) / NANOSECONDS

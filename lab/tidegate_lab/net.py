@@ -18,7 +18,8 @@ from tidegate import TidegateError
 INSIDE, OUTSIDE = "10.7.0.1", "10.7.0.2"
 """Addresses of the two hosts."""
 SECOND = "10.7.0.3"
-"""Address of a second host inside, where an experiment has one: it is in the first one's namespace."""
+"""Address of a second host inside, where an experiment has one: it is in the first one's
+namespace."""
 GATE_INSIDE, GATE_OUTSIDE = "inside", "outside"
 """The box's interfaces."""
 HOST = "eth0"
@@ -26,7 +27,8 @@ HOST = "eth0"
 TOOLS = ("ip", "tc", "ethtool", "ping", "sysctl")
 
 NICENESS = -15
-"""Of every process of an experiment. The gate asks for real-time scheduling by itself."""
+"""Scheduling of every process of an experiment. The gate asks for real-time scheduling by
+itself."""
 
 _COUNT = itertools.count()
 
@@ -71,8 +73,8 @@ def processors() -> tuple[int, int]:
 class Net:
     """`inside`, `box` and `outside` in a row; a context that removes them.
 
-    Segmentation is left to TCP on both hosts (no TSO, GSO, GRO), so that every row of a table is given the
-    same packets: otherwise a queueing discipline would have to schedule 64 KB at once.
+    Segmentation is left to TCP on both hosts (no TSO, GSO, GRO), so that every row of a table is
+    given the same packets: otherwise a queueing discipline would have to schedule 64 KB at once.
 
     Args:
         offloads: Leave offloads on, for rates that the hosts cannot reach without.
@@ -168,8 +170,8 @@ class Net:
             start_new_session=True,
         )
         self._processes.append(process)
-        # Whatever else runs here shall not be what is measured. Where the kernel shares the processor among
-        # sessions first (autogroups), niceness is a session's.
+        # Whatever else runs here shall not be what is measured. Where the kernel shares the
+        # processor among sessions first (autogroups), niceness is a session's.
         os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
         with contextlib.suppress(OSError):
             Path(f"/proc/{process.pid}/autogroup").write_text(str(NICENESS))

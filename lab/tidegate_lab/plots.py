@@ -1,4 +1,4 @@
-"""What the laboratory has measured, as a distribution of each row."""
+"""Measurements of the laboratory, as a distribution of each row."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
     with Net() as net:
         net.add_second_host()
         gate = _arrange(net, way, plan, rate, there)
-        # Of a flood only the probe is kept.
+        # A flood itself is not kept, only the probe.
         most = int((history + seconds + 5) * ((PROBES if flood else rate) / 8 / 400)) + 1000
         far = capture.at_host(net, "outside", most, (PORT,), PORT if flood else 0)
         near = Capture(net, "box", GATE_INSIDE, most, (), PORT if flood else 0)

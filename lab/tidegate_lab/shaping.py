@@ -25,7 +25,7 @@ PORT = 9000
 ROOM = 5000
 """Packets: enough that a source that is interrupted for a moment leaves no hole."""
 OFFERED = 1.3
-"""What the source sends, over the rate."""
+"""Rate of the source, over that of the link."""
 WARM_UP = 1.5
 
 RATE_ERROR = 1e-4
@@ -64,7 +64,7 @@ class _Run:
     row: Row
     gaps: npt.NDArray[np.float64]
     stalled: bool
-    """Whether the gate did not run for so long that the link lost time."""
+    """Return whether the gate did not run for so long that the link lost time."""
 
 
 def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:

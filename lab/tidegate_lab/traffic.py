@@ -30,7 +30,8 @@ DISCARD = 9
 """The port of the discard service (RFC 863)."""
 FLOOD_PORT = 7000
 UDP_SEGMENT = 103
-"""The option by which the kernel segments a buffer into datagrams (udp(7)); Python has no name for it."""
+"""The option by which the kernel segments a buffer into datagrams (udp(7)); Python has no name for
+it."""
 SEGMENTS = 40
 METRICS = ("127.0.0.1", 9273)
 
@@ -69,7 +70,8 @@ def start_udp(
 
 def start_flood(net: Net, frame: int, processor: int) -> None:
     """Start frames of `frame` bytes from the inside, as many as the processor can send."""
-    # The kernel cuts a long datagram into frames where it leaves the host: less work than sending each.
+    # The kernel cuts a long datagram into frames where it leaves the host: less work than sending
+    # each.
     net.command(net.name("inside"), *f"ethtool -K {HOST} tx-udp-segmentation off".split())
     _start(net, "inside", ("flood", str(frame)), processor)
 

@@ -38,7 +38,8 @@ LINE = 1.02
 """The line behind is a little faster than the shaped rate, as it should be."""
 START = 0.3
 WARM_UP = 5.0
-"""Until TCP has left its slow start; at lower rates as many round trips, and as many packets are measured."""
+"""Until TCP has left its slow start; at lower rates as many round trips, and as many packets are
+measured."""
 SETTLE = 0.5
 """For packets of the measured time to arrive."""
 PREDICTIONS = 5

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from tidegate.summary import Estimate, Values, estimate
 
 Columns = Mapping[str, Mapping[str, Values]]
-"""Figures of each replication, by name, under the scenario as it is (`MAIN`) and under others beside it."""
+"""Figures of each replication, by name, under the scenario as it is (`MAIN`) and under others
+beside it."""
 
 MAIN = ""
 
@@ -18,23 +19,24 @@ MAIN = ""
 class Claim:
     """A figure that a paper publishes, or that follows from what it says.
 
-    It is judged against one of `tolerance`, `factor`, `at_most` and `at_least`; a figure with none of them
-    is only shown. Everything but the factor is in `unit`.
+    It is judged against one of `tolerance`, `factor`, `at_most` and `at_least`; a figure with none
+    of them is only shown. Everything but the factor is in `unit`.
 
     Attributes:
-        name: What it is a figure of.
+        name: Subject of the figure.
         unit: Its unit; empty for a share.
-        paper: What is published; None where the paper gives no number.
-        derived: What follows from the paper where it gives no number: the solution of its equation, a
-            difference or a ratio of its figures, zero where it says that there is none.
-        tolerance: How far ours may be from the reference. Zero: none at all, in any replication.
-        factor: How many times ours may be the reference, or the other way round; above 1.
-        at_most: What ours may not exceed.
-        at_least: What ours may not fall below.
+        paper: The published figure; None where the paper gives no number.
+        derived: A figure that follows from the paper where it gives none: the solution of its
+            equation, a difference or a ratio of its figures, zero where it says that there is none.
+        tolerance: Greatest distance of ours from the reference. Zero: none at all, in any
+            replication.
+        factor: Greatest ratio of ours to the reference, or the other way round; above 1.
+        at_most: Upper limit of ours.
+        at_least: Lower limit of ours.
         every: Whether the limit must be kept in every replication, and not by their mean.
         required: Whether it must hold.
         unmet: Whether a required claim is known not to hold.
-        why: What we know about why it does not hold, or may not.
+        why: Known reasons why it does not hold, or may not.
     """
 
     name: str
@@ -57,7 +59,7 @@ class Claim:
 
     @property
     def judged(self) -> bool:
-        """Whether it can hold or not."""
+        """True if it can hold or not."""
         return any(way is not None for way in (self.tolerance, self.factor, self.at_most, self.at_least))
 
     @property
@@ -76,8 +78,8 @@ class Claim:
     def holds(self, values: Values) -> bool | None:
         """Return whether it holds for what was measured in each replication; None when that is undecided.
 
-        One replication has no interval and decides only what must be exact, and what must be so in every
-        one: a limit on every replication holds when none is beyond it.
+        One replication has no interval and decides only what must be exact, and what must be so in
+        every one: a limit on every replication holds when none is beyond it.
         """
         measured = estimate(values)
         if measured.mean is None or not self.judged:
@@ -90,8 +92,9 @@ class Claim:
     def judge(self, measured: Estimate) -> bool | None:
         """Return whether it holds by the interval of the mean; None when that is undecided.
 
-        It holds when the figures that it allows contain the interval, or the interval contains them all. It
-        does not hold when the two do not meet. Everything else is undecided, as is a mean without interval.
+        It holds when the figures that it allows contain the interval, or the interval contains them
+        all. It does not hold when the two do not meet. Everything else is undecided, as is a mean
+        without interval.
         """
         mean, half = measured
         if mean is None or half is None or not self.judged:
@@ -122,12 +125,12 @@ class Finding:
     """A published or derived figure and ours.
 
     Attributes:
-        claim: What is published or follows.
+        claim: The claim, published or derived.
         measured: Our mean over replications.
         holds: Whether it holds; None when that is undecided.
         beside: Our mean under other settings, by their name.
-        worst: For a limit on every replication, the figure of the one that comes closest to it, or is
-            furthest beyond it.
+        worst: For a limit on every replication, the figure of the one that comes closest to it, or
+            is furthest beyond it.
     """
 
     claim: Claim
@@ -138,7 +141,7 @@ class Finding:
 
     @property
     def why(self) -> str | None:
-        """What we know about why it does not hold; None where it does, or is not judged."""
+        """Known reasons why it does not hold; None where it does, or is not judged."""
         return self.claim.why if self.claim.judged and self.holds is not True else None
 
 

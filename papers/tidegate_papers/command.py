@@ -69,8 +69,9 @@ def command(
 ) -> None:
     """Reproduce a paper's figures.
 
-    Runs its experiments and compares every published figure with ours. Exits with 3 when a required claim
-    does not hold. Experiments have the names that --json and the files of --out show, such as figure-12.
+    Runs its experiments and compares every published figure with ours. Exits with 3 when a required
+    claim does not hold. Experiments have the names that --json and the files of --out show, such as
+    figure-12.
     """
     if name is None:
         _list(as_json)

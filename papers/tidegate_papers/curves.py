@@ -13,10 +13,11 @@ class Curve:
     """One line of a panel.
 
     Attributes:
-        name: What it is of.
+        name: Its subject.
         x: Where its points are.
         y: At each point, the figure of every replication.
-        points: Whether its points are marked: those of a sweep are, those of a distribution are not.
+        points: Whether its points are marked: those of a sweep are, those of a distribution are
+            not.
         joined: Whether they are joined by a line; else they are dots.
     """
 
@@ -33,7 +34,7 @@ class Level:
 
     Attributes:
         y: The value.
-        name: What it is; in words that stand on the line.
+        name: Its meaning, in words that stand on the line.
         right: Whether the words stand at its right end.
     """
 
@@ -47,7 +48,7 @@ class HeatMap:
     """Figures of two settings that are varied, as colours.
 
     Attributes:
-        title: What they show, with its unit.
+        title: Subject of the curves, with its unit.
         columns: Names of its columns.
         rows: Names of its rows.
         cells: The figures, row by row; None for none.
@@ -64,13 +65,13 @@ class Panel:
     """Lines on the same axes.
 
     Attributes:
-        title: What they show.
+        title: Subject of the panels.
         x: Name and unit of the horizontal axis.
         y: Name and unit of the vertical axis.
         curves: The lines.
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical one is.
-        levels: What they are compared with.
+        levels: Lines for comparison.
         least: Where the vertical axis begins; None for where the lines do.
     """
 

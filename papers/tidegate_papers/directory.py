@@ -16,7 +16,8 @@ KIND = DirectoryFormat("tidegate report", 1, lambda name: name == CLAIMS or name
 def write(report: Report, directory: str | os.PathLike[str], command: str | None = None) -> Path:
     """Write a report to `directory`, whole or not at all; return its absolute path.
 
-    Missing folders above it are made, an earlier report in it replaced; `command` is noted in the manifest.
+    Missing folders above it are made, an earlier report in it replaced; `command` is noted in the
+    manifest.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.

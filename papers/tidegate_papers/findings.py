@@ -28,7 +28,7 @@ AXIS = 0.8
 
 
 def comparable(finding: Finding) -> bool:
-    """Whether ours can be drawn as a share of a published or derived figure."""
+    """Return whether ours can be drawn as a share of a published or derived figure."""
     claim = finding.claim
     return bool(claim.reference and claim.tolerance) and finding.measured.mean is not None
 

@@ -91,7 +91,7 @@ def queueing_p99(results: Results, group: str) -> Values:
     """Return the 99 % quantile of the queueing delay over all packets of a group, in seconds."""
     figures = results.group_figures()
     values = next(values["queueing_p99"] for (name, _), values in figures.items() if name == group)
-    # Of identical replications there is one.
+    # Identical replications are there once.
     return values * (results.replications // len(values))
 
 

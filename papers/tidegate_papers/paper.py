@@ -1,7 +1,7 @@
 """A paper as data: its experiments, their scenarios, and its published figures.
 
-A paper is a folder of this package: `paper.toml` and the further parts that it names, scenarios, and a module
-that holds `MEASURES`, how the figures of each experiment are measured.
+A paper is a folder of this package: `paper.toml` and the further parts that it names, scenarios,
+and a module that holds `MEASURES`, how the figures of each experiment are measured.
 """
 
 from __future__ import annotations
@@ -28,27 +28,29 @@ RECORDING = "{recording}"
 """Stands for the file of `Measure.needs`, as a TOML string, in the values of settings."""
 
 Runs = Mapping[str, Results]
-"""What was measured under each setting of an experiment, by its name."""
+"""Results under each setting of an experiment, by its name."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How an experiment's figures are measured.
+    """Measurement of an experiment's figures.
 
     Attributes:
-        figures: Takes what was measured under each setting and the figures of earlier experiments, by their
-            names, and returns the figures of this one.
-        settings: What is set over the scenario, by the name of the setting.
+        figures: Takes what was measured under each setting and the figures of earlier experiments,
+            by their names, and returns the figures of this one.
+        settings: Overrides of the scenario, by the name of the setting.
         series: Whether it needs queues, utilisation and throughput over time.
-        histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many packets.
-        workahead: Factors on reserved rates at which it needs the exact W of flows along their routes.
-        panels: Takes what was measured under each setting, and returns the curves that tell the story; None
-            where there is nothing to draw but the figures.
-        keep: Takes what was measured under a setting and returns what is kept of it, for an experiment of so
-            many settings that not all of it can be; None for everything.
+        histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many
+            packets.
+        workahead: Factors on reserved rates at which it needs the exact W of flows along their
+            routes.
+        panels: Takes what was measured under each setting, and returns the curves that tell the
+            story; None where there is nothing to draw but the figures.
+        keep: Takes what was measured under a setting and returns what is kept of it, for an
+            experiment of so many settings that not all of it can be; None for everything.
         after: The earlier experiment whose figures it takes; None for none.
-        needs: A recording that its settings play and that is not part of the package: its path in the folder
-            of recordings. The experiment is skipped without it.
+        needs: A recording that its settings play and that is not part of the package: its path in
+            the folder of recordings. The experiment is skipped without it.
     """
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
@@ -67,7 +69,7 @@ class Choice:
     """A parameter that the paper leaves open.
 
     Attributes:
-        what: What is open.
+        what: The open parameter.
         chosen: The value chosen.
         why: Why.
     """
@@ -82,7 +84,7 @@ class Table:
     """Figures as a table: each cell is a claim that is shown and not judged, published or only measured.
 
     Attributes:
-        title: What is in its cells.
+        title: Contents of its cells.
         unit: Their unit.
         columns: Names of its columns.
         rows: Names of its rows.
@@ -116,16 +118,17 @@ class Experiment:
         name: Its short name.
         title: Its name in a table.
         section: Where the paper describes it.
-        about: What it shows, in a sentence.
+        about: Its result, in a sentence.
         scenario: Its scenario.
-        measure: How its figures are measured.
-        claims: What is published.
+        measure: Measurement of its figures.
+        claims: The published claims.
         tables: Which of the claims are shown as tables.
-        sets: What is set over the scenario, under every setting.
-        times: How many runs of it make one replication of the paper: more than one where runs differ too
-            much to decide a required claim, less than one where they are long and nothing is to be decided.
-        on_request: Whether it is carried out only when all experiments are asked for: it is a sweep beside
-            what the paper publishes.
+        sets: Overrides of the scenario, under every setting.
+        times: Number of its runs in one replication of the paper: more than one where runs differ
+            too much to decide a required claim, less than one where they are long and nothing is to
+            be decided.
+        on_request: Whether it is carried out only when all experiments are asked for: it is a sweep
+            beside what the paper publishes.
     """
 
     name: str
@@ -187,7 +190,7 @@ class Paper:
         name: Its short name.
         title: Its title.
         reference: Where it was published.
-        choices: What it leaves open, and what was chosen.
+        choices: Open parameters, and what was chosen.
         experiments: Its experiments, in the order in which they are run.
     """
 

@@ -20,13 +20,13 @@ class _Run:
 
     Attributes:
         scenario: The scenario.
-        count: How many of them.
+        count: Number of them.
         series: Whether an experiment needs quantities over time.
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
         keep: Takes what was measured and returns what is kept of it; None for everything.
-        left: How many experiments' settings are still to look at them.
-        done: What was measured; None before the runs, and once it is no longer needed.
+        left: Number of experiments' settings that are still to look at them.
+        done: The results; None before the runs, and once they are no longer needed.
     """
 
     scenario: LoadedScenario
@@ -45,7 +45,7 @@ class _Run:
 
     @property
     def simulation(self) -> Simulation:
-        """What is to be carried out."""
+        """The runs to carry out."""
         return Simulation(
             self.scenario, self.count, series=self.series, workahead=self.workahead, keep=self._kept
         )
@@ -61,7 +61,7 @@ class _Run:
 
 
 class Planned:
-    """What is to be run. Every scenario is read before the first one runs; probes change no outcome.
+    """All runs to carry out. Every scenario is read before the first one runs; probes change no outcome.
 
     Args:
         experiments: The experiments, in the order in which they are carried out.

@@ -18,7 +18,7 @@ from tidegate_papers.planned import Planned
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one experiment.
+    """Outcome of one experiment.
 
     Attributes:
         experiment: The experiment.
@@ -67,12 +67,12 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a paper's claims.
+    """Outcome of a paper's claims.
 
     Attributes:
         paper: The paper.
         replications: Runs of each experiment under each setting.
-        outcomes: What became of each experiment.
+        outcomes: Outcome of each experiment.
         wall_seconds: Seconds that it took.
         version: Version of tidegate.
         skipped: Experiments that were not carried out, for want of a recording.
@@ -143,21 +143,23 @@ def conduct(
     """Carry out a paper's experiments and put its published figures beside ours.
 
     Args:
-        paper: What `load` returned.
-        replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment may
-            have more or fewer (`Experiment.times`).
+        paper: The paper, from `load`.
+        replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment
+            may have more or fewer (`Experiment.times`).
         jobs: Runs at a time; by default as many as there are processors.
         everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
-        only: Names of the experiments to carry out, also of those on request; without one, all of them.
+        only: Names of the experiments to carry out, also of those on request; without one, all of
+            them.
         recordings: The folder of recordings that are not part of the package; None for none.
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: A scenario has a mistake, an argument is out of range, or there is no such experiment,
-            or no such folder.
+        TidegateError: A scenario has a mistake, an argument is out of range, or there is no such
+            experiment, or no such folder.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
 
-    An experiment whose recording is missing (`Measure.needs`) is skipped, and `Report.skipped` says so.
+    An experiment whose recording is missing (`Measure.needs`) is skipped, and `Report.skipped` says
+    so.
     """
     started = time.perf_counter()
     # Every scenario is read before the first one runs: a mistake shows at once.

@@ -142,7 +142,7 @@ def _apart(curves: Sequence[Curve]) -> list[tuple[int, Curve]]:
 
 def _line(axes: Axes, curve: Curve, index: int, log: bool) -> None:
     rows = [(x, *estimate(values)) for x, values in zip(curve.x, curve.y, strict=True)]
-    # What was measured nowhere is left out, and what is zero has no place on a logarithmic axis.
+    # Figures without a measurement are left out, and zero has no place on a logarithmic axis.
     drawn = [(x, mean, half or 0.0) for x, mean, half in rows if mean is not None and (mean > 0 or not log)]
     if not drawn:
         return

@@ -1,7 +1,7 @@
 """Arrays of Arrow from Python and numpy, and back, by their buffers.
 
-`pyarrow.array`, `pyarrow.scalar` and `to_numpy` import pandas where that is installed, which takes longer
-than a short run.
+`pyarrow.array`, `pyarrow.scalar` and `to_numpy` import pandas where that is installed, which takes
+longer than a short run.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Directories that are written whole or not at all.
 
-A directory is written next to its place and exchanged in one step with the one that is there. A reader finds
-a whole directory at any time, and the last of several writers prevails. Its `manifest.json` lists its
-contents, and only an earlier directory of the same kind is replaced.
+A directory is written next to its place and exchanged in one step with the one that is there. A
+reader finds a whole directory at any time, and the last of several writers prevails. Its
+`manifest.json` lists its contents, and only an earlier directory of the same kind is replaced.
 
-While it is written, its writer holds a lock on it. What a process that was killed has left there has no lock,
-and the next writer at the same place removes it.
+While it is written, its writer holds a lock on it. What a process that was killed has left there
+has no lock, and the next writer at the same place removes it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DIGITS = 12
 
 AT_FDCWD = -100
 RENAME_EXCHANGE = 2
-"""Of `renameat2(2)`."""
+"""A flag of `renameat2(2)`."""
 
 PathLike = str | os.PathLike[str]
 Manifest = Mapping[str, Any]
@@ -50,11 +50,11 @@ class DirectoryFormat:
     """A kind of directory: what its manifest calls it, and which files it has.
 
     Attributes:
-        format: What its manifest calls it.
+        format: Its name in the manifest.
         version: Version of its format.
         owns: Whether a file of this name is part of it, the manifest apart.
-        foreign: What an earlier directory with the first manifest holds that one with the second is not to
-            replace, in a few words; None for nothing.
+        foreign: Contents of an earlier directory with the first manifest that one with the second
+            must not replace, in a few words; None for nothing.
     """
 
     format: str
@@ -75,8 +75,8 @@ class DirectoryFormat:
     ) -> None:
         """Make sure that such a directory can be written at this place; leaves no trace.
 
-        Call it before a run, so that an hour's work is not lost at its end. With a `manifest`, or as much of
-        it as is known, what is there must not be foreign to it, unless `force` is given.
+        Call it before a run, so that an hour's work is not lost at its end. With a `manifest`, or
+        as much of it as is known, what is there must not be foreign to it, unless `force` is given.
 
         Raises:
             TidegateError: Something else is there, or nothing can be written there.
@@ -96,8 +96,9 @@ class DirectoryFormat:
     ) -> Path:
         """Write such a directory, whole or not at all; return its absolute path.
 
-        Missing parent folders are created, and an earlier directory in its place is replaced, unless it is
-        foreign and `force` is false. `fill` writes the files into a new directory that it is given.
+        Missing parent folders are created, and an earlier directory in its place is replaced,
+        unless it is foreign and `force` is false. `fill` writes the files into a new directory that
+        it is given.
 
         Raises:
             TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -115,7 +116,7 @@ class DirectoryFormat:
                         self._write_manifest(fresh, manifest)
                         self._put(fresh, target, directory)
                     finally:
-                        # What could not be written whole, or what was there before.
+                        # Either an incomplete directory or the one that was there before.
                         shutil.rmtree(fresh, ignore_errors=True)
             except BaseException:
                 for parent in made:
@@ -151,7 +152,8 @@ class DirectoryFormat:
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
         }
         text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
-        # A byte of a file's name that is no UTF-8 is a lone surrogate here, and its escape is one of JSON's.
+        # A byte of a file's name that is no UTF-8 is a lone surrogate here, and its escape is one
+        # of JSON's.
         encoded = text.encode("utf-8", errors="backslashreplace")
         (directory / MANIFEST).write_bytes(encoded + b"\n")
 

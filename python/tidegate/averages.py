@@ -120,7 +120,8 @@ def _mean_and_half_width(figure: Array) -> tuple[Array, Array]:
     """Return the mean of each subject, and half the width of its interval."""
     measured = ~np.isnan(figure)
     count = measured.sum(axis=0)
-    # Distances from the least one: equal figures have exactly their value as the mean, and no interval.
+    # Distances from the least one: equal figures have exactly their value as the mean, and no
+    # interval.
     least = np.fmin.reduce(figure, axis=0)
     above = np.where(measured, figure - least, 0.0)
     with np.errstate(invalid="ignore"):

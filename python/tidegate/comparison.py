@@ -29,7 +29,7 @@ METRICS: Mapping[str, str] = {
     "delay_max": "s",
     "queueing_mean": "s",
 }
-"""What is compared, with its unit; `tidegate.summary.GroupSummary` says what each means."""
+"""Figures that are compared, with their units, as `tidegate.summary.GroupSummary` defines them."""
 
 
 class Difference(NamedTuple):
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval does not contain zero; never without an interval."""
+        """True if the interval does not contain zero; never without an interval."""
         return self.mean is not None and self.half_width is not None and abs(self.mean) > self.half_width
 
 
@@ -70,16 +70,16 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The same scenario, seeds and packets under several policies.
+    """Results of several policies for one scenario, with equal seeds and packets.
 
     Attributes:
-        results: Results of each policy's runs, by its name and in the order asked; the others are compared
-            with the first.
+        results: Results of each policy's runs, by its name and in the order asked; the others are
+            compared with the first.
         rows: Every metric of every group, in the order of the scenario.
         notes: Remarks for a reader of the figures, one sentence each.
-        warnings: Settings that are seldom intended, each with its place; what holds under some of them only
-            begins with their names.
-        identity: What all results of the comparison have in common, for `tidegate.comparison_dir`.
+        warnings: Settings that are seldom intended, each with its place; what holds under some of
+            them only begins with their names.
+        identity: Digest of what all results have in common, for `tidegate.comparison_dir`.
     """
 
     results: dict[str, Results]
@@ -141,14 +141,15 @@ def compare(
 ) -> Comparison:
     """Run a scenario under each of `policies`, at every port of a switch that does not state its own.
 
-    A policy is whole: it stands in place of the scheduler and of the dropper that the scenario has there.
-    Every policy gets the same seeds and so the same packets; differences are taken replication by
-    replication, which removes the effects of the traffic that all of them share.
+    A policy is whole: it stands in place of the scheduler and of the dropper that the scenario has
+    there. Every policy gets the same seeds and so the same packets; differences are taken
+    replication by replication, which removes the effects of the traffic that all of them share.
 
     Args:
         scenario: A scenario in any form that `tidegate.simulate` takes.
-        policies: At least two, in one line each, as in `fq-codel` or `virtual-clock + red`, or as records;
-            the others are compared with the first. A mapping has overrides by the name of a column instead.
+        policies: At least two, in one line each, as in `fq-codel` or `virtual-clock + red`, or as
+            records; the others are compared with the first. A mapping has overrides by the name of
+            a column instead.
         replications: Number of runs of each, at least 1; intervals need 2.
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
@@ -156,7 +157,8 @@ def compare(
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: The scenario or a policy is unusable, there are fewer than two, or one occurs twice.
+        TidegateError: The scenario or a policy is unusable, there are fewer than two, or one occurs
+            twice.
     """
     source = resolve(scenario, sets)
     columns = unique(list(policies.items()) if isinstance(policies, Mapping) else of_policies(policies))
@@ -188,7 +190,7 @@ def _under_each(source: Source, columns: Mapping[str, Overrides]) -> dict[str, S
 
 
 def _rows(results: Mapping[str, Results]) -> list[Row]:
-    # Of identical replications there is one in the figures: their differences have no interval either.
+    # Identical replications count once in the figures: their differences have no interval either.
     figures = {name: one.group_figures() for name, one in results.items()}
     estimates = {
         name: {key: group_estimates(of_group) for key, of_group in under.items()}
@@ -222,7 +224,7 @@ def _difference(before: Values, after: Values, *, same: bool) -> Difference:
 
 
 def _same(one: Results, other: Results) -> bool:
-    """Whether both are the same in every replication, to the packet."""
+    """Return whether both are equal in every replication, to the packet."""
     return one.fingerprints == other.fingerprints
 
 

@@ -31,7 +31,8 @@ def identity(source: Source, seeds: Sequence[int]) -> str:
 def check(out: Path, places: Iterable[Path], source: Source, comparison: str, *, force: bool) -> list[Path]:
     """Make sure that a comparison can be written to `out`, with results in `places`.
 
-    Returns the folders with results of other comparisons, which have to go first: none without `force`.
+    Returns the folders with results of other comparisons, which have to go first: none without
+    `force`.
 
     Raises:
         TidegateError: Something else is there, or nothing can be written there.
@@ -106,7 +107,7 @@ def _column(place: Path, manifest: Mapping[str, Any], last: int) -> tuple[int, s
 
 
 def _differ(results: Mapping[str, Results]) -> bool:
-    """Whether results that are not marked as one comparison differ in more than their policies."""
+    """Return whether results that are not marked as one comparison differ in more than their policies."""
     texts = [loads(one.scenario_toml) for one in results.values()]
     same = [{key: value for key, value in text.items() if key != POLICIES} for text in texts]
     runs = {(one.scenario_name, one.seeds, one.duration, one.warmup) for one in results.values()}

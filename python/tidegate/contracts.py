@@ -1,4 +1,4 @@
-"""Which contracts (W, r, r̂) fit a trace, a capture or a video: the curve W(r), and the cost of smoothing."""
+"""Contracts (W, r, r̂) that fit a trace, a capture or a video: the curve W(r), the cost of smoothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class FlowSeen:
         packets: Number of its packets.
         bytes: Bytes of all.
         mean_rate: From its first packet to its last, in bit/s; None when all have one time.
-        peak_rate: The highest rate in the gaps between its packets, in bit/s; None when all have one time.
+        peak_rate: The highest rate in the gaps between its packets, in bit/s; None when all have
+            one time.
         workahead: W at the mean rate in bytes; None without one.
     """
 
@@ -49,8 +50,8 @@ class Point:
     Attributes:
         rate: The rate r in bit/s.
         workahead: W(r), the longest backlog, in bytes, exact and then rounded up.
-        delay_max: The longest delay in s, from a packet's arrival until its last bit is sent: the cost of
-            smoothing to r.
+        delay_max: The longest delay in s, from a packet's arrival until its last bit is sent: the
+            cost of smoothing to r.
         delay_p99: The 99 % quantile of these delays in s.
     """
 
@@ -95,14 +96,15 @@ class ContractCurve:
         flows: Every flow of the file, the one with most bytes first; empty for a video.
         packets: Packets that were taken together, or frames that have any bytes.
         bytes: Bytes of all.
-        duration: Seconds over which the mean rate is taken: from the first packet to the last plus one mean
-            gap, or all frame intervals.
+        duration: Seconds over which the mean rate is taken: from the first packet to the last plus
+            one mean gap, or all frame intervals.
         mean_rate: Mean rate in bit/s, rounded up.
-        peak_rate: Peak rate in bit/s, rounded up: the smallest at which the packets of one time have always
-            been sent before those of the next; of a video, that of its largest frame in one interval.
+        peak_rate: Peak rate in bit/s, rounded up: the smallest at which the packets of one time
+            have always been sent before those of the next; of a video, that of its largest frame in
+            one interval.
         longest_packet: The longest packet or frame in bytes.
         curve: W and the delays at rates from the mean rate to the peak rate.
-        asked: The same at the given rate, if one was.
+        asked: The point at the given rate; None without one.
         fitting: The contract at that rate; without one, where r times W is least on the curve.
         notes: Remarks for a reader, one sentence each.
     """
@@ -143,11 +145,11 @@ def contract(
     """Return the contracts (W, r, r̂) that the packets of a file keep.
 
     Args:
-        file: A pcap or pcapng capture, a list of packets (lines of a time in seconds and a size in bytes, or
-            CSV with the columns time, size and, if wanted, flow), or the frame sizes of a video; also
-            with gzip.
-        flow: Which flows of it, by name or by a pattern such as `10.0.0.1:80>*/tcp`; several are taken
-            together.
+        file: A pcap or pcapng capture, a list of packets (lines of a time in seconds and a size in
+            bytes, or CSV with the columns time, size and, if wanted, flow), or the frame sizes of a
+            video; also with gzip.
+        flow: Which flows of it, by name or by a pattern such as `10.0.0.1:80>*/tcp`; several are
+            taken together.
         content: Whether the file holds `packets` or `frames`; by default its first line says so.
         fps: Frames of a video in a second, above 0 to 1,000,000.
         rate: A rate to ask for, in bit/s or as `2mbit`.

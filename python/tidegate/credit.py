@@ -50,10 +50,11 @@ class Batch:
 
     Attributes:
         n2: Cells that the receiver forwards for each credit record of a VC.
-        buf_alloc: The least allocation that gives a VC the rate, in cells; with a given buffer, that buffer.
+        buf_alloc: The least allocation that gives a VC the rate, in cells; with a given buffer,
+            that buffer.
         memory: Bytes for all VCs.
         overhead: Bytes of credit cells for each byte of data, when each holds one record.
-        overhead_packed: The same when each is full.
+        overhead_packed: Overhead when each is full.
     """
 
     n2: int
@@ -71,8 +72,8 @@ class Pool:
         alpha: M in units of two RTT.
         cells: M in cells.
         memory: M in bytes.
-        queued_below: While less than this many cells are queued, a VC below its fair share is given more at
-            each allocation.
+        queued_below: While less than this many cells are queued, a VC below its fair share is given
+            more at each allocation.
     """
 
     alpha: int
@@ -88,7 +89,7 @@ class CreditSize:
     Attributes:
         link: Rate in bit/s.
         rtt: Round-trip time in s: propagation both ways and processing.
-        rtt_cells: The same in transmission times of a cell.
+        rtt_cells: RTT in transmission times of a cell.
         cell: Bytes of a cell, or of the smallest packet.
         largest: Bytes of a place for a cell: those of the largest packet.
         vcs: VCs with a buffer each.
@@ -96,7 +97,7 @@ class CreditSize:
         active: Active VCs for which the rate was asked for.
         chosen: N2, the allocation of each VC, the memory and the overhead.
         rates: The rate of each VC with one VC active, with `active` and with all.
-        batches: The same rate, or the same buffer, with other N2.
+        batches: Equal rates, or equal buffers, with other N2.
         pool: Memory that adaptive allocation would need.
     """
 
@@ -136,29 +137,32 @@ def size(
 ) -> CreditSize:
     """Return the buffer that each VC of a link needs for a rate, or its rate with a buffer.
 
-    The link is `length` long or takes `delay` one way. On a link of packets a packet counts as a cell: it
-    needs a credit, and a place for the largest packet. The figures are for a link full of the smallest
-    packets, which need most places.
+    The link is `length` long or takes `delay` one way. On a link of packets a packet counts as a
+    cell: it needs a credit, and a place for the largest packet. The figures are for a link full of
+    the smallest packets, which need most places.
 
     Args:
         link: The link's rate, in bit/s or as `100gbit`.
         length: A cable, as `2km`, at 5 ns a metre.
         delay: Propagation one way in s, or as `10us`.
         vcs: VCs with a buffer each, 1 to 2²⁴.
-        rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link; by default that.
+        rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link; by
+            default that.
         buffer: Instead of a rate: the allocation of each VC, in cells or as `400p` or `64kB`.
         active: Active VCs for which the rate is asked, 1 to `vcs`.
-        n2: Cells that the receiver forwards for each credit record of a VC; by default as few as keep the
-            credit cells, of one record each, to 1 % of the data.
+        n2: Cells that the receiver forwards for each credit record of a VC; by default as few as
+            keep the credit cells, of one record each, to 1 % of the data.
         cell: A cell or the smallest packet, as it takes up the link, in bytes or as `64B`.
         largest: The largest packet; by default all cells have one size.
         credit_cell: A credit cell or message; by default it has the size of a cell.
-        processing: From a cell's last bit at the receiver until the sender may use its credit, without
-            propagation, in s or as `200ns`; by default the time to send the cell and then a credit cell.
+        processing: From a cell's last bit at the receiver until the sender may use its credit,
+            without propagation, in s or as `200ns`; by default the time to send the cell and then a
+            credit cell.
         alpha: The pool of adaptive allocation is 2·alpha·RTT + 2·vcs cells, 2 to 1000.
 
     Raises:
-        TidegateError: An argument cannot be used, the rate cannot be reached, or the VC would deadlock.
+        TidegateError: An argument cannot be used, the rate cannot be reached, or the VC would
+            deadlock.
     """
     if (length is None) == (delay is None):
         raise TidegateError("give either the length of the link, as 2km, or its delay, as 10us")

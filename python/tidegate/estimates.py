@@ -9,7 +9,8 @@ from typing import NamedTuple
 from tidegate._tidegate import half_width_95, rare_half_width_95
 
 RARE = 0.01
-"""Mean share up to which losses are rare: their interval is then at least that of `rare_half_width_95`."""
+"""Mean share up to which losses are rare: their interval is then at least that of
+`rare_half_width_95`."""
 
 Values = list[float | None]
 """One figure of each replication; None where nothing was measured."""

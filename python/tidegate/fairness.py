@@ -1,4 +1,4 @@
-"""How fast and how closely the rates of a run come to the max-min fair ones.
+"""Speed and accuracy with which the rates of a run come to the max-min fair ones.
 
 Response and convergence times are those of Kalyanaraman et al. 1998, section 6.1.
 """
@@ -40,7 +40,7 @@ class Nearness:
         subject: Name of the flow or of the group.
         metric: The series that is its rate: `acr` or `throughput`.
         optimum: Its max-min fair rate in bit/s.
-        bottleneck: What limits it, as in `Share`.
+        bottleneck: The limiting link or class, as in `Share`.
         mean: Its mean rate in the last quarter of the span, in bit/s.
         off: Excess of that mean over the optimum, as a share of the optimum.
     """
@@ -55,22 +55,23 @@ class Nearness:
 
 @dataclass(frozen=True, eq=False)
 class Fairness:
-    """How fast and how closely the rates of a run come to the max-min fair ones.
+    """Speed and accuracy with which the rates of a run come to the max-min fair ones.
 
-    Times are in seconds from the start of the first sample of the span; a list has one figure for each
-    replication (of identical ones there is one), None for a run in which it never happened.
+    Times are in seconds from the start of the first sample of the span; a list has one figure for
+    each replication (of identical ones there is one), None for a run in which it never happened.
 
     Attributes:
-        results: What was measured.
+        results: The results of the run.
         optimum: The max-min fair rates; where starts are drawn, those of the first replication.
         spacing: Seconds from one sample to the next.
         rows: One for each rate.
         members: One for each group of several flows.
         queues: Links whose queues must be short for convergence; empty where queues do not matter.
-        response: Until every rate has come within 10 % of its optimum or has passed it, each at a time of
-            its own.
-        convergence: Until the averages of all rates over 5 ms (or one sample, if that is longer) are within
-            10 % of their optima, and fewer than 50 packets are in each of `queues`, both permanently.
+        response: Until every rate has come within 10 % of its optimum or has passed it, each at a
+            time of its own.
+        convergence: Until the averages of all rates over 5 ms (or one sample, if that is longer)
+            are within 10 % of their optima, and fewer than 50 packets are in each of `queues`, both
+            permanently.
         final: Mean distance in the last quarter of the span.
         time: Ends of the samples, in seconds from the start of the run.
         rates: Each rate over time in bit/s, by replication and sample; NaN where there is none.
@@ -130,23 +131,23 @@ def measure_fairness(
 ) -> Fairness:
     """Compare the rates of a run with the max-min fair ones, over time.
 
-    The rate of a flow is its series `acr` where it has one. Otherwise the throughput of its group stands for
-    all flows of the group. Where every rate is an ACR, convergence also needs short queues at the bottlenecks
-    (a transport that probes with losses keeps them filled).
+    The rate of a flow is its series `acr` where it has one. Otherwise the throughput of its group
+    stands for all flows of the group. Where every rate is an ACR, convergence also needs short
+    queues at the bottlenecks (a transport that probes with losses keeps them filled).
 
     Args:
-        results: What was measured, with series: from `simulate(..., series=True)` or `tidegate run --out`.
-        aim: Share of the links that switches send on to divide, as in `max_min`; by default what their ports
-            aim at.
-        groups: Groups whose rates are compared; by default those of flows that ask for as much as they get.
-            Others keep their part of the optimum.
-        span: Time span in seconds, (from, to). Only flows that send in the whole span have a part: by default
-            it begins with the last of those that ask for as much as they get and go on to the end, and not
-            before the end of the warm-up, and lasts until the end of the run.
+        results: Results with series: from `simulate(..., series=True)` or `tidegate run --out`.
+        aim: Share of the links that switches send on to divide, as in `max_min`; by default what
+            their ports aim at.
+        groups: Groups whose rates are compared; by default those of flows that ask for as much as
+            they get. Others keep their part of the optimum.
+        span: Time span in seconds, (from, to). Only flows that send in the whole span have a part:
+            by default it begins with the last of those that ask for as much as they get and go on
+            to the end, and not before the end of the warm-up, and lasts until the end of the run.
 
     Raises:
-        TidegateError: The results hold no series, the span has no sample, no flow counts, a group is unknown
-            or has no max-min fair rate, or an argument is out of range.
+        TidegateError: The results hold no series, the span has no sample, no flow counts, a group
+            is unknown or has no max-min fair rate, or an argument is out of range.
     """
     scenario = results.scenario()
     runs = 1 if results.identical else results.replications

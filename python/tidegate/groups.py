@@ -1,4 +1,4 @@
-"""Which groups of flows are shown: those that are asked for, and otherwise not the answers of connections."""
+"""Choice of the groups that are shown: those asked for, else all but the answers of connections."""
 
 from __future__ import annotations
 

@@ -88,6 +88,7 @@ def _text(column: pa.Array) -> Any:
     text = pc.cast(column, pa.string())
     if not pa.types.is_floating(column.type):
         return text
-    # Arrow writes 1.0 as 1, which is a whole number in JSON's readers, and a large one with an exponent.
+    # Arrow writes 1.0 as 1, which is a whole number in JSON's readers, and a large one with an
+    # exponent.
     fractional = pc.or_(pc.match_substring(text, "."), pc.match_substring(text, "e"))
     return pc.if_else(fractional, text, pc.binary_join_element_wise(text, text_scalar(".0"), NOTHING))

@@ -1,7 +1,7 @@
 """Max-min fair rates of a scenario, from its routes and the rates of its links.
 
-An allocation is max-min fair when no flow can have more except at the cost of one that has no more than it
-(Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
+An allocation is max-min fair when no flow can have more except at the cost of one that has no more
+than it (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ VARIES = "when it sends, or its rate, is only known in a run"
 UNKNOWN = "the rate that it asks for is not stated"
 
 ActiveTimes = Mapping[str, tuple[float, float | None]]
-"""Start and stop of flows by their names, in seconds, as they were in a run; None for the end of the run."""
+"""Start and stop of flows by their names, in seconds, as they were in a run; None for the end of
+the run."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ class Share:
         flow: Its name.
         group: Name of its group.
         rate: The rate in bit/s, headers included.
-        bottleneck: The first link on its route that is full and on which no flow has more; a class with a
-            ceiling is `class on link`. None where its own rate or ceiling limits it.
+        bottleneck: The first link on its route that is full and on which no flow has more; a class
+            with a ceiling is `class on link`. None where its own rate or ceiling limits it.
         greedy: Whether it asks for as much as it gets.
         receivers: Number of its destinations.
     """
@@ -62,8 +63,8 @@ class MaxMin:
     """The max-min fair rates of a scenario.
 
     Attributes:
-        aim: Share of each switch's links that is divided, above 0 and at most 1; None for the target
-            utilisation that each port states.
+        aim: Share of each switch's links that is divided, above 0 and at most 1; None for the
+            target utilisation that each port states.
         span: The seconds in which the flows send.
         shares: One for each flow that has a part, in the order of the scenario.
         left_out: Why another flow has none, by its name.
@@ -80,22 +81,24 @@ def max_min(
 ) -> MaxMin:
     """Return the max-min fair rates of a scenario's flows, from their routes and the rates of links.
 
-    A flow has a part when it sends in the whole span and what it asks for is known: as much as it gets (a
-    greedy source, a connection with endless data), or the mean rate of its source, which is then a ceiling.
-    Acknowledgements have none. Ceilings of ports, classes and flows, envelopes, and the PCR of ABR VCs are
-    kept. All flows are alike: reservations, weights, priorities and MCR have no effect.
+    A flow has a part when it sends in the whole span and what it asks for is known: as much as it
+    gets (a greedy source, a connection with endless data), or the mean rate of its source, which is
+    then a ceiling. Acknowledgements have none. Ceilings of ports, classes and flows, envelopes, and
+    the PCR of ABR VCs are kept. All flows are alike: reservations, weights, priorities and MCR have
+    no effect.
 
     Args:
-        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
-        aim: Share of the links that switches send on to divide, above 0 and at most 1; by default the target
-            utilisation of a port that controls rates and states one (ERICA), and all of other links. Hosts'
-            links are divided whole.
+        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load`
+            returned.
+        aim: Share of the links that switches send on to divide, above 0 and at most 1; by default
+            the target utilisation of a port that controls rates and states one (ERICA), and all of
+            other links. Hosts' links are divided whole.
         span: Time span in seconds, (from, to); by default the whole run.
         sets: Overrides such as `("port.rate", "1mbit")`, applied in order.
 
     Raises:
-        TidegateError: The scenario cannot be read, an argument is out of range, or the figures are too large
-            to be computed exactly.
+        TidegateError: The scenario cannot be read, an argument is out of range, or the figures are
+            too large to be computed exactly.
     """
     return of_scenario(resolve(scenario, sets).scenario, aim, span)
 

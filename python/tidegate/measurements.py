@@ -17,7 +17,7 @@ DRAWN = (
     "to have runs that differ, let a flow's source be `poisson` or `on-off`, its starts follow `every`, or a "
     "link have a `loss`"
 )
-"""What makes replications differ: keys of a scenario whose values are drawn from the seed."""
+"""Advice that names the keys of a scenario whose values are drawn from the seed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Measurements:
 
     @property
     def drops(self) -> Table:
-        """What ports dropped and marked, by link, reason and replication."""
+        """Packets that ports dropped and marked, by link, reason and replication."""
         return self.tables["drops"]
 
     @property
@@ -110,7 +110,7 @@ class Measurements:
 
     @property
     def histogram(self) -> Table:
-        """How often each delay occurred, by group and replication."""
+        """Frequency of each delay, by group and replication."""
         return self.tables["histogram"]
 
     @property
@@ -125,12 +125,12 @@ class Measurements:
 
     @property
     def identical(self) -> bool:
-        """Whether several replications are all the same, to the packet, and so say no more than one."""
+        """True if several replications are all equal, to the packet, and so say no more than one."""
         return self.replications > 1 and len(set(self.fingerprints)) == 1
 
     @property
     def has_intervals(self) -> bool:
-        """Whether figures come with intervals: there are several replications, and they differ."""
+        """True if figures come with intervals: there are several replications, and they differ."""
         return self.replications > 1 and not self.identical
 
     @property

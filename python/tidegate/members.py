@@ -1,4 +1,4 @@
-"""How equal the flows of a group are among each other: their rates while they sent, in a run."""
+"""Fairness among the flows of a group: their rates while they sent, in a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Members:
         flows: Number of its flows that have a part of the optimum in some replication, at least 2.
         optimum: The max-min fair rate of each in bit/s.
         least: Excess of the least rate over the optimum, as a share of the optimum.
-        greatest: The same of the greatest rate.
+        greatest: Excess of the greatest rate, likewise.
         jain: Jain's fairness index of their rates.
     """
 

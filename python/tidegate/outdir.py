@@ -56,14 +56,14 @@ def check_writable(
     """Make sure that results can be written to `directory`; leaves no trace.
 
     Raises:
-        TidegateError: Something else is there, or nothing can be written there; or results of another
-            scenario than `source`, unless `force` is given.
+        TidegateError: Something else is there, or nothing can be written there; or results of
+            another scenario than `source`, unless `force` is given.
     """
     KIND.check_writable(directory, None if source is None else _about(source), force=force)
 
 
 def replaces(directory: str | os.PathLike[str], source: Source) -> bool:
-    """Whether a directory holds results of another text than that of `source`."""
+    """Return whether a directory holds results of another text than that of `source`."""
     earlier = KIND.manifest(directory)
     return earlier is not None and earlier.get("scenario_sha256") != _about(source)["scenario_sha256"]
 
@@ -86,9 +86,9 @@ def write(
 ) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
 
-    Missing parent folders are created, and earlier results of the same scenario are replaced; with `force`
-    also those of another. `command` is noted in the manifest, and so are the `comparison` that results belong
-    to and their `column` of it: its position and its name.
+    Missing parent folders are created, and earlier results of the same scenario are replaced; with
+    `force` also those of another. `command` is noted in the manifest, and so are the `comparison`
+    that results belong to and their `column` of it: its position and its name.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -124,8 +124,8 @@ def read(directory: str | os.PathLike[str]) -> Measurements:
     """Read results from `directory`.
 
     Raises:
-        TidegateError: There are none, they are of another format, they are not as they were written, or they
-            cannot be read.
+        TidegateError: There are none, they are of another format, they are not as they were
+            written, or they cannot be read.
     """
     place = Path(directory)
     manifest = KIND.manifest(place)
@@ -164,7 +164,8 @@ def _opened(place: Path, stack: ExitStack) -> dict[str, BinaryIO]:
                 stack.push(opened.pop_all())
                 return files
         except FileNotFoundError:
-            # It was replaced, and is being removed; or it is damaged, which another look does not change.
+            # It was replaced, and is being removed; or it is damaged, which another look does not
+            # change.
             if attempt == MAX_ATTEMPTS - 1:
                 raise
         finally:
@@ -245,7 +246,8 @@ def _fill(directory: Path, results: Measurements) -> None:
         "tidegate.version": results.version,
     }
     (directory / SCENARIO).write_text(results.scenario_toml, encoding="utf-8")
-    # Names of folders are bytes, and pyarrow takes UTF-8 only: the open folder has such a name, too.
+    # Names of folders are bytes, and pyarrow takes UTF-8 only: the open folder has such a name,
+    # too.
     folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name, table in results.tables.items():

@@ -27,7 +27,8 @@ REPORT_INTERVAL = 0.1
 LARGEST_SEED = 2**63 - 1
 
 FACTORS = (0.01, 100.0)
-"""The least and the greatest factor on reserved rates at which the workahead of flows is measured."""
+"""The least and the greatest factor on reserved rates at which the workahead of flows is
+measured."""
 
 Progress = Callable[[float], None]
 """Called from time to time with the share that is done, 0 to 1, in the thread of the caller."""
@@ -47,14 +48,16 @@ def simulate(
     """Run a scenario and return what was measured.
 
     Args:
-        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
+        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load`
+            returned.
         replications: Number of runs, at least 1; run k, from 0, has the seed `seed` + k.
-        jobs: Runs at a time, at least 1; by default as many as there are processors. The number changes no
-            result.
+        jobs: Runs at a time, at least 1; by default as many as there are processors. The number
+            changes no result.
         seed: Seed of the first run, below 2⁶³; by default the scenario's own.
         series: Whether to record queues, utilisation and throughput over time.
-        workahead: Factors on the reserved rates of flows at which to measure their exact maximum workahead W
-            along their routes, as (1, 1.02), each from 0.01 to 100; the table `workahead`.
+        workahead: Factors on the reserved rates of flows at which to measure their exact maximum
+            workahead W along their routes, as (1, 1.02), each from 0.01 to 100; the table
+            `workahead`.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
@@ -94,7 +97,8 @@ class Simulation:
     """The runs of one scenario: what `simulate` takes, for `simulate_all`.
 
     Attributes:
-        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load` returned.
+        scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load`
+            returned.
         replications: Number of runs, at least 1.
         seed: Seed of the first; None for the scenario's own.
         series: Whether to record quantities over time.
@@ -115,7 +119,8 @@ def simulate_all(
 ) -> list[Results]:
     """Carry out runs of several scenarios, as many at a time as there are jobs.
 
-    The results are returned in the order of the scenarios. Every scenario is read before the first one runs.
+    The results are returned in the order of the scenarios. Every scenario is read before the first
+    one runs.
 
     `progress` is called with the share of the simulated time that is done.
 
@@ -197,7 +202,7 @@ class _Work:
 
     Args:
         stop: Set when all are to stop.
-        simulation: What is to be run.
+        simulation: The runs to carry out.
 
     Raises:
         TidegateError: The scenario cannot be read or has a mistake, or a setting is out of range.

@@ -42,10 +42,11 @@ LINK = {
 class Results(Measurements):
     """The measurements of one or more replications of a scenario.
 
-    Each table is a `tidegate.tables.Table`: it has everything that a `pyarrow.Table` has, and pandas and
-    polars take it as it is. Text is plain text, counters are 64-bit integers with a sign, and every column
-    carries its unit and a description in its metadata. Where figures come with an interval, it is the 95 %
-    interval of the mean over replications (Student t); from one replication there is none.
+    Each table is a `tidegate.tables.Table`: it has everything that a `pyarrow.Table` has, and
+    pandas and polars take it as it is. Text is plain text, counters are 64-bit integers with a
+    sign, and every column carries its unit and a description in its metadata. Where figures come
+    with an interval, it is the 95 % interval of the mean over replications (Student t); from one
+    replication there is none.
 
     Attributes:
         tables: Every table of `TABLES` by its name, with the rows of all replications.
@@ -61,8 +62,8 @@ class Results(Measurements):
         wall_seconds: Seconds that the runs took together.
         version: Version of tidegate that ran it.
         inputs: SHA-256 of each file that the scenario names, as it was then, by its name there.
-        warnings: Settings of the scenario that are seldom intended, each with its place, as `tidegate check`
-            shows them.
+        warnings: Settings of the scenario that are seldom intended, each with its place, as
+            `tidegate check` shows them.
     """
 
     def scenario(self) -> _tidegate.Scenario:
@@ -121,8 +122,8 @@ class Results(Measurements):
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write everything to `directory`, whole or not at all; return its path.
 
-        A directory that holds earlier results of the same scenario is replaced; with `force`, also one with
-        results of another scenario.
+        A directory that holds earlier results of the same scenario is replaced; with `force`, also
+        one with results of another scenario.
 
         Raises:
             TidegateError: It holds something else, or cannot be written.

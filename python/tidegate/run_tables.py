@@ -29,7 +29,7 @@ TABLES = (
 """Names of the tables, in the order in which they are stored."""
 
 TYPES = {"whole": pa.int64(), "number": pa.float64(), "text": pa.string()}
-"""What columns of a type are in Arrow. Only numbers may be null, where nothing was measured."""
+"""Arrow's types of columns. Only numbers may be null, where nothing was measured."""
 
 
 def as_arrow(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pa.Table]:

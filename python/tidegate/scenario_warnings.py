@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 UNREAD = " no effect"
-"""In a warning that no policy reads what a flow or a class states: behind the keys and their owner."""
+"""In a warning that no policy reads what a flow or a class states: behind the keys and their
+owner."""
 
 
 def brief(warning: str) -> str:
@@ -16,8 +17,8 @@ def brief(warning: str) -> str:
 def of_several(warnings: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the warnings of a scenario under several policies, by their names, each once.
 
-    One that holds under some of them only begins with their names. What a flow states for one policy, another
-    may ignore: that is compared, and warned of only if it holds under all.
+    One that holds under some of them only begins with their names. What a flow states for one
+    policy, another may ignore: that is compared, and warned of only if it holds under all.
     """
     whose: dict[str, list[str]] = {}
     unread: list[dict[str, str]] = []

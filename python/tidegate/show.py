@@ -38,7 +38,7 @@ def with_interval(figure: Figure, unit: str, separator: str = " ") -> str:
     mean, half_width = figure
     if mean is None:
         return NOTHING
-    # What decides the multiple is the larger of the two: 0.1 ± 5 ms, never 0.1 ± 5000 µs.
+    # The larger of the two decides the multiple: 0.1 ± 5 ms, never 0.1 ± 5000 µs.
     factor, name = _scale(max(abs(mean), half_width or 0.0), unit)
     scaled = mean / factor
     decimals = _decimals(max(abs(scaled), (half_width or 0.0) / factor), unit)

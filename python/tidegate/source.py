@@ -17,7 +17,7 @@ LoadedScenario = _tidegate.Scenario
 """A scenario that was read without a mistake: what `load` returns."""
 
 Overrides = Sequence[tuple[str, str]]
-"""What `--set` gives: a path such as `flow.voice.source.rate` and its value, in order."""
+"""Settings of `--set`: a path such as `flow.voice.source.rate` and its value, in order."""
 
 ScenarioLike = str | os.PathLike[str] | policies.Scenario | _tidegate.Scenario
 """A path, TOML text (text of more than one line), a scenario built in Python, or a loaded one."""
@@ -83,8 +83,8 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
     `sets` are overrides such as `("port.scheduler", "fifo")`, applied in order.
 
     Raises:
-        TidegateError: The file cannot be read or has a mistake; the message gives the place and what is
-            right.
+        TidegateError: The file cannot be read or has a mistake; the message gives the place and
+            what is right.
     """
     return _tidegate.Scenario.load(Path(path), checked(sets))
 

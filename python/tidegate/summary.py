@@ -32,28 +32,31 @@ class GroupSummary:
     Attributes:
         group: Its name.
         flows: Number of its flows.
-        jain: Jain's fairness index of the bytes that its flows received: 1 when all received as much, and 1
-            divided by their number when one received all. The mean is None for one flow.
+        jain: Jain's fairness index of the bytes that its flows received: 1 when all received as
+            much, and 1 divided by their number when one received all. The mean is None for one
+            flow.
         sent: Packets that left the sources.
         received: Packets that arrived, of multicast flows the copies at all destinations.
         marked: Packets that arrived with congestion marked on the way (CE, EFCI).
         dropped: Packets dropped on the route; of a multicast flow one before a fork counts once.
         discarded: Packets that envelopes discarded at the sources; not counted as sent.
-        lost: Share of the copies due at destinations that drops and losses kept from them, 0 to 1: of a flow
-            with one destination, of its packets. Where losses are rare, its half interval reaches the upper
-            limit of Korn and Graubard (1998).
+        lost: Share of the copies due at destinations that drops and losses kept from them, 0 to 1:
+            of a flow with one destination, of its packets. Where losses are rare, its half interval
+            reaches the upper limit of Korn and Graubard (1998).
         warned: Share of the checks of their monitors at which its flows were warned, 0 to 1.
         refused: Share of its flows that were refused when they were to be set up, 0 to 1.
-        throughput: Bits received in a second of measured time by all its flows together, in bit/s, of packets
-            that were sent after the warm-up.
-        throughput_per_flow: The same, divided by the number of flows.
-        goodput: Bits of data that receivers handed to their applications in a second of measured time, each
-            once and without headers, in bit/s. The mean is None without a transport that counts it.
+        throughput: Bits received in a second of measured time by all its flows together, in bit/s,
+            of packets that were sent after the warm-up.
+        throughput_per_flow: `throughput` divided by the number of flows.
+        goodput: Bits of data that receivers handed to their applications in a second of measured
+            time, each once and without headers, in bit/s. The mean is None without a transport that
+            counts it.
         retransmissions: Packets of data that senders sent again; likewise.
         timeouts: Times that a retransmission timer expired with data outstanding; likewise.
-        transfers: Finite transfers that began and ended in the measured time; the mean is None for none, as
-            are those below.
-        transfer_mean: Mean time from the start of a transfer until all of it was acknowledged, in seconds.
+        transfers: Finite transfers that began and ended in the measured time; the mean is None for
+            none, as are those below.
+        transfer_mean: Mean time from the start of a transfer until all of it was acknowledged, in
+            seconds.
         transfer_p95: 95 % quantile of that time.
         transfer_p99: 99 % quantile of that time.
         delay_mean: Mean delay.
@@ -98,15 +101,15 @@ class LinkSummary:
         link: Its name, as `s1->s2`.
         rate: Its rate in bit/s.
         packets: Packets sent.
-        throughput: Bits sent in a second of measured time, in bit/s, including packets that entered the
-            network during the warm-up.
+        throughput: Bits sent in a second of measured time, in bit/s, including packets that entered
+            the network during the warm-up.
         dropped: Packets dropped at its port.
         marked: Times that its port marked congestion on a packet.
         utilisation: Share of the measured time in which it was sending, 0 to 1.
-        in_traffic: Green packets as a share of what its port could have sent, 0 to 1 and above. The mean is
-            None where packets pass no meter that colours.
-        in_traffic_max: Its maximum over the seconds of a replication; the mean is None when less than a
-            second was measured.
+        in_traffic: Green packets as a share of what its port could have sent, 0 to 1 and above. The
+            mean is None where packets pass no meter that colours.
+        in_traffic_max: Its maximum over the seconds of a replication; the mean is None when less
+            than a second was measured.
         queue_mean: Queue length as a time average in packets, the packet in service included.
         queue_max: Longest queue in a replication in packets.
         wait_mean: Mean seconds from last bit in to first bit out.
@@ -139,8 +142,9 @@ class UsageSummary:
         inside: Inside the profile (green).
         yellow: Beyond its committed rate or burst, within the excess.
         outside: Outside the profile (red).
-        congested_inside: Inside, and arrived with congestion marked; 0 where the meter does not look for it.
-        congested_outside: The same for yellow and outside.
+        congested_inside: Inside, and arrived with congestion marked; 0 where the meter does not
+            look for it.
+        congested_outside: Yellow or outside, likewise.
     """
 
     link: str
@@ -328,4 +332,5 @@ SUMMARIES: Mapping[str, Callable[[pa.Table, int, float], Averages]] = {
     "gate": gate,
     "workahead": workahead,
 }
-"""Each takes the table of its name, the number of replications in it, and the measured seconds of one."""
+"""Each takes the table of its name, the number of replications in it, and the measured seconds of
+one."""

@@ -11,12 +11,13 @@ import pyarrow as pa
 class Table(dict[str, Any]):
     """A table of results: a `pyarrow.Table` that is also the dictionary of its columns.
 
-    pandas makes frames of dictionaries (`pandas.DataFrame(results.flows)`), and polars and others take Arrow
-    tables. Every attribute of a `pyarrow.Table` is here, too, and so is its class. Functions of pyarrow that
-    are not written in Python get `arrow`.
+    pandas makes frames of dictionaries (`pandas.DataFrame(results.flows)`), and polars and others
+    take Arrow tables. Every attribute of a `pyarrow.Table` is here, too, and so is its class.
+    Functions of pyarrow that are not written in Python get `arrow`.
 
     Attributes:
-        arrow: The table itself, as in `pyarrow.parquet.write_table(results.flows.arrow, "flows.parquet")`.
+        arrow: The table itself, as in `pyarrow.parquet.write_table(results.flows.arrow,
+            "flows.parquet")`.
     """
 
     arrow: pa.Table
@@ -31,7 +32,8 @@ class Table(dict[str, Any]):
         return table
 
     def __getattr__(self, name: str) -> Any:
-        # polars makes a column of structures of what has an Arrow stream and is not of pyarrow itself.
+        # polars makes a column of structures of what has an Arrow stream and is not of pyarrow
+        # itself.
         if name.startswith("__") and name != "__dataframe__":
             raise AttributeError(name)
         return getattr(self.arrow, name)
@@ -51,7 +53,7 @@ class Table(dict[str, Any]):
         return isinstance(other, pa.Table) and self.equals(other)
 
     def equals(self, other: Any, **settings: Any) -> bool:
-        """Whether another table has the same columns with the same values, as for a `pyarrow.Table`."""
+        """Return whether another table has equal columns and values, as for a `pyarrow.Table`."""
         return bool(self.arrow.equals(getattr(other, "arrow", other), **settings))
 
     def __ne__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""What the paper speaks of without figures: tagging without chance, other averages, drop-tail, two ways."""
+"""Subjects of the paper without figures: tagging without chance, other averages, drop-tail, two ways."""
 
 from __future__ import annotations
 

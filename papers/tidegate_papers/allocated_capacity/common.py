@@ -1,4 +1,4 @@
-"""What the experiments of this paper share: droppers and taggers, and what both ends of TCP have counted."""
+"""Common parts of this paper's experiments: droppers and taggers, and the counters of both ends of TCP."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RED, RIO_TSW = "RED", "RIO-TSW"
 """The two columns of the paper's tables."""
 
 PACKETS = 'weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1500B"'
-"""What the paper leaves open of its droppers."""
+"""Parameters of the droppers that the paper leaves open."""
 
 
 def at_bottleneck(dropper: str) -> Overrides:

@@ -1,4 +1,4 @@
-"""What the paper leaves open, in other ways: Table I with other taggers, buffers, TCPs and hosts."""
+"""Sensitivity to what the paper leaves open: Table I with other taggers, buffers, TCPs and hosts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.paper import Measure, Runs
 
 Both = dict[str, Overrides]
-"""What is set beside Table I: over RED, and over RIO with taggers."""
+"""Settings beside Table I: over RED, and over RIO with taggers."""
 
 SHOWN = {
     RED: ("total", "shortest round-trip time over longest"),

@@ -110,7 +110,7 @@ MEASURES = {
     "table-3-right": Measure(columns, RIGHT, series=True),
     "table-4": Measure(columns, CBR_TOO, series=True),
 }
-"""Of 20 s."""
+"""Runs of 20 s."""
 
 LONG = {f"{name}-long": replace(measure, figures=columns) for name, measure in MEASURES.items()}
-"""Of 200 s."""
+"""Runs of 200 s."""

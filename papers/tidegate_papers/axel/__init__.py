@@ -1,7 +1,7 @@
 """Pincheira 1994: how its figures are measured.
 
-`delays.toml` and `burstiness.toml` hold what section 4 publishes, `road.toml` what section 3 says of the
-disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
+`delays.toml` and `burstiness.toml` hold what section 4 publishes, `road.toml` what section 3 says
+of the disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
 """
 
 from tidegate_papers.axel import buffers, burstiness, delays, reservation, road, traffic, video

@@ -24,7 +24,7 @@ WAYS: Mapping[str, Overrides] = {
     MAIN: [*LONG, ("switch.buffer", BUFFER), ("switch.push_out", "longest-queue")],
     DROP_TAIL: [*LONG, ("port.dropper", f'{{ kind = "drop-tail", limit = "{BUFFER}" }}')],
 }
-"""Which packet is dropped when a server is full."""
+"""Push-out rules: the packet that is dropped when a server is full."""
 
 
 def _name(way: str, policy: str) -> str:

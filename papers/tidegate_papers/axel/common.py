@@ -1,4 +1,4 @@
-"""What the experiments of this paper share."""
+"""Common parts of this paper's experiments."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def queueing_max(row: Row) -> float | None:
 
 
 DELAYS: Mapping[str, Figure] = {"mean": queueing_mean, "longest": queueing_max}
-"""What the paper's tables of delays hold."""
+"""Columns of the paper's tables of delays."""
 
 
 def in_ms(seconds: float | None) -> float | None:

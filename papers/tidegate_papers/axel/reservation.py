@@ -1,4 +1,4 @@
-"""How much must be reserved for a delay, and Axel over W and r (section 5 leaves both for later)."""
+"""Reservations for a delay, and Axel over W and r (section 5 leaves both for later)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SMOOTH_FLOWS = 11
 AXEL = "Axel"
 
 TIMES = (1, 1.5, 2, 3, 5, 10)
-"""How many times its mean rate a bursty flow reserves; ten times is its peak rate."""
+"""Reservations of a bursty flow as multiples of its mean rate; ten times is its peak rate."""
 
 PER_CENT = 100.0
 
@@ -53,7 +53,8 @@ def _times(times: float) -> str:
 def reserving(times: float) -> Overrides:
     """Return what stamps bursty flows as VirtualClock does when they reserve so many times their mean rate.
 
-    That is PeakVC with this peak rate, to which the reservations that a link has room for do not matter.
+    That is PeakVC with this peak rate, to which the reservations that a link has room for do not
+    matter.
     """
     if times == 1:
         return under(POLICIES["VirtualClock"])
@@ -137,10 +138,10 @@ def _admitted_panels(runs: Runs) -> tuple[Panel, ...]:
 
 
 SHARES = (1 / 32, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
-"""What bursty flows state as W, as shares of what they keep to."""
+"""W that bursty flows state, as shares of what they keep to."""
 
 RATES = (0.8, 0.9, 1, 1.1, 1.2, 1.3)
-"""What bursty flows reserve, as shares of r; the link has room for 1.3."""
+"""Rates that bursty flows reserve, as shares of r; the link has room for 1.3."""
 
 
 def _share_of_w(share: float) -> str:

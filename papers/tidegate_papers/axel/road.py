@@ -28,7 +28,7 @@ Earlier = Mapping[str, Columns]
 VIRTUAL_CLOCK = "VirtualClock"
 
 TICK = PACKET_BITS / RATE
-"""What VirtualClock's stamps advance by for a packet: 48 bytes at the reserved rate, in s."""
+"""Advance of VirtualClock's stamps for a packet: 48 bytes at the reserved rate, in s."""
 
 SHOWN = 0.01
 """Increments in s above which Figure 3 leaves them out."""
@@ -91,7 +91,8 @@ REAL = {
     "Axel": '{ kind = "axel", backlog = "real" }',
     UNBOUNDED: '{ kind = "axel-unbounded", backlog = "real" }',
 }
-"""Backlogs are those at the port itself: at an ideal server of rate r none drains faster than at r."""
+"""Backlogs are those at the port itself: at an ideal server of rate r none drains faster than at
+r."""
 
 CYCLING = "cycling"
 

@@ -1,4 +1,4 @@
-"""What flows send once they are filtered, and how busy it keeps servers: Tables 1 and 2, and section 4.1."""
+"""Traffic of filtered flows, and the load of servers under it: Tables 1 and 2, and section 4.1."""
 
 from __future__ import annotations
 

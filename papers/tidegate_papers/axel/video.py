@@ -27,7 +27,7 @@ FILM = "video/Terse_Jurassic.dat.gz"
 """Frame sizes of Jurassic Park in MPEG-4 at high quality (Fitzek and Reisslein 2001)."""
 
 RESERVED = round(1.3 * RATE)
-"""What a flow of video reserves in bit/s: as much as each server has room for."""
+"""Reservation of a flow of video in bit/s: as much as each server has room for."""
 
 SOURCE = f'{{ kind = "video", file = {RECORDING}, fps = 25, spread = "peak" }}'
 FILTER = f'{{ rate = "{RESERVED}bit", burst = "96000B", excess = "drop" }}'

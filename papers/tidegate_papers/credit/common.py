@@ -1,4 +1,4 @@
-"""What the experiments of this paper share."""
+"""Common parts of this paper's experiments."""
 
 from __future__ import annotations
 

@@ -54,10 +54,12 @@ TCP = ("TCP", "files")
 
 MULTIPLES = {"10 VCs": 10, "20 VCs": 20}
 TRACE = "packets/BC-pAug89-first100001.TL.gz"
-"""Packets of an Ethernet, August 1989 (Leland and Wilson, Internet Traffic Archive): 1.71 Mbit/s of cells."""
+"""Packets of an Ethernet, August 1989 (Leland and Wilson, Internet Traffic Archive): 1.71 Mbit/s of
+cells."""
 
 SPEEDS = {"10 VCs": "0.21", "20 VCs": "0.105"}
-"""At which the recording is played, so that all VCs together bring 85 % of the bottleneck's rate."""
+"""At which the recording is played, so that all VCs together bring 85 % of the bottleneck's
+rate."""
 
 
 def _rows(results: Results, groups: tuple[str, ...]) -> list[list[dict[str, Any]]]:
@@ -87,8 +89,8 @@ def _lost(results: Results, groups: tuple[str, ...]) -> Values:
 def _overhead(results: Results, groups: tuple[str, ...]) -> Values:
     """Return the bytes of credit cells, or of RM cells both ways, in per cent of those of the data.
 
-    Credit cells are those of a link on average, since data pass several; links on which only answers go do
-    not count.
+    Credit cells are those of a link on average, since data pass several; links on which only
+    answers go do not count.
     """
     costs: list[list[float]] = [[] for _ in range(results.replications)]
     rows = results.credit.to_pylist()
@@ -101,7 +103,8 @@ def _overhead(results: Results, groups: tuple[str, ...]) -> Values:
     shares: Values = []
     for there, back in zip(_rows(results, groups), answers, strict=True):
         received = sum(row["received_packets"] for row in there)
-        # The destination of a VC that carries another transport absorbs its RM cells, and answers each.
+        # The destination of a VC that carries another transport absorbs its RM cells, and answers
+        # each.
         forward = sum(row["absorbed_packets"] for row in there)
         backward: float = forward
         if groups[0].startswith("abr-"):
@@ -228,7 +231,8 @@ HALVED: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "on-off": {"flow": ("source.rate", "180kbit"), "connection": ("data.off", "451111us")},
     "files": {"connection": ("data.think", "850ms")},
 }
-"""What twice the VCs change for an equal load: bursts are as long, and half as frequent; so are files."""
+"""Settings for twice the VCs at an equal load: bursts are as long, and half as frequent; so are
+files."""
 
 
 def _bottleneck_settings(control: str, keys: Overrides) -> dict[str, Overrides]:

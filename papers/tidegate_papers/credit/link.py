@@ -90,7 +90,8 @@ def _pool(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 
 
 LOW, HIGH = 30, 250
-"""Cells from and to which an allocation is looked at: rounding counts little, N2·N is small beside RTT."""
+"""Cells from and to which an allocation is looked at: rounding counts little, N2·N is small beside
+RTT."""
 
 
 def growth(results: Results) -> Values:

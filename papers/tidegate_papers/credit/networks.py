@@ -102,7 +102,8 @@ def _end_to_end(buffer: int) -> Overrides:
 
 
 MEMORY = 60
-"""Packets of T for which each switch has memory: its window of 150 has room in all three together."""
+"""Packets of T for which each switch has memory: its window of 150 has room in all three
+together."""
 
 
 UP = tuple(f"h{number}-s1" for number in range(1, 5))

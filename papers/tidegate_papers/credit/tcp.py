@@ -130,7 +130,8 @@ SAMPLE = 20e-6
 """Seconds between samples of the buffer."""
 
 PREPARATION = {"without": "68us", "with credit": "163us"}
-"""What a host takes for a packet. With 544 µs on its link that makes 15 MB/s, and 13 MB/s with credit."""
+"""Time of a host for a packet. With 544 µs on its link that makes 15 MB/s, and 13 MB/s with
+credit."""
 
 
 def _prepared(control: str) -> Overrides:

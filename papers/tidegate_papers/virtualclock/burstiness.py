@@ -1,10 +1,10 @@
 """The burstiness of sources against the utilisation that keeps the queueing delay.
 
-The paper's summary says that from burstiness two to eight the network keeps the same delay by a modest
-decrease in utilisation. A source of burstiness b sends the packets of a train at b times its average rate;
-two is that of every other experiment. Each burstiness is run under several loads, and the utilisation at
-which the delay is that of Test One is read off between two of them, replication by replication on the same
-seeds.
+The paper's summary says that from burstiness two to eight the network keeps the same delay by a
+modest decrease in utilisation. A source of burstiness b sends the packets of a train at b times its
+average rate; two is that of every other experiment. Each burstiness is run under several loads, and
+the utilisation at which the delay is that of Test One is read off between two of them, replication
+by replication on the same seeds.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _name(burstiness: int, load: float) -> str:
 def _sets(burstiness: int, load: float) -> Overrides:
     """Scale what every flow sends and reserves, and close the gaps within its trains.
 
-    The average interval goes with the rate, so that the envelope's burst stays AR * AI. Its peak rate is that
-    within a train.
+    The average interval goes with the rate, so that the envelope's burst stays AR * AI. Its peak
+    rate is that within a train.
     """
     rate = round(AVERAGE_RATE * load)
     gap = round(1e9 * PACKET_BITS / (burstiness * rate))
@@ -108,7 +108,8 @@ def _points(results: Results) -> list[Point]:
 def at_delay(curve: Sequence[Point], delay: float) -> float | None:
     """Return the utilisation at which a curve, rising in both, has this delay.
 
-    Between two points the logarithm of the delay is straight. None where the curve does not reach the delay.
+    Between two points the logarithm of the delay is straight. None where the curve does not reach
+    the delay.
     """
     for lower, upper in pairwise(curve):
         if lower.delay <= delay <= upper.delay:

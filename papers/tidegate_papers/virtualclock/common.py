@@ -1,4 +1,4 @@
-"""What the experiments of this paper share."""
+"""Common parts of this paper's experiments."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PACKET_TIME = 5e-3
 MILLISECOND = 1e-3
 
 ACCESS_LINKS = 2
-"""Links of a flow's route that the paper does not count as hops: from its source, and to its destination."""
+"""Links of a flow's route that the paper does not count as hops: from its source, and to its
+destination."""
 
 PATHS = ("h1-h2", "h2-h1", "h3-h4", "h4-h3", "h1-h3", "h3-h1", "h2-h4", "h4-h2", "h1-h4", "h4-h1")
 """The groups of flows of Test One."""

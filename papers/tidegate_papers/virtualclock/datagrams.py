@@ -31,7 +31,8 @@ LINKS = ("1-2", "2-1", "2-3", "3-2", "3-4", "4-3")
 """Links between switches, each in one direction."""
 
 FIRST_LINK = ("h1-h2", "h4-h3")
-"""Groups of one hop on links that only hosts feed: arrivals are the same with datagrams and without."""
+"""Groups of one hop on links that only hosts feed: arrivals are the same with datagrams and
+without."""
 
 LONGEST_PATH = "h1-h4"
 
@@ -152,7 +153,8 @@ def _mean_added(run: list[Pair]) -> float | None:
 def _beyond(results: Results) -> Values:
     """Return by how much the datagrams of a link exceed, or fall short of, what reserved flows left of it.
 
-    What has arrived was sent a propagation delay before the end; every reserved packet had arrived by then.
+    What has arrived was sent a propagation delay before the end; every reserved packet had arrived
+    by then.
     """
     beyond: Values = []
     slots = (results.duration - PROPAGATION) / PACKET_TIME
@@ -167,7 +169,7 @@ def _beyond(results: Results) -> Values:
 
 
 def crosses(row: Row, link: str) -> bool:
-    """Whether a flow between hosts crosses a link between switches, in its direction."""
+    """Return whether a flow between hosts crosses a link between switches, in its direction."""
     first, last = int(row["from"][1:]), int(row["to"][1:])
     start, end = (int(switch) for switch in link.split("-"))
     return min(first, last) <= min(start, end) < max(first, last) and (first < last) == (start < end)

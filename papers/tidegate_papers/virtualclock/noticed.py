@@ -22,7 +22,7 @@ INTERVALS = {"1.2 s": "short", "10 s": "long"}
 """Groups of flows by their AI."""
 
 TIMES = (1.5, 2, 3, 5, 10)
-"""How many times its rate a flow sends."""
+"""Sending rates of a flow as multiples of its reserved rate."""
 
 
 def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:

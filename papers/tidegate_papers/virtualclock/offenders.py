@@ -15,7 +15,7 @@ from tidegate_papers.paper import Measure, Runs
 from tidegate_papers.virtualclock.common import NEVER, Figures, ms, named
 
 TIMES = (1.5, 2, 3, 5)
-"""How many times its rate an offender sends."""
+"""Sending rates of offenders as multiples of their reserved rates."""
 
 BELOW = "below capacity"
 ALONE = "no offenders"

@@ -22,7 +22,8 @@ GROUPS = {"normal": "no head start", "high": "P", "highest": "2 P"}
 EQUAL = "no head starts"
 
 TIMES = (1, 1.2, 1.5, 2, 3, 5)
-"""How many times its rate the flow `fast` sends; it has an envelope when it keeps its rate."""
+"""Sending rates of the flow `fast` as multiples of its own; it has an envelope when it keeps its
+rate."""
 
 ENVELOPE = '{ rate = "20kbit", burst = "3000B", queue = "20p" }'
 

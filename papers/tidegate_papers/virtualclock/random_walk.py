@@ -1,8 +1,8 @@
 """Warnings over time, without an envelope and with it (section 3.3).
 
-VirtualClock less real time is a random walk that checks keep from falling below zero: it grows with the
-square root of time, so that any threshold is exceeded in the end. Sources within an envelope of AIR packets
-stay near.
+VirtualClock less real time is a random walk that checks keep from falling below zero: it grows with
+the square root of time, so that any threshold is exceeded in the end. Sources within an envelope of
+AIR packets stay near.
 """
 
 from __future__ import annotations

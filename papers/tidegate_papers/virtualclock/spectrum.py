@@ -1,7 +1,7 @@
 """AI from 1/AR to the length of the run, between TDM and FIFO, and leaky buckets beside (sections 2.2, 5, 6).
 
-It is Test One, with the envelope of a flow as deep as AR * AI. Waiting in an envelope is the source's own and
-does not count as queueing; what an envelope discards is what it costs.
+It is Test One, with the envelope of a flow as deep as AR * AI. Waiting in an envelope is the
+source's own and does not count as queueing; what an envelope discards is what it costs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNLIMITED = 10**6
 """Packets of a burst that no source comes near."""
 
 QUEUE = "20p"
-"""What waits at a source at most, as in Test One."""
+"""Longest queue at a source, as in Test One."""
 
 AIR = 12
 """Packets of Test One's envelope, and of the leaky buckets."""

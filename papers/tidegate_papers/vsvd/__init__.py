@@ -1,6 +1,7 @@
 """Kalyanaraman et al. 1998: how its figures are measured.
 
-Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5 corrects it.
+Each configuration is run without VS/VD and under the couplings A to F of Table 2, as section 5.5
+corrects it.
 """
 
 from tidegate_papers.vsvd import algorithms, beyond, configurations, couplings, curves, random_settings

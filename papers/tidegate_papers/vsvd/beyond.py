@@ -1,6 +1,7 @@
-"""What the paper leaves to further study (section 8).
+"""Subjects that the paper leaves to further study (section 8).
 
-Bursts, files, VCs in both directions, a satellite hop, an algorithm for each segment, and loop lengths.
+Bursts, files, VCs in both directions, a satellite hop, an algorithm for each segment, and loop
+lengths.
 """
 
 from __future__ import annotations
@@ -132,7 +133,8 @@ HELD_BACK = Place(
 COMES_ON = Place("transient", ("vc1", "vc2"), ("sw1->sw2",), "sw1->sw2")
 
 PLACES = {"two-sources": VBR, "parking-lot": LOT, "held-back": HELD_BACK, "transient": COMES_ON}
-"""The four configurations, the upstream bottleneck with four VCs at its first link, by their scenarios."""
+"""The four configurations, the upstream bottleneck with four VCs at its first link, by their
+scenarios."""
 
 ON_OFF = {"data": '{ kind = "on-off-data", rate = "120mbit", on = "20ms", off = "20ms" }'}
 """VCs that are on and off for exponential times of 20 ms."""
@@ -147,7 +149,7 @@ TCP_FILES = {
     "vc": '{ icr = "10mbit", rif = 1 }',
     "transport": '{ kind = "tcp", receiver_window = "2MB" }',
 }
-"""The same files by TCP, whose cells the VCs carry."""
+"""Files by TCP, whose cells the VCs carry."""
 
 LONGER: Overrides = [("duration", "1s")]
 """Long enough for files that take several round trips; the VBR source ends earlier."""
@@ -339,4 +341,4 @@ MEASURES = {
         panels=_lengths_panels,
     ),
 }
-"""How each is measured."""
+"""Measures of this file, by their names."""

@@ -1,4 +1,4 @@
-"""What the experiments of this paper share: couplings, rates and queues."""
+"""Common parts of this paper's experiments: couplings, rates and queues."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Figures = dict[str, Values]
 NONE = "no VS/VD"
 
 DECLARED = 'vc_rate = "frm1", input_rate = "per-vc"'
-"""What A, C and E know of rates: what sources declare, and the sum of what enters the per-VC queues."""
+"""Rates that A, C and E know: those that sources declare, and the sum of what enters the per-VC
+queues."""
 
 MEASURED = 'vc_rate = "class", input_rate = "class"'
-"""What B, D and F do: they measure both at the entry to the class queue."""
+"""Settings of B, D and F, which measure both at the entry to the class queue."""
 
 SETTINGS = {
     "A": f'{DECLARED}, acts_on = "previous", updated_at = "frm1"',
@@ -50,7 +51,8 @@ UTILISATION = 0.9
 """The share of a link that ERICA aims at."""
 
 NEAR = USUAL_NEARNESS
-"""Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the queue."""
+"""Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the
+queue."""
 
 
 def coupled(settings: str) -> Overrides:

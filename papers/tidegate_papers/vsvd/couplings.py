@@ -26,7 +26,8 @@ ROWS = {
 """VC rate and input rate: the rows of Table 1."""
 
 OPEN = ', er_bound = "none"'
-"""With ER1 at most ACR2, next loop only is both loops, cell for cell: here it is the other reading."""
+"""With ER1 at most ACR2, next loop only is both loops, cell for cell: here it is the other
+reading."""
 
 COLUMNS = {
     f"{acts}, {at}": f'acts_on = "{acts}", updated_at = "{at}"{OPEN if acts == "next" else ""}'

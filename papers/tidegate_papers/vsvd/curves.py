@@ -31,7 +31,7 @@ REJECTED = "row 4"
 """The coupling of Figure 11: row 4 of Table 1, previous loop only, updated at FRM1."""
 
 REJECTED_BOTH = "row 4, both loops"
-"""The same with both loops, updated at both."""
+"""Couplings with both loops, updated at both."""
 
 ROW_4 = 'vc_rate = "frm2", input_rate = "class"'
 

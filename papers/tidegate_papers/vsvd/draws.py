@@ -1,7 +1,7 @@
 """Random settings of a configuration: averaging interval, ICR, delays and rates. Its name is the seed.
 
-Each is drawn evenly on a logarithmic scale, but the share that a link between switches has of the hosts'
-rate, which is drawn on a linear one. `SETTINGS` of them are drawn for each configuration.
+Each is drawn evenly on a logarithmic scale, but the share that a link between switches has of the
+hosts' rate, which is drawn on a linear one. `SETTINGS` of them are drawn for each configuration.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ DURATION = (120, 400)
 
 UTILISATION = 0.9
 VBR_SHARE = 0.8
-"""What VBR takes of the bottleneck while it is on."""
+"""Share of the bottleneck that VBR takes while it is on."""
 
 MBIT = 1000
 """In kbit."""
@@ -51,8 +51,9 @@ class Draw:
     """A random setting of a network.
 
     Attributes:
-        sets: What is set over the scenario.
-        summary: Interval in ms, ICR in Mbit/s, longest round trip in ms, rate of the hosts' links in Mbit/s.
+        sets: Overrides of the scenario.
+        summary: Interval in ms, ICR in Mbit/s, longest round trip in ms, rate of the hosts' links
+            in Mbit/s.
     """
 
     sets: Overrides

@@ -1,8 +1,8 @@
 """All couplings at random settings: which diverge and oscillate, and what beats option D on what.
 
-With ER1 = min(ER1, VAL2, ACR2) "next loop only" is "both loops": of the 72 couplings the 48 that differ are
-run. A figure is the share of the settings in which something is so, in per cent; its interval is over
-settings.
+With ER1 = min(ER1, VAL2, ACR2) "next loop only" is "both loops": of the 72 couplings the 48 that
+differ are run. A figure is the share of the settings in which something is so, in per cent; its
+interval is over settings.
 """
 
 from __future__ import annotations
@@ -48,13 +48,15 @@ D = ("both, both", "class / class")
 HERE = Path(__file__).parent
 
 GROWS = 1.2
-"""Queues diverge when the mean of all in the last quarter of a run is so many times that in the third."""
+"""Queues diverge when the mean of all in the last quarter of a run is so many times that in the
+third."""
 
 LONG = 500.0
 """Cells in all queues below which nothing diverges."""
 
 SWING = 0.2
-"""An ACR oscillates when its 5 ms averages spread by more of their mean in the last quarter of a run."""
+"""An ACR oscillates when its 5 ms averages spread by more of their mean in the last quarter of a
+run."""
 
 BETTER = 0.9
 """A figure beats D's when it is below this share of it, and by more than `LEAST` of its unit."""
@@ -64,12 +66,13 @@ LEAST = {"convergence": 2.0, "class queue": 10.0, "all queues": 10.0}
 PER_CENT = 100.0
 
 KEPT = ("convergence", "class queue", "all queues", "grows", "swings")
-"""What is kept of a run: ms, -1 for never; cells, cells; 1 where queues grow, and where an ACR oscillates."""
+"""Figures kept of a run: ms, -1 for never; cells, cells; 1 where queues grow, and where an ACR
+oscillates."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of a run, as a table of series.
+    """Figures that are kept of a run, as a table of series.
 
     Attributes:
         network: The network.
@@ -141,7 +144,7 @@ def _kept(results: Results) -> dict[str, float]:
 
 
 Run = Mapping[str, float]
-"""What is kept of one run, by the names of `KEPT`."""
+"""Return the figures that are kept of one run, by the names of `KEPT`."""
 
 
 def _beats(run: Run, other: Run, name: str) -> bool:

@@ -1,6 +1,7 @@
 """The `tidegate` command.
 
-Each subcommand is a module of this package, or of another distribution, and is imported when it is used.
+Each subcommand is a module of this package, or of another distribution, and is imported when it is
+used.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class LazyGroup(TyperGroup):
         except KeyboardInterrupt:
             _end("interrupted", INTERRUPTED)
         except BrokenPipeError:
-            # What is still buffered has nowhere to go; the interpreter must not complain at exit.
+            # Buffered output has nowhere to go; the interpreter must not complain at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except UnicodeError as error:
@@ -154,7 +155,8 @@ def main() -> None:
     # A stream that was closed when the process began is not there.
     sys.stdout, sys.stderr = (one or _nowhere() for one in (sys.stdout, sys.stderr))
     for stream in (sys.stdout, sys.stderr):
-        # Names may hold what the stream cannot: a byte that is no UTF-8, or a letter that is no Latin-1.
+        # Names may hold what the stream cannot: a byte that is no UTF-8, or a letter that is no
+        # Latin-1.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     app(prog_name="tidegate")

@@ -68,8 +68,8 @@ def command(
 ) -> None:
     """Measure how bursty a flow is, and the delay of smoothing it.
 
-    Shows how far a flow is ahead of any rate (its workahead W), and its delay when it is smoothed to that
-    rate.
+    Shows how far a flow is ahead of any rate (its workahead W), and its delay when it is smoothed
+    to that rate.
     """
     from tidegate.cli.progress import bar
     from tidegate.contracts import contract

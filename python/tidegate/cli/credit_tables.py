@@ -1,4 +1,4 @@
-"""What `tidegate run` shows of links with credit-based flow control."""
+"""Tables of `tidegate run` for links with credit-based flow control."""
 
 from __future__ import annotations
 

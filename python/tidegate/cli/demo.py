@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Replay office traffic under FIFO and under VirtualClock.
 
-    The capture crosses three congested hops with cross traffic. It is installed with tidegate and holds
-    calls, video, web pages, downloads, ssh and name lookups of real programs.
+    The capture crosses three congested hops with cross traffic. It is installed with tidegate and
+    holds calls, video, web pages, downloads, ssh and name lookups of real programs.
     """
     from tidegate import demo, plots
     from tidegate.cli.progress import bar

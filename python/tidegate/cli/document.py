@@ -1,4 +1,4 @@
-"""What `tidegate run --json` prints."""
+"""The JSON document of `tidegate run --json`."""
 
 from __future__ import annotations
 

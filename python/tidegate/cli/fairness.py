@@ -70,8 +70,8 @@ def command(
 ) -> None:
     """Compare the rates of results with the max-min fair ones.
 
-    Shows how long the rates took to respond and to converge, and how far they are from the fair rates at the
-    end.
+    Shows how long the rates took to respond and to converge, and how far they are from the fair
+    rates at the end.
 
     For example: tidegate fairness results --aim 0.9 --from 100ms
     """

@@ -14,7 +14,7 @@ from tidegate.cli.plain import plain
 from tidegate.source import ScenarioLike, of_text
 
 STDIN = "-"
-"""What stands for standard input in place of a file."""
+"""File name that stands for standard input."""
 
 File = Annotated[
     Path,
@@ -74,7 +74,7 @@ def scenario(file: Path) -> ScenarioLike:
     """Return the scenario in a file, or on standard input.
 
     Raises:
-        TidegateError: What is on standard input has a mistake.
+        TidegateError: The scenario on standard input has a mistake.
     """
     return of_text(sys.stdin.read(), name="stdin").scenario if str(file) == STDIN else file
 

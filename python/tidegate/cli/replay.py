@@ -114,8 +114,8 @@ def command(
 ) -> None:
     """Replay a capture across a link, and report what its flows need.
 
-    Finds the capture's calls, videos, shells and games, plays it with and without reservations for them, and
-    writes the scenario and the gate file.
+    Finds the capture's calls, videos, shells and games, plays it with and without reservations for
+    them, and writes the scenario and the gate file.
     """
     from tidegate import outdir
     from tidegate.cli.progress import bar
@@ -162,7 +162,7 @@ def command(
         _print(played)
     written: list[tuple[str, Path | None]] = []
     for name, results in played.results.items():
-        # What may be replaced there was looked at before.
+        # Files in the way were checked before.
         if places:
             written.append(("results", results.save(places[name], force=True)))
     if scenario is not None and gate is not None:

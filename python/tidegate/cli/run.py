@@ -165,7 +165,8 @@ def _print_groups(results: Results, groups: Sequence[GroupSummary], console: Any
     from tidegate.cli import screen
     from tidegate.show import with_interval
 
-    # Only where there are several flows, or they are monitored or set up: the largest delay makes room.
+    # Only where there are several flows, or they are monitored or set up: the largest delay makes
+    # room.
     several = any(row.jain.mean is not None for row in groups)
     monitored = any(row.warned.mean is not None for row in groups)
     set_up = results.signals.num_rows > 0

@@ -1,4 +1,4 @@
-"""How results look on a terminal."""
+"""Tables and texts of results on a terminal."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The demo: a real office behind three congested hops, under FIFO and under VirtualClock.
 
-Both schedulers get the same packets: those of a capture, and cross traffic that differs from replication to
-replication.
-The scenario and the capture are those of `examples/office.toml`, and are installed with this package.
+Both schedulers get the same packets: those of a capture, and cross traffic that differs from
+replication to replication. The scenario and the capture are those of `examples/office.toml`, and
+are installed with this package.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ KINDS = {
     "bursts": "cross traffic in bursts of 60 packets",
     "liar": "cross traffic, 4 times what it reserved",
 }
-"""What each kind of flow is, in the order of the table."""
+"""Kinds of flows and their descriptions, in the order of the table."""
 
 DRAWN = ("voice", "video", "ssh", "steady", "web", "download", "bursts", "liar")
 """The kinds in the figure."""

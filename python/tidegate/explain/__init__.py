@@ -25,14 +25,15 @@ class Packet:
         sequence: Its number within its flow, from 0.
         to: The node that received it.
         bytes: Its size.
-        sent: When it left its source, or was let go by the envelope there, in s from the start of the run.
+        sent: When it left its source, or was let go by the envelope there, in s from the start of
+            the run.
         delay: From then until its last bit was in at the destination, in s.
         waited: The queueing delay in it, in s.
-        ahead: How long its flow's reservation takes for what the flow had sent ahead of it, the packet
-            included, in s: a packet's time for a flow that keeps to it packet by packet. None for a datagram
-            flow.
-        causes: What its delay went to, the longest first: they add up to it.
-        hops: What it met at each link.
+        ahead: Time of its flow's reservation for what the flow had sent ahead of it, the packet
+            included, in s: a packet's time for a flow that keeps to it packet by packet. None for a
+            datagram flow.
+        causes: Parts of its delay, the longest first: they add up to it.
+        hops: Its wait at each link, with causes.
         verdict: Why it was late, in one sentence.
     """
 
@@ -55,14 +56,15 @@ class Explanation:
     Attributes:
         flow: Its name.
         group: The group that it is a member of.
-        reserve: What it reserves, in bit/s, at most over time; None for a datagram flow.
-        bucket: How long its reservation takes for the bucket that it states, in s: its `interval`, or the
+        reserve: Its reserved rate in bit/s, at most over time; None for a datagram flow.
+        bucket: Time of its reservation for the bucket that it states, in s: its `interval`, or the
             burst of an envelope that is no faster than its reservation. None when it states none.
         replication: The replication that was run again: the one with the flow's largest delay.
         seed: Its seed.
-        destinations: How many destinations it has; the packets are the slowest of all their copies.
+        destinations: Number of its destinations; the packets are the slowest of all their copies.
         same_outcome: Whether the run gave the outcome that the results hold.
-        changed_files: Files that the scenario names and that are not what they were when it was run.
+        changed_files: Files that the scenario names and that are not what they were when it was
+            run.
         version: Version of tidegate that made the results.
         packets: The packets; none when none of the flow's packets arrived.
     """
@@ -90,7 +92,7 @@ def explain(results: Results | str | os.PathLike[str], flow: str, *, packets: in
     Args:
         results: Results, or a directory that holds them.
         flow: Name of a flow, or of a group: then of the member with the largest delay.
-        packets: How many of the slowest packets to explain, at least 1.
+        packets: Number of the slowest packets to explain, at least 1.
 
     Raises:
         TidegateError: There is no such flow, or the results or their scenario cannot be read.

@@ -1,4 +1,4 @@
-"""What a late packet met on its way, hop by hop."""
+"""The waits of a late packet on its way, hop by hop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 ORIGIN_TICKS = 1 << 60
-"""The clock at the start of a run; a stamp that is a time is later, and an order of arrival is far below."""
+"""The clock at the start of a run; a stamp that is a time is later, and an order of arrival is far
+below."""
 NEVER_TICKS = (1 << 64) - 1
 """The stamp of a datagram: served when nothing with a reservation waits."""
 TICKS_PER_SECOND = 10**11
@@ -18,14 +19,14 @@ MAX_FLOWS = 5
 
 @dataclass(frozen=True)
 class Before:
-    """What one flow sent while a packet waited.
+    """Traffic of one flow while a packet waited.
 
     Attributes:
         flow: Its name.
         packets: Its packets that started in that time.
         bytes: Their bytes.
-        share: The share of the wait in which the link was sending packets of the flow, the one that it was
-            sending before included, while nothing else kept the packet back, 0 to 1.
+        share: The share of the wait in which the link was sending packets of the flow, the one that
+            it was sending before included, while nothing else kept the packet back, 0 to 1.
     """
 
     flow: str
@@ -36,15 +37,15 @@ class Before:
 
 @dataclass(frozen=True)
 class Cause:
-    """What a part of a delay went to.
+    """Cause of a part of a delay.
 
     Attributes:
-        kind: `packets` (the link was sending packets of other flows, or earlier ones of the same), `credit
-            cells` (it was sending cells of its own), `no credit`, `flow ceiling`, `class ceiling`, `port
-            ceiling`, `slot` (the scheduler sends in slots, and it was not one of the flow's), `not eligible`
-            (the scheduler lets packets go at a time), `no opportunity` (of a link with a trace), `shaper`,
-            `transmission`, `propagation`, `reordering` or `earlier transmissions` (of data that were sent
-            again).
+        kind: `packets` (the link was sending packets of other flows, or earlier ones of the same),
+            `credit cells` (it was sending cells of its own), `no credit`, `flow ceiling`, `class
+            ceiling`, `port ceiling`, `slot` (the scheduler sends in slots, and it was not one of
+            the flow's), `not eligible` (the scheduler lets packets go at a time), `no opportunity`
+            (of a link with a trace), `shaper`, `transmission`, `propagation`, `reordering` or
+            `earlier transmissions` (of data that were sent again).
         seconds: The time, in s.
         share: Its share of the packet's delay, 0 to 1.
     """
@@ -60,20 +61,26 @@ class Hop:
 
     Attributes:
         link: Name of the link.
-        arrived: When its last bit was in, or its flow's shaper let it go, in s from the start of the run.
-        held: How long the shaper held it before that, in s. It is no part of `wait`, nor of the packet's
+        arrived: When its last bit was in, or its flow's shaper let it go, in s from the start of
+            the run.
+        held: Time in the shaper before that, in s. It is no part of `wait`, nor of the packet's
             delay where the shaper is an envelope at the source.
-        queue: Packets that it met, the one in service included; None for a packet that a shaper held.
+        queue: Packets that it met, the one in service included; None for a packet that a shaper
+            held.
         wait: The queueing delay: from `arrived` to first bit out, in s.
-        stamp: `time` when the scheduler stamped it with a time, `order` when with its order of arrival,
-            `datagram` when it stamped it as without a reservation, `other` when its stamp is something else.
-        lead: How far a stamp that is a time was ahead of real time when the packet arrived, in s; else None.
+        stamp: `time` when the scheduler stamped it with a time, `order` when with its order of
+            arrival, `datagram` when it stamped it as without a reservation, `other` when its stamp
+            is something else.
+        lead: Lead of a stamp that is a time over real time when the packet arrived, in s; else
+            None.
         packets_before: Packets that started while it waited.
         bytes_before: Their bytes.
         before: The flows that sent most of them, at most MAX_FLOWS, most bytes first.
-        rest: Share of the wait that is not theirs: flows that are not listed, and all other causes, 0 to 1.
-        causes: What its time at the link went to, until its last bit was in at the other end: the longest
-            first. They add up to `held` (where that counts), `wait`, transmission and propagation.
+        rest: Share of the wait that is not theirs: flows that are not listed, and all other causes,
+            0 to 1.
+        causes: Parts of its time at the link, until its last bit was in at the other end: the
+            longest first. They add up to `held` (where that counts), `wait`, transmission and
+            propagation.
     """
 
     link: str

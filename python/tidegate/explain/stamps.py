@@ -24,7 +24,8 @@ class Stamped(NamedTuple):
     Attributes:
         sequence: Its number within its flow, from 0.
         arrived: When its last bit was in, in s from the start of the run.
-        stamp: Its stamp at that link's port, in ticks from some fixed time before the start of the run.
+        stamp: Its stamp at that link's port, in ticks from some fixed time before the start of the
+            run.
     """
 
     sequence: int
@@ -35,8 +36,8 @@ class Stamped(NamedTuple):
 def stamps(results: Results, flow: str, link: str, replication: int = 0) -> list[Stamped]:
     """Run a replication again and return the stamps of a flow's packets at a link, in their order.
 
-    Only packets that have arrived at their destination by the end of the run are there. The scheduler's tags
-    are taken for times, as stamps of VirtualClock and its relatives are.
+    Only packets that have arrived at their destination by the end of the run are there. The
+    scheduler's tags are taken for times, as stamps of VirtualClock and its relatives are.
 
     Raises:
         TidegateError: There is no such flow.

@@ -22,13 +22,14 @@ _KEPT_BACK = {
     "not eligible": "until its scheduler let it go",
     "no opportunity": "for an opportunity of the link",
 }
-"""What kept a packet back, besides packets."""
+"""Causes of delay besides packets."""
 _WORTH_SAYING = 0.1
 """From this share of a wait on, what kept a packet back is said beside the packets."""
 _ROUNDING = 1e-6
-"""How far two times may differ that are the same: rates are rounded to ticks a byte."""
+"""Greatest difference of two equal times: rates are rounded to ticks a byte."""
 _TOO_FAST = 1.05
-"""From so many times its reservation on the average, a flow that states no bucket sends too fast."""
+"""From so many times its reservation on the average, a flow that states no bucket sends too
+fast."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,11 @@ class Sender:
 
     Attributes:
         flow: Its name.
-        reserve: What it reserves, in bit/s; None for a datagram flow.
-        bucket: How long its reservation takes for the bucket that it states, in s: its average interval, or
-            the burst of an envelope that is no faster than its reservation. None when it states none.
-        mean_rate: What it sent on the average, in bit/s.
+        reserve: Its reserved rate in bit/s; None for a datagram flow.
+        bucket: Time of its reservation for the bucket that it states, in s: its average interval,
+            or the burst of an envelope that is no faster than its reservation. None when it states
+            none.
+        mean_rate: Its mean rate in bit/s.
         groups: The group of every flow of the scenario.
     """
 
@@ -53,13 +55,14 @@ class Sender:
 
 @dataclass(frozen=True)
 class Sent:
-    """What a packet says of its flow.
+    """Figures of a packet from which its flow is judged.
 
     Attributes:
         bytes: Its size.
         delay: Its end-to-end delay, in s.
-        ahead: How long the reservation takes for what its flow had sent ahead of it, the packet included, in
-            s: the workahead of Pincheira 1994, section 2.1, at the first port. None for a datagram flow.
+        ahead: Time of the reservation for what its flow had sent ahead of it, the packet included,
+            in s: the workahead of Pincheira 1994, section 2.1, at the first port. None for a
+            datagram flow.
     """
 
     bytes: int
@@ -85,7 +88,7 @@ def verdict(sent: Sent, hops: Sequence[Hop], sender: Sender) -> str:
     share = f"{quantity(kept.seconds / worst.wait, 'share')} of it {_KEPT_BACK[kept.kind]}"
     if kept.seconds < _MAINLY * worst.wait:
         return f"{text} {_behind(worst, sender)}, {share}{_because(sent, worst, sender)}"
-    # What it sent is not held against a flow that something else kept back.
+    # A flow that something else kept back is not blamed for its own traffic.
     return f"{text}, {share}" if worst.packets_before == 0 else f"{text}, {share}, {_behind(worst, sender)}"
 
 
@@ -124,8 +127,8 @@ def _whose(flow: str, sender: Sender) -> str:
 def _because(sent: Sent, hop: Hop, sender: Sender) -> str:
     """Say what the flow's own contract has to do with it, where stamps are times of the contract.
 
-    Only what the flow sent is held against it, as its first port saw it: at later ports its packets stand
-    closer together because of others.
+    Only what the flow sent is held against it, as its first port saw it: at later ports its packets
+    stand closer together because of others.
     """
     if hop.stamp == "datagram":
         return "; it has no reservation, so flows with one and earlier datagrams went first"

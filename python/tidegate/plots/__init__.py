@@ -34,11 +34,12 @@ DPI = 150
 def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     """Draw throughput, delays and, where there are series, throughput and queues over time.
 
-    Where meters colour, also in-traffic of links against their capacity, and their utilisation. Where flows
-    are monitored, also how far their VirtualClocks ran ahead, and how often they were warned.
+    Where meters colour, also in-traffic of links against their capacity, and their utilisation.
+    Where flows are monitored, also how far their VirtualClocks ran ahead, and how often they were
+    warned.
 
     Args:
-        results: What was measured.
+        results: The results to draw.
         groups: Groups to draw; None for the first MAX_GROUPS.
 
     Raises:
@@ -115,7 +116,7 @@ def comparison(
     Args:
         compared: A comparison, or results of the same scenario by the name of what differs.
         groups: Groups to draw; None for the first MAX_GROUPS that are no answers of connections.
-        title: What the figure shows, in a sentence; None for no title.
+        title: A sentence on what the figure shows; None for no title.
 
     Raises:
         TidegateError: A group is unknown, or too many are named.

@@ -23,10 +23,11 @@ MAX_POINTS = 1000
 PER_CENT = 0.01
 
 NAMES = {"acr": "ACR", "throughput": "throughput"}
-"""What the series that are rates are called."""
+"""Labels of the series that are rates."""
 
 APART = 0.04
-"""Names of levels are at least this share of the axis apart; of those that are closer, the first is shown."""
+"""Names of levels are at least this share of the axis apart; of those that are closer, the first is
+shown."""
 
 
 def over_time(found: Fairness) -> Figure:

@@ -1,4 +1,4 @@
-"""What is drawn, as numbers: means over replications with intervals, and delay distributions."""
+"""Numbers behind the figures: means over replications with intervals, and delay distributions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Array = npt.NDArray[np.float64]
 
 
 MAX_POINTS = 120
-"""Points of a line over time; finer samples are averaged, so that what is seen is not packets and gaps."""
+"""Points of a line over time; finer samples are averaged, so that what is seen is not packets and
+gaps."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Tail:
-    """How many packets took longer: the complementary distribution, replications pooled.
+    """Complementary distribution of the delay, replications pooled.
 
     Attributes:
         delay: Delays in s, ascending: edges of bins.

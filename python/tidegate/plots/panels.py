@@ -108,9 +108,10 @@ def points(
 ) -> None:
     """Draw a figure of each group as a point with its interval, one row a group, one colour a policy.
 
-    The axis ends at what is measured: on a logarithmic one, an interval that reaches below zero runs off it.
+    The axis ends at what is measured: on a logarithmic one, an interval that reaches below zero
+    runs off it.
     """
-    # Of many policies, all between their own lines.
+    # Many policies have all their bars between their own lines.
     step = min(0.22, 0.88 / len(values))
     spread = step * (len(values) - 1)
     drawn: list[tuple[float, float]] = []

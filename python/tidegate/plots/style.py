@@ -1,4 +1,4 @@
-"""How figures look: colours, sizes, axes and the line at the foot."""
+"""Style of figures: colours, sizes, axes and the line at the foot."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "MUTED", "RC", "log_time_axis", "look", "new_figure"]
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
-"""Okabe and Ito's palette, told apart with any colour vision; its yellow is left out, too pale for lines."""
+"""Okabe and Ito's palette, told apart with any colour vision; its yellow is left out, too pale for
+lines."""
 
 DASHES = ("-", "--", ":")
 """Lines beyond the palette's length repeat its colours with the next of these."""
@@ -77,7 +78,7 @@ def chosen(available: Sequence[str], wanted: Sequence[str] | None, most: int) ->
     Args:
         available: All groups, in the order of the scenario.
         wanted: Those asked for; None for the first `most` that are no answers of connections.
-        most: How many are drawn at most.
+        most: Number of groups that are drawn at most.
 
     Raises:
         TidegateError: A group is unknown, or too many are asked for.
@@ -140,7 +141,7 @@ def _plain_log_ticks(
     low, high = axes.get_xlim() if which == "x" else axes.get_ylim()
     span = high / max(low, 1e-12)
     marks = least or ((1.0, 2.0, 5.0) if span < 30 else (1.0, 3.0) if span < 1000 else (1.0,))
-    # Of less than a decade, even steps: too few of the others are in it.
+    # Less than a decade has even steps: too few of the others are in it.
     near = MaxNLocator(nbins=5, steps=[1, 2, 5, 10])
     axis.set_major_locator(near if span < NARROW else LogLocator(subs=marks, numticks=12))
     axis.set_major_formatter(FuncFormatter(lambda value, _: name(value)))

@@ -1,7 +1,7 @@
 """Plays one direction of a capture across one link under several schedulers, and says what its flows need.
 
-A replay is open loop: packets come when they came, however late or lost the ones before them are. The method
-and what it assumes are in `docs/replay.md`.
+A replay is open loop: packets come when they came, however late or lost the ones before them are.
+The method and what it assumes are in `docs/replay.md`.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ _MAX_SERIES = 500
 
 @dataclass(frozen=True)
 class Replay:
-    """What became of a capture on one link.
+    """Outcome of a capture on one link.
 
     Attributes:
         plan: The capture, its flows and their reservations.
         results: The runs by scheduler.
-        flows: What became of each flow, by scheduler, in the order of `plan.flows`.
+        flows: Outcome of each flow, by scheduler, in the order of `plan.flows`.
     """
 
     plan: Plan
@@ -58,7 +58,7 @@ class Replay:
 
     @property
     def verdict(self) -> Verdict:
-        """What the protected flows need, FIFO and the suggestion compared."""
+        """Verdict on the protected flows: FIFO and the suggestion compared."""
         return judge(self.plan, self.flows.get(DEFAULT_SCHEDULER), self.flows.get(PROMISING), PROMISING)
 
     def broken(self) -> list[FlowOutcome]:
@@ -69,10 +69,10 @@ class Replay:
         """Write the replay as a scenario file for `tidegate run`.
 
         Args:
-            path: File to write. A file that is there is replaced only when a replay has written it and
-                it is unchanged since.
-            scheduler: Scheduler of its link; by default the one that promises are made for if it was played,
-                else the first.
+            path: File to write. A file that is there is replaced only when a replay has written it
+                and it is unchanged since.
+            scheduler: Scheduler of its link; by default the one that promises are made for if it
+                was played, else the first.
             force: Replace whatever file is there.
 
         Raises:
@@ -141,24 +141,24 @@ def replay(
 ) -> Replay:
     """Play one direction of a capture across one link, once under each scheduler, the packets being the same.
 
-    Each protected flow gets the smallest reservation that promises its target in the link's buffer; one for
-    which there is no room gets none, and neither do the others.
+    Each protected flow gets the smallest reservation that promises its target in the link's buffer;
+    one for which there is no room gets none, and neither do the others.
 
     Args:
         capture: A pcap or pcapng capture, a list of `time size` lines, or a CSV file; `.gz` too.
         rate: Rate of the link, as `10mbit` or in bit/s.
         schedulers: Schedulers to play it under, as in a scenario.
-        target: Delay that 99 % of each protected flow's packets should keep, as `20ms` or in s; by default
-            20 ms for what looks like a call or a game, 100 ms for a video or a shell.
-        buffer: Limit of the link's queue: packets or bytes, as `100p` or `64kB`; a time, as `100ms`, for
-            what the link sends in it (and at least ten of the longest packets); or `unlimited`. By default
-            `100ms`, or up to twice that where promises need it.
-        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells
-            and games.
+        target: Delay that 99 % of each protected flow's packets should keep, as `20ms` or in s; by
+            default 20 ms for what looks like a call or a game, 100 ms for a video or a shell.
+        buffer: Limit of the link's queue: packets or bytes, as `100p` or `64kB`; a time, as
+            `100ms`, for what the link sends in it (and at least ten of the longest packets); or
+            `unlimited`. By default `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default those that look like calls,
+            videos, shells and games.
         inside: Prefixes of the inside, as `192.168.0.0/16`; by default they are found.
         direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
-        repeat: How often the file is played, end to end, 1 to 1000000.
+        repeat: Number of times that the file is played, end to end, 1 to 1000000.
         progress: Called with the share that is done, 0 to 1, while the file is read and played.
 
     Returns:

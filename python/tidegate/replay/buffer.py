@@ -21,8 +21,9 @@ def buffer_limit(buffer: str, rate: int, longest_packet: int) -> str | None:
     """Return a buffer as a scenario spells it; None for no limit.
 
     Args:
-        buffer: `100p` and `64kB` as they are; a time, as `100ms`, for what the link sends in it, but at
-            least ten of the longest packets, so that a slow link has a queue at all; or `unlimited`.
+        buffer: `100p` and `64kB` as they are; a time, as `100ms`, for what the link sends in it,
+            but at least ten of the longest packets, so that a slow link has a queue at all; or
+            `unlimited`.
         rate: Rate of the link in bit/s.
         longest_packet: Longest packet in bytes.
 

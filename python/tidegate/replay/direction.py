@@ -1,4 +1,4 @@
-"""Which packets of a capture cross the link: those of one direction."""
+"""Direction of a capture: the packets that cross the link."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Direction:
     Attributes:
         way: `up` or `down`; None when everything crosses the link.
         inside: Prefixes of the inside; empty when they are not known.
-        why: What says so, in words.
+        why: The evidence, in words.
         crosses: Whether each flow crosses the link, in the order given.
     """
 
@@ -117,7 +117,7 @@ def _way(flow: FiveTuple, inside: Sequence[Prefix]) -> str | None:
 
 
 def _is_to_many(address: Address) -> bool:
-    """Whether an address is of multicast or broadcast, which does not leave its network."""
+    """Return whether an address is of multicast or broadcast, which does not leave its network."""
     return address.is_multicast or address == _BROADCAST
 
 

@@ -14,7 +14,7 @@ from tidegate._tidegate import TidegateError
 from tidegate.atomic_dir import MANIFEST
 
 MARK = "# Written by `tidegate replay`, which replaces it only while it is unchanged: sha256 "
-"""How the first line begins; the digest is of all that follows that line."""
+"""Start of the first line; the digest is of all that follows that line."""
 
 
 def refuse_changed(path: Path) -> None:
@@ -53,8 +53,8 @@ def refuse_other_results(folder: Path, names: Collection[str], capture: Path) ->
         capture: The capture that is played.
 
     Raises:
-        TidegateError: The folder is or holds results that this replay would not replace, or those of another
-            capture.
+        TidegateError: The folder is or holds results that this replay would not replace, or those
+            of another capture.
     """
     if not folder.is_dir():
         return
@@ -85,7 +85,7 @@ def write(path: Path, text: str, *, force: bool = False) -> Path:
 
     Args:
         path: File to write.
-        text: What it holds, the first line apart.
+        text: Its contents, the first line apart.
         force: Replace whatever file is there.
 
     Raises:

@@ -12,8 +12,9 @@ from tidegate.toml import value_to_toml
 def gate_toml(plan: Plan, scheduler: str) -> str | None:
     """Write a gate's file that protects what the plan reserves for; None when nothing has addresses.
 
-    A client's port changes with every connection, so a flow to a service is identified by the service's port
-    and the two addresses; flows that cannot be distinguished share a rule, and the sum of their reservations.
+    A client's port changes with every connection, so a flow to a service is identified by the
+    service's port and the two addresses; flows that cannot be distinguished share a rule, and the
+    sum of their reservations.
 
     Args:
         plan: The capture and the reservations.

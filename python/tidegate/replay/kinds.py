@@ -1,4 +1,4 @@
-"""What a flow of a capture looks like, as far as protecting it is concerned.
+"""Kinds of flows in a capture, as far as protecting them is concerned.
 
 The rule is in `docs/replay.md`; it reads sizes, times and ports only, never what is in a packet.
 """
@@ -17,11 +17,11 @@ from tidegate.show import plural
 TARGETS = {"call": 0.02, "game": 0.02, "shell": 0.1, "video": 0.1}
 """Delay in s that 99 % of a flow's packets should keep at one link, by what the flow looks like.
 
-A share of what ITU-T G.1010 (table I.1) prefers from end to end: 150 ms for calls and video calls, 200 ms for
-games and remote shells.
+A share of what ITU-T G.1010 (table I.1) prefers from end to end: 150 ms for calls and video calls,
+200 ms for games and remote shells.
 """
 TARGET = TARGETS["call"]
-"""The same for a flow that is protected by name and looks like none of them."""
+"""Target of a flow that is protected by name and looks like none of them."""
 
 SMALL = 300
 """Mean size in bytes up to which packets are small: sound, or a player's moves."""
@@ -31,25 +31,29 @@ MIN_PACE = 5.0
 """Packets a second that a call, a game or a video sends at least."""
 FULL = 0.95
 LONG = 1000
-"""Packets are full when their mean is this part of the longest, and that has at least so many bytes."""
+"""Packets are full when their mean is this part of the longest, and that has at least so many
+bytes."""
 TYPED = 50.0
 """Packets a second that a remote shell sends at most; a copy's acknowledgements are faster."""
 STEADY = 0.6
-"""Share of the gaps between frames that are within 30 % of the middle one, where there is a rhythm."""
+"""Share of the gaps between frames that are within 30 % of the middle one, where there is a
+rhythm."""
 VERY_STEADY = 0.9
 SHORTEST_FRAME = 0.016
-"""Seconds between frames of one full packet each, at least: packets that follow faster are merely paced."""
+"""Seconds between frames of one full packet each, at least: packets that follow faster are merely
+paced."""
 ALIKE = 4
 """The two halves of a conversation differ in their packets by at most this factor."""
 ANSWERED = 0.4
 """Packets that acknowledge a transfer, as a part of its own, at least."""
 MUCH = 10
-"""How many times the bytes of its acknowledgements a transfer has at least."""
+"""Least ratio of a transfer's bytes to those of its acknowledgements."""
 
 _SHELLS = {22: "ssh", 23: "telnet", 3389: "remote desktop", 5900: "remote desktop"}
 # Ports that IANA has registered for games played over TCP.
 _GAMES = {1119, 3724, 25565}
-# UDP services that are neither call nor video nor game: names, addresses, time, management, files, discovery.
+# UDP services that are neither call nor video nor game: names, addresses, time, management, files,
+# discovery.
 _SERVICES = {
     *(53, 67, 68, 69, 123, 137, 138, 161, 162, 500, 514, 1812, 1813, 1900, 2049, 3702, 5351, 5353, 5355),
     17500,
@@ -64,7 +68,7 @@ class Traits:
     """The sizes and times of a flow.
 
     Attributes:
-        packets: How many it has.
+        packets: Number of its packets.
         size: Bytes of all of them.
         longest: Its longest packet in bytes.
         life: From its first packet to its last one, in s.
@@ -112,12 +116,12 @@ class Traits:
 
     @property
     def full(self) -> bool:
-        """Whether nearly all packets are as long as the longest, and that is long."""
+        """True if nearly all packets are as long as the longest, and that is long."""
         return self.longest >= LONG and self.mean >= FULL * self.longest
 
     @property
     def steady(self) -> bool:
-        """Whether it sends at least 5 packets/s, in half of its seconds or more."""
+        """True if it sends at least 5 packets/s, in half of its seconds or more."""
         return self.pace >= MIN_PACE and self.busy_seconds * 2 >= int(self.life) + 1
 
     @property
@@ -132,11 +136,11 @@ class Traits:
 
 @dataclass(frozen=True)
 class Look:
-    """What a flow looks like.
+    """Kind that a flow looks like.
 
     Attributes:
         kind: `call`, `game`, `shell` or `video`; None for what is protected only by name.
-        why: What says so, in words.
+        why: The evidence, in words.
     """
 
     kind: str | None
@@ -180,8 +184,8 @@ def _tcp(ports: set[int], own: Traits) -> Look:
 def _datagrams(what: str, own: Traits, back: Traits | None, *, careful: bool, quic: bool) -> Look:
     """Tell what a flow of datagrams looks like.
 
-    `careful` says that its port carries anything, so that steady sizes and paces alone prove nothing; `quic`,
-    that it is the web's.
+    `careful` says that its port carries anything, so that steady sizes and paces alone prove
+    nothing; `quic`, that it is the web's.
     """
     if not own.steady:
         return Look(None, f"{what}, {own.pace:.2g} packets/s, not steadily")
@@ -214,7 +218,7 @@ def _datagrams(what: str, own: Traits, back: Traits | None, *, careful: bool, qu
 
 
 def _acknowledges(own: Traits, back: Traits, *, careful: bool) -> bool:
-    """Whether a flow is nothing but the answer to a transfer."""
+    """Return whether a flow is nothing but the answer to a transfer."""
     if own.mean > TINY or back.size < MUCH * own.size:
         return False
     paced = back.full and (back.rhythm is None or own.packets >= ANSWERED * back.packets)
@@ -222,7 +226,7 @@ def _acknowledges(own: Traits, back: Traits, *, careful: bool) -> bool:
 
 
 def _is_alike(own: Traits, back: Traits) -> bool:
-    """Whether the two halves of a conversation send about as much."""
+    """Return whether the two halves of a conversation send about as much."""
     packets = own.packets <= ALIKE * back.packets and back.packets <= ALIKE * own.packets
     size = own.size <= ALIKE * back.size and back.size <= ALIKE * own.size
     return packets and size and back.steady

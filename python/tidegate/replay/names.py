@@ -101,15 +101,15 @@ class FiveTuple:
 
 
 def is_five_tuple(flow: str) -> bool:
-    """Whether a scenario can pick this flow out of its file: `10.0.0.1:5004>10.0.0.2:5004/udp` or `other`."""
+    """Return whether a scenario can select such a flow: `10.0.0.1:5004>10.0.0.2:5004/udp` or `other`."""
     return flow == "other" or FiveTuple.read(flow) is not None
 
 
 def readable_names(flows: Sequence[str]) -> list[str]:
     """Name each 5-tuple by its service, or by protocol and lower port: `ssh`, `http-2`, `udp-5004`.
 
-    A flow with a free name keeps it, as far as a scenario accepts it. Flows of one kind are numbered from 1
-    in the order given. The names are unique and are names that a scenario accepts.
+    A flow with a free name keeps it, as far as a scenario accepts it. Flows of one kind are
+    numbered from 1 in the order given. The names are unique and are names that a scenario accepts.
     """
     stems = [_stem(flow) for flow in flows]
     of_kind = Counter(stems)

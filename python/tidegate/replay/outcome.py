@@ -1,4 +1,4 @@
-"""What a scheduler did to each flow of a capture, and whether it kept what was promised."""
+"""Outcome of each flow of a capture under a scheduler, compared with what was promised."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ class FlowOutcome:
         received_bytes: Bytes that arrived.
         throughput: Those over the duration of the run, in bit/s, as in `tidegate run`.
         delay_mean: Mean delay of the packets that arrived, in s; None when none did.
-        delay_p99: 99th percentile of the same, to 0.1 %; None for a flow that is played together with others.
+        delay_p99: 99th percentile of the same, to 0.1 %; None for a flow that is played together
+            with others.
         delay_max: The largest of them.
-        within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet that was
-            dropped never did. None for a flow that is not protected.
+        within: Share of the packets sent that arrived within the flow's target, 0 to 1; a packet
+            that was dropped never did. None for a flow that is not protected.
         on_target: Whether that share is at least 99 %; None likewise.
-        kept: Whether 99 % of the packets sent arrived within the promised delay; None without a promise.
+        kept: Whether 99 % of the packets sent arrived within the promised delay; None without a
+            promise.
     """
 
     name: str
@@ -52,11 +54,12 @@ def read_outcomes(plan: Plan, tables: Mapping[str, Any]) -> tuple[FlowOutcome, .
     """Read the outcome of one run.
 
     Args:
-        plan: What was played.
+        plan: The plan that was played.
         tables: The run's tables, by name.
     """
     rows = {row["flow"]: row for row in tables["flows"].to_pylist()}
-    # A flow that is played alone is a group; where there are many flows, only groups have quantiles.
+    # A flow that is played alone is a group; where there are many flows, only groups have
+    # quantiles.
     groups = (tables["groups"].column(name).to_pylist() for name in ("group", "delay_p99"))
     p99 = dict(zip(*groups, strict=True))
     bins = _delays_by_group(tables["histogram"])

@@ -1,4 +1,4 @@
-"""What a reader of a replay's figures must know, in words."""
+"""Sentences that a reader of a replay's figures must know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crosses a link of a capture, and what its protected flows should reserve there."""
+"""Traffic of a capture that crosses a link, and reservations for its protected flows there."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ Progress = Callable[[float], None]
 SPEEDS = (0.001, 1000.0)
 """The slowest and the fastest playback that a scenario allows."""
 REPEATS = (1, 1_000_000)
-"""How often a scenario allows a file to be played."""
+"""Number of times that a scenario allows a file to be played."""
 
 UNNAMED = "all"
-"""What a list that names no flows calls its packets."""
+"""Name of the packets of a list that names no flows."""
 TRACE = "trace"
 """The name of such packets in a scenario."""
 _NO_FLOWS = kinds.Look(None, "the file names no flows")
 
 MAX_ALONE = 200
-"""Flows that are not protected and have a name of their own in a scenario, those with most bytes; the rest is
-played together."""
+"""Flows that are not protected and have a name of their own in a scenario, those with most bytes;
+the rest is played together."""
 
 
 @dataclass(frozen=True)
@@ -37,27 +37,31 @@ class CapturedFlow:
     """One flow of a capture that crosses the link, as it is played back, and what it should reserve.
 
     Attributes:
-        name: Its name in the scenario; that of a flow which is played together with others begins with
-            `others/`.
+        name: Its name in the scenario; that of a flow which is played together with others begins
+            with `others/`.
         flow: Its name in the file: the 5-tuple of a capture, `all` for a list of times and sizes.
         packets: Packets in one pass of the file.
         bytes: Bytes in one pass of the file.
         mean_rate: Mean rate r over its own life, in bit/s; None when all its packets have one time.
         burst: Its workahead W in bytes: the longest backlog at an ideal server of rate r.
         peak_rate: Peak rate in bit/s, from the gaps between its packets.
-        kind: What it looks like: `call`, `game`, `shell` or `video`; None for anything else.
+        kind: Kind that it looks like: `call`, `game`, `shell` or `video`; None for anything else.
         why: Why it is protected, in words; None for a flow that is not.
-        judged: What it looks like by its sizes and times, in words, or why it looks like none of these.
-        target: Delay in s that 99 % of its packets should keep; None for a flow that is not protected.
-        reserve: What it should reserve, in bit/s; None for a datagram flow.
-        reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it already),
-            `unprotected`, or left out because of `few-packets`, `short-life`, `link-too-slow`, `no-room` on
-            the link or `no-buffer`.
-        needs: The smallest rate that would promise the target, were it alone, in bit/s; None without one.
-        backlog_packets: The most packets that it has at the port with that reservation; None without one.
+        judged: Kind that it looks like by its sizes and times, in words, or why it looks like none
+            of these.
+        target: Delay in s that 99 % of its packets should keep; None for a flow that is not
+            protected.
+        reserve: Rate that it should reserve, in bit/s; None for a datagram flow.
+        reason: Why: `target` (the smallest that promises the target), `mean-rate` (r promises it
+            already), `unprotected`, or left out because of `few-packets`, `short-life`,
+            `link-too-slow`, `no-room` on the link or `no-buffer`.
+        needs: The smallest rate that would promise the target, were it alone, in bit/s; None
+            without one.
+        backlog_packets: The most packets that it has at the port with that reservation; None
+            without one.
         backlog_bytes: The most bytes, likewise.
-        best_p99: The 99th percentile of its delay, in s, if all that may be reserved were its own; None when
-            that is less than its mean rate.
+        best_p99: The 99th percentile of its delay, in s, if all that may be reserved were its own;
+            None when that is less than its mean rate.
         promised_p99: The 99th percentile of the delay that the reservation promises, in s.
     """
 
@@ -82,13 +86,13 @@ class CapturedFlow:
 
     @property
     def together(self) -> bool:
-        """Whether it is one of the flows that are played together."""
+        """True if it is one of the flows that are played together."""
         return self.name.startswith(f"{OTHERS}/")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What crosses a link of a capture, with reservations for what is protected.
+    """Traffic of a capture that crosses a link, with reservations for protected flows.
 
     Attributes:
         file: The capture.
@@ -96,10 +100,10 @@ class Plan:
         buffer: Limit of the link's queue, as `64kB`; None for no limit.
         sized: Whether that is more than `100ms`, because promises need it.
         speed: Speed of playback.
-        repeat: How often it is played.
+        repeat: Number of times that it is played.
         direction: `up`, `down`, or None when the file has no directions.
         inside: Prefixes of the inside; empty when they are not known.
-        direction_why: How the direction was found, in words.
+        direction_why: The evidence for the direction, in words.
         flows: The flows that cross the link, those with most bytes first.
         packets: Their packets in one pass.
         bytes: Their bytes in one pass.
@@ -107,10 +111,11 @@ class Plan:
         other_bytes: Bytes of those.
         span: From the first packet of the file to the last one of one pass, in s, as played back.
         reordered: Packets of the file that were put in order of time.
-        mended: How else its packets differ from those of the file, in words: records left out, copies
-            removed, super-packets cut, steps of the clock.
-        counts: The same in numbers.
-        cut: The packet or line in which the file ends, and which was left out; None for a whole file.
+        mended: Other differences of its packets from those of the file, in words: records left out,
+            copies removed, super-packets cut, steps of the clock.
+        counts: These differences in numbers.
+        cut: The packet or line in which the file ends, and which was left out; None for a whole
+            file.
         longest_packet: Longest packet that crosses, in bytes.
         reserved: Sum of the reservations, in bit/s.
         tuples: Whether the file names its flows by 5-tuples, as captures do.
@@ -186,16 +191,16 @@ def plan(
     Args:
         file: A pcap or pcapng capture, a list of `time size` lines, or a CSV file; `.gz` too.
         rate: Rate of the link in bit/s.
-        target: Delay in s that 99 % of each protected flow's packets should keep; by default what suits what
-            the flow looks like (`kinds.TARGETS`).
-        buffer: Limit of the link's queue: packets or bytes; a time, for what the link sends in it; or
-            `unlimited`. By default `100ms`, or up to twice that where promises need it.
-        protect: Flows to protect, by name or 5-tuple; by default those that look like calls, videos, shells
-            and games.
+        target: Delay in s that 99 % of each protected flow's packets should keep; by default what
+            suits what the flow looks like (`kinds.TARGETS`).
+        buffer: Limit of the link's queue: packets or bytes; a time, for what the link sends in it;
+            or `unlimited`. By default `100ms`, or up to twice that where promises need it.
+        protect: Flows to protect, by name or 5-tuple; by default those that look like calls,
+            videos, shells and games.
         inside: Prefixes of the inside; by default they are found.
         way: `up` or `down`; by default the direction with more bytes.
         speed: Speed of playback, 0.001 to 1000.
-        repeat: How often the file is played, 1 to 1000000.
+        repeat: Number of times that the file is played, 1 to 1000000.
         progress: Called with the share of the file that is read, 0 to 1.
 
     Raises:
@@ -205,8 +210,9 @@ def plan(
         raise _tidegate.TidegateError(f"a speed is from 0.001 to 1000, found {speed:g}")
     if not REPEATS[0] <= repeat <= REPEATS[1]:
         raise _tidegate.TidegateError(f"a file is played from 1 to 1000000 times, found {repeat}")
-    # Playing a file at speed s over a link of rate C is, but for the unit of time, playing it at speed 1
-    # over a link of rate C/s. Rounding the rate down makes the promise longer, so it still holds.
+    # Playing a file at speed s over a link of rate C is, but for the unit of time, playing it at
+    # speed 1 over a link of rate C/s. Rounding the rate down makes the promise longer, so it still
+    # holds.
     slowed = int(rate / speed)
     if slowed < 1:
         raise _tidegate.TidegateError(f"at speed {speed:g} a link of {rate} bit/s is too slow to plan for")

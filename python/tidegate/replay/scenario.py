@@ -21,12 +21,14 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
     """Write a scenario in which the flows of `plan` cross one link, each of them once.
 
     There are two switches and one link without delay, and flows start at the first switch: a flow's
-    end-to-end delay is its packets' queueing and own transmission, which is what reservations promise.
+    end-to-end delay is its packets' queueing and own transmission, which is what reservations
+    promise.
 
     Args:
         plan: The capture and the reservations.
         scheduler: Scheduler of the link, as in a scenario.
-        folder: Folder of the scenario file, from which the capture is named; None to name it absolutely.
+        folder: Folder of the scenario file, from which the capture is named; None to name it
+            absolutely.
 
     Raises:
         TidegateError: The file's name is not text, or the scenario is larger than one may be.

@@ -1,4 +1,4 @@
-"""What a link needs for its protected flows: FIFO and the suggestion compared on the same packets."""
+"""Need of a link for protection: FIFO and the suggestion compared on the same packets."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _NAMED = 6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a replay says in the end.
+    """Conclusion of a replay.
 
     Attributes:
         kind: `nothing-to-protect`, `no-scheduler-needed`, `reservations-help`, `nothing-reserved`,
             or `not-compared` when FIFO and the suggestion were not both played.
-        sentences: The verdict in words: the answer first, then the flows that are left out and why, those
-            that do worse than under FIFO, and those that pay.
-        hurt: The flow that FIFO hurts most: the protected one with the largest share of packets late or lost;
-            if all of these keep their targets, the one that loses the largest share of its packets. None when
-            nothing is lost or late, or FIFO was not played.
-        worse: Protected flows that lose more packets under the suggestion than under FIFO, or have a longer
-            p99.
-        paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1; None when
-            it is not known.
+        sentences: The verdict in words: the answer first, then the flows that are left out and why,
+            those that do worse than under FIFO, and those that pay.
+        hurt: The flow that FIFO hurts most: the protected one with the largest share of packets
+            late or lost; if all of these keep their targets, the one that loses the largest share
+            of its packets. None when nothing is lost or late, or FIFO was not played.
+        worse: Protected flows that lose more packets under the suggestion than under FIFO, or have
+            a longer p99.
+        paid: Part of their bytes that flows without a reservation lose to those with one, 0 to 1;
+            None when it is not known.
     """
 
     kind: str
@@ -53,7 +53,7 @@ def judge(
     """Compare the outcomes of a plan's flows under FIFO and under the suggestion.
 
     Args:
-        plan: What was played.
+        plan: The plan that was played.
         fifo: The outcomes under FIFO, in the order of `plan.flows`; None if it was not played.
         suggestion: The outcomes with the suggested reservations; None if they were not played.
         scheduler: The scheduler that the reservations are for.
@@ -120,7 +120,7 @@ def _hurt_most(plan: Plan, fifo: Mapping[str, FlowOutcome]) -> tuple[str | None,
 
 
 def _tells(flow: CapturedFlow) -> bool:
-    """Whether a flow is long enough for its shares to say something."""
+    """Return whether a flow is long enough for its shares to say something."""
     return flow.packets >= _tidegate.LEAST_PACKETS
 
 

@@ -1,0 +1,97 @@
+"""Files: none is too long, and their imports have no circle."""
+
+from pathlib import Path
+
+import pytest
+
+from files import PACKAGES, ROOT, circles, python_imports, rust_imports
+
+LONGEST = 400
+"""Lines of a file, its unit tests aside."""
+
+GENERATED = "written from the records: do not edit"
+"""In the first line of a file that nobody writes."""
+
+
+def python_sources() -> list[Path]:
+    folders = (*PACKAGES, "docs", "benches", "examples")
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def test_no_python_file_is_too_long() -> None:
+    lengths = {}
+    for path in python_sources():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        if not (lines and GENERATED in lines[0]):
+            lengths[str(path.relative_to(ROOT))] = len(lines)
+    assert len(lengths) > 100
+    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_only_one_file_is_generated() -> None:
+    generated = [path for path in python_sources() if GENERATED in path.read_text(encoding="utf-8")]
+    assert generated == [ROOT / "python" / "tidegate" / "policies.py"]
+
+
+def test_imports_between_python_files_have_no_circle() -> None:
+    graph = python_imports(tuple(ROOT / package for package in PACKAGES))
+    assert len(graph) > 100
+    assert "tidegate.results" in graph["tidegate_papers.measures"] | graph["tidegate.replications"]
+    assert circles(graph) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import tidegate.b",
+        "from tidegate import b",
+        "from tidegate.b import something",
+        "from . import b",
+        "from .b import something",
+        "def f():\n    from tidegate import b",
+        "if TYPE_CHECKING:\n    from tidegate.b import Something",
+    ],
+)
+def test_a_circle_of_python_files_is_found(text: str, tmp_path: Path) -> None:
+    package = tmp_path / "tidegate"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "a.py").write_text(text)
+    (package / "b.py").write_text("from tidegate import c")
+    (package / "c.py").write_text("import os\n")
+    assert circles(python_imports((package,))) == []
+    (package / "c.py").write_text("import tidegate.a\n")
+    assert circles(python_imports((package,))) == [["tidegate.a", "tidegate.b", "tidegate.c"]]
+
+
+CRATE = {
+    "lib.rs": "pub mod a;\npub mod b;\nmod c;\npub use c::C;\n",
+    "a/mod.rs": "mod x;\nmod y;\npub use x::X;\npub use y::*;\n",
+    "a/x.rs": "use std::fmt;\npub struct X;\n",
+    "a/y.rs": "pub struct Y;\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n",
+    "b.rs": "pub struct B;\n",
+    "c.rs": "pub struct C;\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({}, ""),
+        ({"a/x.rs": "use crate::b::B;"}, ""),
+        ({"b.rs": "use crate::a::{X, Y};"}, ""),
+        ({"a/x.rs": "use crate::b::B;\npub struct X;", "b.rs": "use crate::a::{self, X};"}, "a/x.rs b.rs"),
+        ({"a/y.rs": "use super::super::b;\npub struct Y;", "b.rs": "use crate::a::Y;"}, "a/y.rs b.rs"),
+        ({"a/y.rs": "pub struct Y(crate::b::B);", "b.rs": "fn f(_: super::a::Y) {}"}, "a/y.rs b.rs"),
+        ({"a/y.rs": "// crate::b::B\npub struct Y;", "b.rs": "use crate::a::Y;"}, ""),
+        ({"b.rs": "use crate::{C, a};", "c.rs": "use crate::b::B;\npub struct C;"}, "b.rs c.rs"),
+        ({"a/mod.rs": "mod x;\nfn f() { x::g() }", "a/x.rs": "use super::f;"}, "a/mod.rs a/x.rs"),
+        ({"a/mod.rs": "mod x;\nuse x::g;\nfn f() {}", "a/x.rs": "use super::f;"}, "a/mod.rs a/x.rs"),
+    ],
+)
+def test_circles_of_rust_files_are_found(changes: dict[str, str], found: str, tmp_path: Path) -> None:
+    for name, text in (CRATE | changes).items():
+        path = tmp_path / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert circles(rust_imports(tmp_path)) == ([found.split()] if found else [])
