@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -221,15 +222,15 @@ def _refusals(results: Results) -> list[str]:
 
     signals = results.signals.arrow
     refused = signals.filter(pc.is_in(signals["answer"], value_set=text_array([*REFUSALS])))
-    first = [(column, "first") for column in ("flow", "time", "link", "reason")]
-    # A single thread keeps the order of the rows.
-    kinds = refused.group_by(["group", "answer"], use_threads=False).aggregate([([], "count_all"), *first])
-    lines = [
-        f"{row['group']}: {row['count_all']} {REFUSALS[row['answer']]}, first {row['flow_first']} "
-        f"at {row['time_first']:.4g} s on link {row['link_first']}: {row['reason_first']}"
-        for row in kinds.slice(0, MAX_REFUSALS).to_pylist()
-    ]
-    more = kinds.num_rows - MAX_REFUSALS
+    kinds = list(zip(refused["group"].to_pylist(), refused["answer"].to_pylist(), strict=True))
+    lines = []
+    for (group, answer), count in list(Counter(kinds).items())[:MAX_REFUSALS]:
+        [first] = refused.slice(kinds.index((group, answer)), 1).to_pylist()
+        lines.append(
+            f"{group}: {count} {REFUSALS[answer]}, first {first['flow']} at {first['time']:.4g} s "
+            f"on link {first['link']}: {first['reason']}"
+        )
+    more = len(set(kinds)) - MAX_REFUSALS
     return [*lines, *([f"and {more} more groups: table signals of --out"] if more > 0 else [])]
 
 
