@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("python/tidegate", "papers/tidegate_papers", "lab/tidegate_lab")
-CRATES = ("core", "spec", "sim", "gate", "bindings")
+CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
 TESTS = re.compile(r"^#\[cfg\(test\)\]\n(#\[.*\]\n)*(pub(\(crate\))? )?mod \w+ \{", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
