@@ -21,6 +21,28 @@ fn built(port: &str, keys: &str) -> Result<usize, String> {
 }
 
 #[test]
+fn recorded_packets_take_whole_times() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("recorded-fast");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("one.csv"), "time,size,flow\n0.0,1500,a\n0.1,64,a\n").unwrap();
+    std::fs::write(folder.join("one.txt"), "0.0 1500\n0.1 64\n").unwrap();
+    for (kind, file) in [("capture", "one.csv"), ("trace", "one.txt")] {
+        let said = |rate: &str| {
+            let text = format!(
+                "version = 1\nduration = \"1s\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"{rate}\" }}\n\
+                 [[flow]]\nname = \"r\"\nfrom = \"s1\"\nto = \"s2\"\nsource = {{ kind = \"{kind}\", file = \"{file}\" }}\n"
+            );
+            let scenario = Scenario::parse(&text, "a.toml", &folder, &[]).unwrap();
+            assemble(&scenario).map(|_| ()).map_err(|error| error.to_string())
+        };
+        // 512 bits take 5.12 ticks at 10 Tbit/s, and 51,200 at 1 Gbit/s.
+        let fast = said("10tbit").unwrap_err();
+        assert!(fast.contains("a packet of 64B takes 5.12 units of 10 ps"), "{fast}");
+        assert_eq!(said("1gbit"), Ok(()));
+    }
+}
+
+#[test]
 fn recorded_flows_have_to_fit() {
     let tdm = "port = { scheduler = { kind = \"tdm\", slot = \"9000B\", slots = 2 } }";
     let class = "class = [{ name = \"k\", scheduler = \"fifo\", reserve = \"500kbit\" }]";

@@ -98,17 +98,16 @@ fn cubic_needs_no_longer_queue_than_reno() {
 
 /// The longest time in seconds for which a receiver got nothing new, and the timeouts of all
 /// connections.
-fn silence(recovery: &str, seed: u64) -> (f64, u64) {
-    let network = defect("bell.toml", &[("connection.reno.transport.recovery", recovery)]);
+fn silence(network: &Network, seed: u64) -> (f64, u64) {
     let probes = Probes { sample: Some(Span::from_millis(500)), ..Probes::default() };
-    let world = run(&network, seed, &probes);
+    let world = run(network, seed, &probes);
     let flows = 0..network.flows.len();
     let timeouts = flows.clone().filter_map(|ix| world.counts(ix).timeouts).sum();
     let mut longest = 0.0_f64;
     // Bytes delivered by a receiver are in the series of its acknowledgements.
     for flow in flows.filter(|ix| world.counts(*ix).timeouts.is_none()) {
         let delivered = world.series().unwrap().values(Subject::Flow(flow as u32), "delivered");
-        assert!(delivered.len() >= 100, "{}", delivered.len());
+        assert!(delivered.len() >= 40, "{}", delivered.len());
         // All have begun after 10 s.
         let same = delivered[20..].chunk_by(|one, next| one == next).map(<[f64]>::len).max().unwrap();
         longest = longest.max((same - 1) as f64 * 0.5);
@@ -120,11 +119,41 @@ fn silence(recovery: &str, seed: u64) -> (f64, u64) {
 /// again, and one connection had 50 kbit/s for 50 s.
 #[test]
 fn reno_by_itself_is_never_silent_for_long() {
-    let runs: Vec<_> = (1..=10).map(|seed| (silence("sack", seed), silence("reno-1990", seed))).collect();
+    let bell = |recovery| defect("bell.toml", &[("connection.reno.transport.recovery", recovery)]);
+    let (sack, old) = (bell("sack"), bell("reno-1990"));
+    let runs: Vec<_> = (1..=10).map(|seed| (silence(&sack, seed), silence(&old, seed))).collect();
     for ((silent, timeouts), _) in &runs {
         assert!(*silent <= 1.0 && *timeouts <= 1, "{runs:?}");
     }
     let all =
         |of_1990: bool| runs.iter().map(|(sack, old)| if of_1990 { old.1 } else { sack.1 }).sum::<u64>();
     assert!(all(true) > all(false), "{runs:?}");
+}
+
+/// Relatives of that network, in which a connection names Reno and no recovery: it recovers with
+/// SACK (RFC 6675), is never silent for long, and waits for its timer less often than in 1990.
+#[test]
+fn reno_by_itself_recovers_with_sack() {
+    let (mut timeouts, mut of_1990) = (0, 0);
+    for seed in 0..200 {
+        let mut rng = Rng::named(seed, "reno");
+        let mbit = [2, 5, 10][rng.below(3) as usize];
+        let delay = [5, 10, 20, 40][rng.below(4) as usize];
+        let connections = 2 + rng.below(4);
+        // Windows of a dozen packets and more: with fewer, a lost retransmission leaves the timer.
+        let limit = connections * (12 + rng.below(12));
+        let dropper = format!("{{ kind = \"drop-tail\", limit = \"{limit}p\" }}");
+        let network = |settings| relative(settings, mbit, delay, connections, &dropper, 20);
+        let reno = network("congestion = \"reno\"");
+        let fingerprint = |network| run(network, seed, &Probes::default()).fingerprint();
+        let (silent, waited) = silence(&reno, seed);
+        let case = format!("{seed}: {mbit} Mbit/s, {delay} ms, {connections}, {dropper}");
+        assert!(silent <= 1.5, "{case}: silent for {silent} s");
+        if seed % 5 == 0 {
+            assert_eq!(fingerprint(&reno), fingerprint(&network(SACK)));
+            timeouts += waited;
+            of_1990 += silence(&network("congestion = \"reno\", recovery = \"reno-1990\""), seed).1;
+        }
+    }
+    assert!(timeouts < of_1990 / 4, "{timeouts} timeouts, and {of_1990} of 1990");
 }

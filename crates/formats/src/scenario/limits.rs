@@ -4,10 +4,12 @@
 use crate::error::{Complaint, Report};
 use crate::port::Class;
 use crate::scenario::flows::FlowGroup;
+use crate::scenario::load::Load;
 use crate::scenario::network::Link;
 use crate::source::Source;
 use crate::units::{show_rate, show_size};
 use crate::values::Values;
+use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
 /// Most memory for flows and the links that they pass, in bytes.
@@ -112,24 +114,44 @@ fn rate_fault(size: u32, bits: u64, whose: &str) -> Option<String> {
     })
 }
 
-/// Checks that every packet of a known size takes a whole number of ticks, nearly, on its way,
+/// Checks that every packet of a stated size takes a whole number of ticks, nearly, on its way,
 /// under its ceilings, and from its source.
 pub(super) fn check_ticks(groups: &[FlowGroup], links: &[Link], classes: &[Class], report: &mut Report) {
     for group in groups {
-        let of_links = group.route.iter().flat_map(|link| {
-            let link = &links[*link];
-            let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling"));
-            std::iter::once((link.rate_bits, link.name.as_str())).chain(ceiling)
-        });
-        let in_classes = std::iter::successors(group.class, |class| classes[*class].parent);
-        let ceilings = in_classes.filter_map(|class| classes[class].ceiling).chain(group.ceiling);
-        let source = group.source.fastest().map(|bits| (bits, "its source"));
-        let rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| (bits, "its ceiling")));
-        let fault = rates
-            .flat_map(|(bits, whose)| group.link_sizes().iter().map(move |size| (*size, bits, whose)))
-            .find_map(|(size, bits, whose)| rate_fault(size, bits, whose));
+        let fault = first_fault(group, group.link_sizes(), links, classes);
         if let Some(message) = fault {
             report.add(group.place, Complaint::new(message).help("take larger packets, or a lower rate"));
         }
     }
+}
+
+/// Checks the same of the smallest and the largest packet of each recorded flow.
+pub(super) fn check_recorded_ticks(
+    groups: &[FlowGroup],
+    loads: &[Load],
+    links: &[Link],
+    classes: &[Class],
+    report: &mut Report,
+) {
+    for load in loads.iter().filter(|load| load.name.is_some()) {
+        let group = &groups[load.group];
+        let Some(PacketSizes { smallest, largest }) = load.sizes.filter(|_| !group.aal5) else { continue };
+        if let Some(message) = first_fault(group, &[smallest, largest], links, classes) {
+            report.add(group.place, Complaint::new(message).help("take a lower rate"));
+        }
+    }
+}
+
+/// The first fault of packets of these sizes at a rate on the way of a group.
+fn first_fault(group: &FlowGroup, sizes: &[u32], links: &[Link], classes: &[Class]) -> Option<String> {
+    let of_links = group.route.iter().flat_map(|link| {
+        let link = &links[*link];
+        let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling"));
+        std::iter::once((link.rate_bits, link.name.as_str())).chain(ceiling)
+    });
+    let in_classes = std::iter::successors(group.class, |class| classes[*class].parent);
+    let ceilings = in_classes.filter_map(|class| classes[class].ceiling).chain(group.ceiling);
+    let source = group.source.fastest().map(|bits| (bits, "its source"));
+    let mut rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| (bits, "its ceiling")));
+    rates.find_map(|(bits, whose)| sizes.iter().find_map(|size| rate_fault(*size, bits, whose)))
 }

@@ -123,6 +123,7 @@ impl Scenario {
     pub fn check_recorded(&self, loads: &[Load]) -> Result<(), Box<FormatError>> {
         let mut report = Report::default();
         self.check_loads(loads, &mut report);
+        limits::check_recorded_ticks(&self.groups, loads, &self.links, &self.classes, &mut report);
         let Err(mistakes) = report.check(&self.origin) else { return Ok(()) };
         mistakes.errors.into_iter().next().map_or(Ok(()), |first| Err(Box::new(first)))
     }

@@ -51,7 +51,7 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         name: Some(flow.name.clone()),
         count: 1,
         largest: flow.largest,
-        sizes: sizes(flow),
+        sizes: sizes(flow).or_else(|| flow.traffic.sizes().filter(|_| !flow.aal5)),
         played: flow.traffic.played(),
     });
     let mut loads: Vec<Load> = known.chain(flows).collect();
