@@ -57,7 +57,7 @@ fn code(path: &Path) -> String {
 fn no_policy_is_named_outside_its_file() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = Vec::new();
-    for folder in ["core", "spec", "sim", "gate", "bindings"] {
+    for folder in ["core", "formats", "sim", "gate", "bindings"] {
         sources(&root.join("crates").join(folder).join("src"), &mut files);
     }
     sources(&root.join("python"), &mut files);
