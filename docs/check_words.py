@@ -33,8 +33,11 @@ COMMENTED = (
     "benches/*.py",
     "tests/*.py",
     "examples/*.py",
+    "crates/**/*.rs",
+    "benches/**/*.rs",
+    "fuzz/targets/*.rs",
 )
-"""Files whose comments begin with their subject; those of Rust may be added."""
+"""Files whose comments begin with their subject."""
 
 GENERATED = "written from the records: do not edit"
 """In the first line of a file whose sentences are those of the records."""

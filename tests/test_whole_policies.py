@@ -111,7 +111,8 @@ def test_fq_codel_is_what_its_record_says_in_random_networks() -> None:
         assert waits["up"][0] <= alone["up"][0] + 0.001, text
         shorter += waits["up"][0] < alone["up"][0] / 2
         # RFC 8290, section 3: a sparse flow is served before the backlogged ones. It waits for the
-        # packet in service and for one of each transfer. The call has a host of its own.
+        # packet in service, and for the quantum and at most one more packet of each transfer that
+        # is new as well. The call has a host of its own.
         bound = (1 + 2 * sizes["transfers"]) * sizes["packet"] + sizes["access"]
         assert waits["call"][1] <= bound, text
     # The case that the test is about came up: a standing queue that CoDel removes.

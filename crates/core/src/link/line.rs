@@ -62,9 +62,9 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     rate: Rate,
-    /// Whether a trace determines the times at which bytes leave.
+    /// True if a trace determines the times at which bytes leave.
     is_traced: bool,
-    /// Whether items are lost at all.
+    /// True if items are lost at all.
     loses: bool,
     /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
     /// less than a tick.
