@@ -106,7 +106,8 @@ def test_what_check_warns_of_appears_in_run_results_json_and_compare(name, tmp_p
         "compare", path, *short, "--scheduler", "fifo,virtual-clock", "--replications", 2, "--json"
     )
     assert compared.exit_code == 0, compared.output
-    assert any(DEFECT[name] in one for one in json.loads(compared.stdout)["warnings"])
+    (warned, *_) = [one for one in json.loads(compared.stdout)["warnings"] if DEFECT[name] in one]
+    assert warned.startswith(f"{path}:")
     assert DEFECT[name] in compared.stderr
 
 

@@ -130,7 +130,7 @@ class Comparison:
 
 
 def compare(
-    scenario: ScenarioLike,
+    scenario: ScenarioLike | Source,
     policies: Sequence[Policy] | Mapping[str, Overrides],
     *,
     replications: int = 10,

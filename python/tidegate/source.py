@@ -34,11 +34,13 @@ class Source:
         scenario: The scenario, overrides applied.
         base_dir: Folder at which relative paths in it start.
         overrides: Values set over its text.
+        file: Name of its file in messages; None if it was not read from one.
     """
 
     scenario: _tidegate.Scenario
     base_dir: Path
     overrides: tuple[tuple[str, str], ...] = ()
+    file: str | None = None
 
     def overridden(self, sets: Overrides) -> Source:
         """Return the same scenario under further overrides.
@@ -47,10 +49,9 @@ class Source:
             TidegateError: An override names something unknown or has an unusable value.
         """
         pairs = checked(sets)
-        scenario = _tidegate.Scenario.parse(
-            self.scenario.toml, f"{self.scenario.name}.toml", self.base_dir, pairs
-        )
-        return Source(scenario, self.base_dir, (*self.overrides, *pairs))
+        file = self.file or f"{self.scenario.name}.toml"
+        scenario = _tidegate.Scenario.parse(self.scenario.toml, file, self.base_dir, pairs)
+        return Source(scenario, self.base_dir, (*self.overrides, *pairs), self.file)
 
 
 def checked(sets: Overrides) -> list[tuple[str, str]]:
@@ -112,7 +113,7 @@ def resolve(scenario: ScenarioLike | Source, sets: Overrides = ()) -> Source:
         case str() | os.PathLike():
             path = Path(scenario)
             pairs = checked(sets)
-            return Source(load(path, pairs), path.absolute().parent, tuple(pairs))
+            return Source(load(path, pairs), path.absolute().parent, tuple(pairs), str(path))
         case _:
             raise TypeError(
                 f"a scenario is a path, TOML text or a tidegate.Scenario, not {type(scenario).__name__}"

@@ -94,7 +94,7 @@ def command(
         stale = comparison_dir.check(out, places.values(), given, identity, force=force)
     with bar(" · ".join(names)) as progress:
         comparison = compare(
-            given.scenario,
+            given,
             columns,
             replications=replications,
             jobs=jobs,
