@@ -10,9 +10,9 @@
 use libfuzzer_sys::fuzz_target;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
+use tidegate_formats::{FormatErrors, GateFile, Scenario};
 use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::{Gate, GatePlan};
-use tidegate_formats::{GateFile, Scenario, SpecErrors};
 
 /// Larger inputs only take longer.
 const MOST: usize = 500;
@@ -49,7 +49,7 @@ fn circuits(list: &[u8]) {
     let _ = std::fs::remove_file(path);
 }
 
-fn refused(errors: &SpecErrors) {
+fn refused(errors: &FormatErrors) {
     let text = errors.to_string();
     assert!(!errors.errors.is_empty() && !text.contains("mistake in tidegate"), "{text}");
 }

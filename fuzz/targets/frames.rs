@@ -11,9 +11,9 @@ use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::headers::{Fragment, Headers, LinkType, has_ports};
 use tidegate_core::units::Span;
+use tidegate_formats::GateFile;
 use tidegate_fuzz::Bytes;
 use tidegate_gate::fuzzing::{Gate, GatePlan, join, segment};
-use tidegate_formats::GateFile;
 
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);

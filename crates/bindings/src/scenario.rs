@@ -24,7 +24,7 @@ impl Scenario {
     /// Reads and builds a scenario, which may take long: it may play large captures.
     fn new(
         py: Python<'_>,
-        read: impl FnOnce() -> Result<tidegate_formats::Scenario, tidegate_formats::SpecErrors> + Send + 'static,
+        read: impl FnOnce() -> Result<tidegate_formats::Scenario, tidegate_formats::FormatErrors> + Send + 'static,
         base_dir: PathBuf,
     ) -> PyResult<Scenario> {
         let made = interruptible(py, move || {

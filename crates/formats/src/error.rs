@@ -208,7 +208,7 @@ impl std::error::Error for FormatError {}
 
 /// Every mistake found, the first in the file first; never empty, at most [`MAX_REPORTED`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpecErrors {
+pub struct FormatErrors {
     /// The mistakes.
     pub errors: Vec<FormatError>,
     /// True if there may be more mistakes than are listed.
@@ -218,7 +218,7 @@ pub struct SpecErrors {
 /// The most mistakes that are listed at once.
 pub const MAX_REPORTED: usize = 20;
 
-impl fmt::Display for SpecErrors {
+impl fmt::Display for FormatErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.errors.iter().enumerate() {
             if index > 0 {
@@ -233,11 +233,11 @@ impl fmt::Display for SpecErrors {
     }
 }
 
-impl std::error::Error for SpecErrors {}
+impl std::error::Error for FormatErrors {}
 
-impl From<FormatError> for SpecErrors {
-    fn from(error: FormatError) -> SpecErrors {
-        SpecErrors { errors: vec![error], truncated: false }
+impl From<FormatError> for FormatErrors {
+    fn from(error: FormatError) -> FormatErrors {
+        FormatErrors { errors: vec![error], truncated: false }
     }
 }
 
@@ -258,7 +258,7 @@ impl Report {
     }
 
     /// Notes mistakes in a file that this one names; they are listed after its own.
-    pub(crate) fn say_elsewhere(&mut self, errors: SpecErrors) {
+    pub(crate) fn say_elsewhere(&mut self, errors: FormatErrors) {
         // A truncated list counts as one mistake more than the limit, which stands for the unlisted
         // ones.
         let beyond = errors.errors.last().filter(|_| errors.truncated).cloned();
@@ -271,7 +271,7 @@ impl Report {
     }
 
     /// `Err` with every mistake noted so far, if there are any.
-    pub(crate) fn check(&mut self, origin: &Origin) -> Result<(), SpecErrors> {
+    pub(crate) fn check(&mut self, origin: &Origin) -> Result<(), FormatErrors> {
         if self.found.is_empty() && self.elsewhere.is_empty() {
             return Ok(());
         }
@@ -280,7 +280,7 @@ impl Report {
         found.sort_by_key(|(place, _)| *place);
         let own = found.into_iter().map(|(place, complaint)| origin.error(place, complaint));
         let errors = own.chain(std::mem::take(&mut self.elsewhere)).take(MAX_REPORTED).collect();
-        Err(SpecErrors { errors, truncated })
+        Err(FormatErrors { errors, truncated })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading a file of any kind, up to where its values fit their record.
 
-use crate::error::{Complaint, Origin, Place, Report, SpecErrors, in_words};
+use crate::error::{Complaint, FormatErrors, Origin, Place, Report, in_words};
 use crate::read;
 use crate::record::{self, Section};
 use crate::set;
@@ -27,14 +27,14 @@ impl File {
         text: &str,
         file_name: &str,
         sets: &[(String, String)],
-    ) -> Result<File, SpecErrors> {
+    ) -> Result<File, FormatErrors> {
         let what = section.title.to_lowercase();
         if text.len() > LARGEST_FILE {
             let origin = Origin::new(file_name, "", &[]);
             return Err(origin.error(Place::File, too_large(text.len() as u64, &what, LARGEST_FILE)).into());
         }
         let origin = Origin::new(file_name, text, sets);
-        let placed = |(place, complaint)| SpecErrors::from(origin.error(place, complaint));
+        let placed = |(place, complaint)| FormatErrors::from(origin.error(place, complaint));
         let mut report = Report::default();
         let mut root = tree::parse(text).map_err(placed)?;
         check_kind(section, &root).map_err(placed)?;
@@ -48,7 +48,7 @@ impl File {
 }
 
 /// The text of a file, and its name for messages.
-pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), SpecErrors> {
+pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), FormatErrors> {
     let file_name = path.display().to_string();
     let what = section.title.to_lowercase();
     match read_text(path, what.strip_suffix(" file").unwrap_or(&what), "TOML", LARGEST_FILE) {
@@ -58,7 +58,7 @@ pub(crate) fn load(section: &Section, path: &Path) -> Result<(String, String), S
 }
 
 /// The error for a value that is missing although no mistake was reported.
-pub(crate) fn unexplained(origin: &Origin) -> SpecErrors {
+pub(crate) fn unexplained(origin: &Origin) -> FormatErrors {
     let complaint = Complaint::new("this cannot be read, for an unknown reason")
         .help("this is a mistake in tidegate: a record and its reader disagree");
     origin.error(Place::File, complaint).into()

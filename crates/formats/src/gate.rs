@@ -22,7 +22,7 @@ pub use outline::GateOutline;
 pub use promises::{LONGEST_FRAME, Promise};
 pub use terms::{GateClass, Terms};
 
-use crate::error::{Complaint, FormatError, Origin, Place, Report, SpecErrors};
+use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
 use crate::port::{ContractSpec, PortSpec, check_promise, classes};
 use crate::record;
@@ -123,7 +123,7 @@ impl GateFile {
     ///
     /// # Errors
     /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
-    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<GateFile, SpecErrors> {
+    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<GateFile, FormatErrors> {
         let (text, file_name) = file::load(record::gate(), path)?;
         GateFile::parse(&text, &file_name, sets)
     }
@@ -135,7 +135,7 @@ impl GateFile {
     /// # Errors
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the
     /// first in the file first.
-    pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, SpecErrors> {
+    pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, FormatErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::gate(), text, file_name, sets)?;
         let gate = expand(&values, file_name, effective, &origin, &mut report);

@@ -36,7 +36,7 @@ mod write;
 
 pub use application::{Application, Lasts, TransferSizes};
 pub use columns::{Column, ColumnType, TABLES, TableRecord};
-pub use error::{Complaint, FormatError, MAX_REPORTED, Place, SpecErrors, in_words, without_numbers};
+pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
     Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, LONGEST_FRAME, Operation, Owner,

@@ -7,7 +7,7 @@ use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::params::{BuiltIn, Limit, Value};
 use tidegate_core::switch::plan::Scope;
 use tidegate_formats::units::show_value;
-use tidegate_formats::{GateFile, Scenario, SpecErrors};
+use tidegate_formats::{FormatErrors, GateFile, Scenario};
 
 const SCENARIO: &str = r#"version = 1
 duration = "1s"
@@ -28,11 +28,11 @@ fn gates() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples/gates")
 }
 
-fn parse(text: &str) -> Result<Scenario, SpecErrors> {
+fn parse(text: &str) -> Result<Scenario, FormatErrors> {
     Scenario::parse(text, "a.toml", &gates(), &[])
 }
 
-fn changed(from: &str, to: &str) -> Result<Scenario, SpecErrors> {
+fn changed(from: &str, to: &str) -> Result<Scenario, FormatErrors> {
     assert!(SCENARIO.contains(from), "{from}");
     parse(&SCENARIO.replacen(from, to, 1))
 }

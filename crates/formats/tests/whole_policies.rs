@@ -10,7 +10,7 @@ use tidegate_core::params::{BuiltIn, Role, Value};
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_core::switch::plan::{DropperPlan, PortPlan};
 use tidegate_formats::units::show_value;
-use tidegate_formats::{GateFile, Link, Scenario, SpecErrors};
+use tidegate_formats::{FormatErrors, GateFile, Link, Scenario};
 
 /// Two switches and their hosts, over a link of its own between the switches.
 fn scenario(settings: &str, link: &str) -> String {
@@ -44,7 +44,7 @@ fn ports(text: &str, sets: &[(&str, &str)]) -> Vec<PortPlan> {
     plans(&read)
 }
 
-fn said(result: Result<Scenario, SpecErrors>) -> String {
+fn said(result: Result<Scenario, FormatErrors>) -> String {
     result.expect_err("a mistake was expected").to_string()
 }
 

@@ -1,9 +1,6 @@
-//! Switch algorithms: the feedback of an output port to the sources of its VCs, and the registry of
-//! built-in algorithms.
+//! Switch algorithms: the feedback of an output port to the sources of its VCs.
 
 use super::cell::RmCell;
-use crate::contract::Refused;
-use crate::params::{PolicyParams, registry};
 use crate::stats::Count;
 use crate::units::{Rate, Time};
 use core::fmt;
@@ -104,41 +101,4 @@ pub trait RateControl: Send + fmt::Debug {
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
-}
-
-macro_rules! algorithms {
-    ($($variant:ident($params:path),)+) => {
-        registry! {
-            /// A built-in switch algorithm with its parameters.
-            pub enum BuiltInRateControl {
-                $($variant($params),)+
-            }
-        }
-
-        impl BuiltInRateControl {
-            /// Makes a new algorithm at a port, without VCs.
-            ///
-            /// # Errors
-            /// When a value is out of the algorithm's range.
-            pub fn build(&self, terms: &PortTerms) -> Result<Box<dyn RateControl>, Refused> {
-                match self {
-                    $(BuiltInRateControl::$variant(params) => {
-                        params.make().map(|made| Box::new(made) as Box<dyn RateControl>)
-                    })+
-                }
-                .map(|mut made| {
-                    made.begin(terms);
-                    made
-                })
-            }
-        }
-    };
-}
-
-// The registry: one line per switch algorithm.
-algorithms! {
-    Efci(super::efci::EfciParams),
-    RelativeRate(super::relative_rate::RelativeRateParams),
-    Eprca(super::eprca::EprcaParams),
-    Erica(super::erica::EricaParams),
 }

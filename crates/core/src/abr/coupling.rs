@@ -30,8 +30,9 @@
 //! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
 
 use super::cell::RmCell;
-use super::control::{BuiltInRateControl, Feedback, PortTerms, RateControl, VcIx};
+use super::control::{Feedback, PortTerms, RateControl, VcIx};
 use super::destination::Destination;
+use super::registry::BuiltInRateControl;
 use super::source::SourceTerms;
 use super::virtual_source::VirtualSource;
 use crate::contract::Refused;

@@ -32,12 +32,14 @@ pub mod efci;
 pub mod eprca;
 pub mod erica;
 mod port;
+mod registry;
 pub mod relative_rate;
 mod source;
 mod virtual_source;
 
-pub use control::{BuiltInRateControl, Feedback, PortTerms, RECORDS, RateControl, VcIx};
+pub use control::{Feedback, PortTerms, RateControl, VcIx};
 pub use destination::Destination;
 pub use port::OutputPort;
+pub use registry::{BuiltInRateControl, RECORDS};
 pub use source::{Pace, Source, SourceTerms};
 pub use virtual_source::VirtualSource;

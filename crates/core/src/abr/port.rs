@@ -1,7 +1,8 @@
 //! An output port of the ABR class without VS/VD: its treatment of the cells that pass it.
 
 use super::cell::RmCell;
-use super::control::{BuiltInRateControl, PortTerms, RateControl, VcIx};
+use super::control::{PortTerms, RateControl, VcIx};
+use super::registry::BuiltInRateControl;
 use crate::contract::Refused;
 use crate::stats::Count;
 use crate::units::{Rate, Time};

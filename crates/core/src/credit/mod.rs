@@ -120,6 +120,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod adaptation;
 pub mod allocation;
 pub mod messages;
 pub mod params;
@@ -128,7 +129,8 @@ mod sender;
 pub mod sizing;
 pub mod stall;
 
-pub use receiver::{Adaptation, Arrival, Confirmation, Receiver};
+pub use adaptation::{Adaptation, Confirmation};
+pub use receiver::{Arrival, Receiver};
 pub use sender::{MAX_CELLS, NoCredit, Sender};
 
 use sizing::Unsizable;

@@ -1,6 +1,6 @@
 //! The settings of a link with credit, and the figures that follow from them and the link.
 
-use super::receiver::{Adaptation, Confirmation};
+use super::adaptation::{Adaptation, Confirmation};
 use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
 use super::{MAX_CELLS, RECORDS_PER_CELL};
 use crate::params::{Fault, parameters, words};

@@ -19,25 +19,6 @@ pub enum Data {
     Recorded(Arc<[(Span, u32)]>),
 }
 
-/// The duration of a recurring period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Period {
-    /// An equal duration every time.
-    Fixed(Span),
-    /// Exponentially distributed with this mean.
-    Exponential(Span),
-}
-
-impl Period {
-    /// Draws the next duration.
-    pub(super) fn draw(self, rng: &mut Rng) -> Span {
-        match self {
-            Period::Fixed(span) => span,
-            Period::Exponential(mean) => rng.exponential(mean),
-        }
-    }
-}
-
 /// The application at the sending end of a connection.
 #[derive(Debug)]
 pub enum Application {

@@ -7,6 +7,7 @@
 pub mod abr;
 pub mod application;
 pub mod on_off;
+pub mod period;
 pub mod recorded;
 pub mod tcp;
 pub mod transfers;

@@ -4,7 +4,7 @@
 //! complete, and the remainder at the end of the period. It does not wait for acknowledgements:
 //! data that the connection cannot carry wait at the sender, which has room for them.
 
-use super::application::Period;
+use super::period::Period;
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 

@@ -1,7 +1,7 @@
 //! Finite transfers: an application that hands a connection a number of bytes, waits until they are
 //! acknowledged, thinks, and hands over the next transfer.
 
-use super::application::Period;
+use super::period::Period;
 use crate::rng::Rng;
 use crate::units::{Span, Time};
 use std::sync::Arc;

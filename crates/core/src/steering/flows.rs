@@ -9,7 +9,7 @@
 
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
-use super::inspect::Leads;
+use super::leads::Leads;
 use super::owners::{MAX_CONVERSATIONS, Owners};
 use super::rule::{Conversations, Rule, Split};
 use crate::classifier::rules::{Direction, Each, Key, inside};

@@ -8,24 +8,6 @@ use crate::packet::Leg;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
 
-/// The largest lead of each rule's members; members are looked at a few at a time.
-#[derive(Debug, Default)]
-pub(super) struct Leads {
-    /// The next member to look at.
-    next: usize,
-    /// Largest leads of the current round so far, by rule.
-    growing: Vec<Span>,
-    /// Largest leads of the previous round.
-    latest: Vec<Span>,
-}
-
-impl Leads {
-    fn of(&self, rule: usize) -> Span {
-        let of = |leads: &[Span]| leads.get(rule).copied().unwrap_or(Span::ZERO);
-        of(&self.latest).max(of(&self.growing))
-    }
-}
-
 impl Steering {
     /// The counters of a rule's flows at the port, including closed flows.
     pub fn counters(&self, switch: &Switch, rule: usize) -> FlowCounters {

@@ -11,6 +11,7 @@ mod control;
 mod edge;
 mod flows;
 mod inspect;
+mod leads;
 mod owners;
 mod replan;
 mod rule;

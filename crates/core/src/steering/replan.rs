@@ -3,7 +3,7 @@
 
 use super::circuits::{self, CircuitState, sum};
 use super::flows::{Owner, Steering};
-use super::inspect::Leads;
+use super::leads::Leads;
 use super::rule::{Conversations, Rule, Split};
 use crate::packet::Leg;
 use crate::switch::plan::{ClassPlan, FlowPlan};

@@ -1,7 +1,7 @@
 //! The circuits of a gate: a CSV file with a line for each, as the operators of networks keep them.
 
 use super::{GateClass, GateFlow, Terms};
-use crate::error::{Complaint, FormatError, Origin, Place, Report, SpecErrors};
+use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file;
 use crate::suggest::{brief, did_you_mean};
 use crate::units::parse_rate;
@@ -67,7 +67,7 @@ pub(super) fn attach(
 }
 
 /// Reads the list at `path` for a flow.
-fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, SpecErrors> {
+fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, FormatErrors> {
     let name = path.display().to_string();
     match file::read_text(path, "list of circuits", "CSV", LARGEST) {
         Ok(text) => parse(&text, &name, flow, classes),
@@ -75,7 +75,12 @@ fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, 
     }
 }
 
-fn parse(text: &str, file_name: &str, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, SpecErrors> {
+fn parse(
+    text: &str,
+    file_name: &str,
+    flow: &GateFlow,
+    classes: &[GateClass],
+) -> Result<Listing, FormatErrors> {
     let origin = Origin::new(file_name, text, &[]);
     let listing =
         Listing { circuits: Arc::default(), origin, columns: Default::default(), starts: Vec::new() };
@@ -149,7 +154,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read(mut self, text: &str) -> Result<Listing, SpecErrors> {
+    fn read(mut self, text: &str) -> Result<Listing, FormatErrors> {
         let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
         let skipped = text.len() - bare.len();
         let mut csv = ReaderBuilder::new();

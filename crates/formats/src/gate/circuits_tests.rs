@@ -47,7 +47,7 @@ impl Folder {
         Folder(folder)
     }
 
-    fn load(&self) -> Result<GateFile, crate::SpecErrors> {
+    fn load(&self) -> Result<GateFile, crate::FormatErrors> {
         GateFile::load(&self.0.join("gate.toml"), &[])
     }
 }

@@ -1,6 +1,6 @@
 //! The part of a gate file that finds its running gate, even when the file has mistakes.
 
-use crate::error::SpecErrors;
+use crate::error::FormatErrors;
 use crate::file;
 use crate::record;
 use crate::tree::{self, Node};
@@ -25,7 +25,7 @@ impl GateOutline {
     ///
     /// # Errors
     /// When the file cannot be read as text.
-    pub fn load(path: &Path) -> Result<GateOutline, SpecErrors> {
+    pub fn load(path: &Path) -> Result<GateOutline, FormatErrors> {
         let (text, file_name) = file::load(record::gate(), path)?;
         Ok(GateOutline::of(&text, &file_name))
     }

@@ -2,7 +2,7 @@
 
 use super::circuits::Listing;
 use super::{GateClass, GateFlow};
-use crate::error::{Complaint, Report, SpecErrors};
+use crate::error::{Complaint, FormatErrors, Report};
 use crate::units::show_rate;
 use tidegate_core::classifier::rules::Direction;
 
@@ -46,7 +46,7 @@ pub(super) fn check(
                            subscriber may reach",
                 );
                 let column = ["up_reserve", "down_reserve"][direction as usize];
-                report.say_elsewhere(SpecErrors::from(listing.error(circuit, column, complaint)));
+                report.say_elsewhere(FormatErrors::from(listing.error(circuit, column, complaint)));
             }
         }
         return reserved;

@@ -1,7 +1,7 @@
 //! A gate in a scenario: the file that the gate itself runs, and the keys that flows need to pass
 //! it.
 
-use crate::error::{Complaint, Origin, Report, SpecErrors, in_words};
+use crate::error::{Complaint, FormatErrors, Origin, Report, in_words};
 use crate::gate::{GateFile, policies};
 use crate::policy::Chosen;
 use crate::port::Stated;
@@ -20,7 +20,7 @@ pub(super) fn load(
     base_dir: &Path,
     origin: &Origin,
     report: &mut Report,
-) -> Result<Option<GateFile>, SpecErrors> {
+) -> Result<Option<GateFile>, FormatErrors> {
     let Some(topology) = values.table("topology").filter(|topology| topology.section.name == "gate") else {
         return Ok(None);
     };

@@ -3,7 +3,7 @@
 
 use crate::error::{Complaint, Report};
 use crate::port::Class;
-use crate::scenario::flows::FlowGroup;
+use crate::scenario::flows::group::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::Link;
 use crate::source::Source;

@@ -1,7 +1,7 @@
 //! The load of flows on the links of their routes: the number of flows, and the sizes of their
 //! packets.
 
-use crate::scenario::flows::FlowGroup;
+use crate::scenario::flows::group::FlowGroup;
 use std::borrow::Cow;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::Span;

@@ -27,7 +27,7 @@ pub use network::{Link, Node, NodeKind};
 pub use profiles::Profile;
 pub use routing::{Router, route};
 
-use crate::error::{Complaint, FormatError, Origin, Place, Report, SpecErrors};
+use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
 use crate::gate::GateFile;
 use crate::port::{Class, ContractSpec, classes};
@@ -83,7 +83,7 @@ impl Scenario {
     ///
     /// # Errors
     /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
-    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, SpecErrors> {
+    pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, FormatErrors> {
         let (text, file_name) = file::load(record::scenario(), path)?;
         Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
     }
@@ -101,7 +101,7 @@ impl Scenario {
         file_name: &str,
         base_dir: &Path,
         sets: &[(String, String)],
-    ) -> Result<Scenario, SpecErrors> {
+    ) -> Result<Scenario, FormatErrors> {
         let File { origin, values, effective, mut report } =
             File::read(record::scenario(), text, file_name, sets)?;
         let gate = gate::load(&values, base_dir, &origin, &mut report)?;

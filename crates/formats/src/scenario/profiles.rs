@@ -2,7 +2,7 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::{Class, ContractSpec, check_promise};
-use crate::scenario::flows::FlowGroup;
+use crate::scenario::flows::group::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Network, NodeKind};
 use crate::suggest::did_you_mean;

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::path::Path;
-use tidegate_formats::{Scenario, SpecErrors};
+use tidegate_formats::{FormatErrors, Scenario};
 
 /// A scenario without mistakes that uses most of the format.
 pub const FULL: &str = r#"version = 1
@@ -70,7 +70,7 @@ kind = "greedy"
 "#;
 
 /// Reads a text as `a.toml` with overrides.
-pub fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, SpecErrors> {
+pub fn parse(text: &str, sets: &[(&str, &str)]) -> Result<Scenario, FormatErrors> {
     let sets: Vec<_> = sets.iter().map(|(path, value)| ((*path).to_owned(), (*value).to_owned())).collect();
     Scenario::parse(text, "a.toml", Path::new("tests"), &sets)
 }

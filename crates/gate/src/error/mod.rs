@@ -7,7 +7,7 @@ pub use failover::FailoverError;
 use std::io;
 use std::path::PathBuf;
 use tidegate_core::contract::Refused;
-use tidegate_formats::SpecErrors;
+use tidegate_formats::FormatErrors;
 use tidegate_formats::units::show_rate;
 
 /// The reason why a gate does not start, or stops by itself.
@@ -15,7 +15,7 @@ use tidegate_formats::units::show_rate;
 pub enum GateError {
     /// The file has errors.
     #[error("{0}")]
-    File(#[from] SpecErrors),
+    File(#[from] FormatErrors),
     /// The switch or a scheduler refuses the plan.
     #[error("{0}")]
     Refused(#[from] Refused),

@@ -2,11 +2,13 @@
 
 mod adaptation;
 mod connections;
+pub(crate) mod group;
 mod life;
 mod multicast;
 mod routes;
 
 pub(crate) use connections::ANSWERS;
+pub use group::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 
 use crate::colour;
 use crate::error::{Complaint, Place, Report};
@@ -19,161 +21,17 @@ use crate::scenario::headers::HeadersSpec;
 use crate::scenario::limits::Memory;
 use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
-use crate::source::{self, Source};
+use crate::source;
 use crate::values::Values;
 use multicast::Tree;
 use routes::Routes;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tidegate_core::aal5;
-use tidegate_core::abr::SourceTerms;
 use tidegate_core::packet::Colour;
-use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
 
 /// The largest packet, in bytes.
 const LARGEST_PACKET: u64 = 1 << 20;
-
-/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` identical flows.
-#[derive(Clone, Debug)]
-pub struct FlowGroup {
-    /// Its name, unique among groups.
-    pub name: String,
-    /// Number of flows that it stands for, at least 1.
-    pub count: u32,
-    /// Index of the node that sends.
-    pub from: usize,
-    /// Indexes of the nodes that receive, at least one.
-    pub to: Vec<usize>,
-    /// Indexes of the links on the way: the stated route, or else the shortest. With several nodes
-    /// that receive, the links of a tree in preorder, each followed by all links behind it.
-    pub route: Vec<usize>,
-    /// With several nodes that receive, the number of links from the source to the end of each link
-    /// of the route, that link included; empty with one.
-    pub depths: Vec<u16>,
-    /// Its contract with the ports on its way.
-    pub contract: ContractSpec,
-    /// Index of the profile that its packets are metered against; `None` for its own contract.
-    pub profile: Option<usize>,
-    /// The weight of each member among all flows of the profile, which is then divided by weights;
-    /// `None` where they use it together.
-    pub weight: Option<u32>,
-    /// Colour that its source gives its packets.
-    pub colour: Colour,
-    /// Index of the class that it belongs to.
-    pub class: Option<usize>,
-    /// Rate that the flow never exceeds at a switch port, in bit/s.
-    pub ceiling: Option<u64>,
-    /// Packet sizes in bytes, drawn with equal chance; empty when the source brings its own.
-    pub sizes: Vec<u32>,
-    /// True if its packets are sent as ATM cells, by AAL5.
-    pub aal5: bool,
-    /// Time that the host takes for each packet before its cells.
-    pub preparation: Span,
-    /// The terms of the ABR VC that carries its cells; `None` for none.
-    pub vc: Option<SourceTerms>,
-    /// Time at which it starts to send.
-    pub start: Span,
-    /// Time at which it stops sending; `None` for the end of the run.
-    pub stop: Option<Span>,
-    /// Mean time from one member's start to the next one's; `None` when all start at once.
-    pub every: Option<Span>,
-    /// Mean time from its start to its stop; `None` when `stop` says it.
-    pub lasts: Option<Span>,
-    /// Time at which the destination tears it down.
-    pub hangup: Option<Span>,
-    /// The response of its source to a warning.
-    pub warned: WhenWarned,
-    /// True if its packets are ECN-capable, though its source heeds no mark. For a connection its
-    /// transport decides.
-    pub ecn: bool,
-    /// Changes of its contract, in chronological order.
-    pub changes: Vec<ChangeSpec>,
-    /// The headers of its packets; `None` unless it passes a gate and is not a capture.
-    pub headers: Option<HeadersSpec>,
-    /// The source of its traffic.
-    pub source: Source,
-    /// Shaper between the source and the network.
-    pub envelope: Option<Chosen<BuiltInShaper>>,
-    /// Place of its statement in the file.
-    pub place: Place,
-    /// Place of its reservation (of the group, when it has none).
-    pub reserve_place: Place,
-    /// Place of its average interval (of the group, when it has none).
-    pub interval_place: Place,
-    /// Place of its maximum workahead (of the group, when it has none).
-    pub workahead_place: Place,
-}
-
-/// The response of a source to a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenWarned {
-    /// The source continues as before.
-    Ignore,
-    /// The source is silent until it is no longer ahead, and then keeps to its reservation.
-    Slow,
-    /// The source sends smaller packets at the same times.
-    Shrink,
-}
-
-/// A change of a flow's reservation, requested while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ChangeSpec {
-    /// Time from the start of the run.
-    pub at: Span,
-    /// The new reservation, in bit/s.
-    pub reserve: u64,
-    /// The new average interval; `None` leaves it unchanged.
-    pub interval: Option<Span>,
-    /// The source's rate from then on, in bit/s; `None` leaves it unchanged.
-    pub rate: Option<u64>,
-}
-
-/// One flow: a member of a group.
-#[derive(Clone, Debug)]
-pub struct Flow<'s> {
-    /// The group's name, with `/1`, `/2` and so on when the group has several members.
-    pub name: Cow<'s, str>,
-    /// Index of its group.
-    pub group_index: usize,
-    /// Its number in the group, from 0.
-    pub member: u32,
-    /// Everything that it shares with the rest of its group.
-    pub group: &'s FlowGroup,
-}
-
-impl FlowGroup {
-    /// The name of the member with this number, from 0.
-    pub fn member_name(&self, member: u32) -> Cow<'_, str> {
-        match self.count {
-            1 => Cow::Borrowed(&self.name),
-            _ => Cow::Owned(format!("{}/{}", self.name, u64::from(member) + 1)),
-        }
-    }
-
-    /// The sizes of its packets on links, or of their cells when they are sent as cells; empty when
-    /// the source has sizes of its own.
-    pub fn link_sizes(&self) -> &[u32] {
-        if self.aal5 { &[aal5::CELL] } else { &self.sizes }
-    }
-
-    /// Returns true if its packets on links have only the stated sizes.
-    pub(super) fn states_sizes(&self) -> bool {
-        let decides =
-            matches!(self.source, Source::Sender { .. } | Source::Receiver { .. } | Source::Video { .. });
-        self.aal5 || !decides
-    }
-
-    pub(super) fn members(&self, group_index: usize) -> impl Iterator<Item = Flow<'_>> {
-        (0..self.count).map(move |member| Flow {
-            name: self.member_name(member),
-            group_index,
-            member,
-            group: self,
-        })
-    }
-}
 
 /// The parts of a scenario that flows refer to.
 pub(super) struct Surroundings<'s> {

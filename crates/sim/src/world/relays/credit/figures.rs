@@ -1,9 +1,7 @@
 //! Counters of links with credit, and their reports.
 
-use super::Credit;
-use super::link::CreditLink;
 use tidegate_core::credit::messages::VcIx;
-use tidegate_core::credit::params::{CreditPlan, Per};
+use tidegate_core::credit::params::CreditPlan;
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
@@ -61,7 +59,7 @@ impl VcFigures {
     }
 
     /// Returns the time without credit; if it has none now, since `since`.
-    fn without_credit(&self, now: Time, since: Time) -> Span {
+    pub(super) fn without_credit(&self, now: Time, since: Time) -> Span {
         let begun = since.max(self.counted_from);
         self.without_credit + if begun < now { now.since(begun) } else { Span::ZERO }
     }
@@ -124,76 +122,4 @@ pub struct StallReport {
     pub stall: Stall,
     /// End of the stall; `None` where it had not ended.
     pub until: Option<Time>,
-}
-
-impl StallReport {
-    pub(super) fn of(stall: &Stall, link: &CreditLink, until: Option<Time>) -> StallReport {
-        StallReport { link: link.link, flow: link.flow_of(stall.vc), stall: *stall, until }
-    }
-}
-
-impl CreditLink {
-    fn flow_of(&self, vc: VcIx) -> Option<u32> {
-        (self.plan.per == Per::Flow).then(|| self.vcs[vc.0 as usize].flow)
-    }
-
-    fn report(&self) -> CreditReport {
-        let figures = &self.figures;
-        CreditReport {
-            link: self.link,
-            plan: self.plan,
-            vcs: self.vcs.len(),
-            memory: self.plan.memory(self.vcs.len() as u64),
-            queue_max: figures.queue_max,
-            credit_cells: figures.credit_cells,
-            check_cells: figures.check_cells,
-            lost_cells: figures.lost_cells,
-            duplicated_cells: figures.duplicated_cells,
-            found_lost: figures.found_lost,
-            dropped: figures.dropped,
-        }
-    }
-
-    fn vc_report(&self, now: Time, vc: VcIx) -> VcReport {
-        let figures = &self.vcs[vc.0 as usize].figures;
-        VcReport {
-            link: self.link,
-            vc,
-            flow: self.flow_of(vc),
-            buf_alloc: self.sender.buf_alloc(vc),
-            n2: self.receiver.allocated(vc).1,
-            queue_max: figures.queue_max,
-            without_credit: figures.without_credit(now, self.sender.no_credit_since(vc)),
-        }
-    }
-}
-
-impl Credit {
-    /// Returns the measurements of each link with credit.
-    pub(in crate::world) fn reports(&self) -> Vec<CreditReport> {
-        self.links.iter().map(CreditLink::report).collect()
-    }
-
-    /// Returns the measurements of each VC.
-    pub(in crate::world) fn vc_reports(&self, now: Time) -> Vec<VcReport> {
-        let of_link =
-            |link: &CreditLink| (0..link.vcs.len()).map(|vc| link.vc_report(now, VcIx(vc as u32))).collect();
-        self.links.iter().flat_map(|link| -> Vec<VcReport> { of_link(link) }).collect()
-    }
-
-    /// Returns the VCs that have stalled, in the order of links; `waits` returns true if packets
-    /// wait at a hop.
-    pub(in crate::world) fn stalls(&self, now: Time, waits: impl Fn(u32) -> bool) -> Vec<StallReport> {
-        let mut stalls = Vec::new();
-        for link in &self.links {
-            stalls.extend(link.figures.stalls.iter().copied());
-            for (ix, vc) in (0..).zip(&link.vcs) {
-                let since = link.sender.no_credit_since(VcIx(ix));
-                let stall =
-                    link.stall(VcIx(ix), since, now).filter(|_| vc.hops.iter().any(|hop| waits(*hop)));
-                stalls.extend(stall.map(|stall| StallReport::of(&stall, link, None)));
-            }
-        }
-        stalls
-    }
 }

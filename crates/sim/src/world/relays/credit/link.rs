@@ -263,12 +263,22 @@ impl CreditLink {
             if let Some(stall) = self.stall(vc, since, now)
                 && self.vcs[vc.0 as usize].hops.iter().any(|hop| cx.waits_at(*hop))
             {
-                let ended = StallReport::of(&stall, self, Some(now));
+                let ended = self.stall_report(stall, Some(now));
                 self.figures.stalls.push(ended);
             }
             self.vcs[vc.0 as usize].figures.ended_without_credit(now, since);
         }
         self.take_part(cx, vc, has);
+    }
+
+    /// The flow of a VC; `None` where one VC carries all flows.
+    pub(super) fn flow_of(&self, vc: VcIx) -> Option<u32> {
+        (self.plan.per == Per::Flow).then(|| self.vcs[vc.0 as usize].flow)
+    }
+
+    /// The report of a stall that ended at `until`, or has not ended.
+    pub(super) fn stall_report(&self, stall: Stall, until: Option<Time>) -> StallReport {
+        StallReport { link: self.link, flow: self.flow_of(stall.vc), stall, until }
     }
 
     /// Returns the stall of a VC that has had no credit since `no_credit_since`, if it is one.

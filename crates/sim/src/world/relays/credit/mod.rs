@@ -26,6 +26,7 @@ mod cells;
 mod figures;
 mod link;
 mod memory;
+mod reports;
 
 use cells::Cell;
 pub use figures::{CreditReport, StallReport, VcReport};
