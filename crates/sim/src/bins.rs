@@ -128,8 +128,10 @@ impl Bins {
                 (*first, *counts) = (from, wider);
             }
             Bins::Sparse(sparse) => {
+                let slots = sparse.slots.len();
                 sparse.insert(bin, 1);
-                if sparse.slots.len() >= STEPS as usize {
+                // Only a table that has just grown is compared, so that a value costs little.
+                if sparse.slots.len() > slots.max(STEPS as usize / 2) {
                     self.become_dense_if_smaller();
                 }
             }

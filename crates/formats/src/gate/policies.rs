@@ -2,7 +2,9 @@
 
 use super::{GateFile, GateFlow};
 use crate::error::{Place, Report};
-use crate::port::fit::{Named, check_detectors, check_guards, check_node, check_slots, follows_nothing};
+use crate::port::fit::{
+    Named, check_detectors, check_guards, check_node, check_slots, follows_nothing, have_deadlines,
+};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
@@ -31,7 +33,10 @@ pub(crate) fn check(gate: &GateFile, placed: impl Fn(Place) -> Place, report: &m
                 upwards.filter_map(|class| gate.classes[class].terms[direction as usize].ceiling());
             let server = server(gate, direction);
             let supply = match class {
-                Some(class) => Supply::Class(guarantee(gate, class, direction, &placed)),
+                Some(class) if have_deadlines(&members) => {
+                    Supply::Class(guarantee(gate, class, direction, &placed))
+                }
+                Some(_) => Supply::Class(None),
                 None => Supply::Link,
             };
             let server = NodeContext { link: ceilings.fold(server.link, Rate::min), supply, ..server };

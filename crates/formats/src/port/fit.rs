@@ -98,6 +98,11 @@ pub(crate) struct Named<'a> {
     pub(crate) reserve_place: Place,
 }
 
+/// True if one of these members has a deadline: only then does the guarantee of a class matter.
+pub(crate) fn have_deadlines(members: &[Named<'_>]) -> bool {
+    members.iter().any(|named| named.member.contract.deadline.is_some())
+}
+
 /// Checks a policy with its members: a scheduler at a server, or a meter; reports the first error
 /// of each place.
 pub(crate) fn check_node<B: BuiltIn>(

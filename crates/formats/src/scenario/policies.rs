@@ -2,7 +2,9 @@
 
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
-use crate::port::fit::{Named, check_detectors, check_guards, check_node, check_slots, fault_of};
+use crate::port::fit::{
+    Named, check_detectors, check_guards, check_node, check_slots, fault_of, have_deadlines,
+};
 use crate::port::{Class, interval_fault, workahead_fault};
 use crate::scenario::admission::Admission;
 use crate::scenario::flows::FlowGroup;
@@ -74,9 +76,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             let reservable = reservable.map(|admission| admission.reservable(link));
             let rate = server_rate(link.rate, port.ceiling, class, below);
             let supply = match class {
-                Some(_) if scheduler.policy.record().divides => {
-                    Supply::Class(divided.guarantee(index, class, below))
-                }
+                Some(_) if have_deadlines(&members) => Supply::Class(divided.guarantee(index, class, below)),
                 Some(_) => Supply::Class(None),
                 None => Supply::Link,
             };
