@@ -99,7 +99,7 @@ $(VENV)/python: constraints.txt
 	$(BIN)/pip install --disable-pip-version-check --no-compile -c constraints.txt maturin typer rich pyarrow matplotlib
 	touch $@
 
-# What its tests, its linters and the build of the other distributions need besides.
+# Needs of its tests, its linters and the build of the other distributions.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  flit_core pytest hypothesis jsonschema pandas polars mypy ruff
