@@ -31,7 +31,7 @@ struct Vc {
 
 /// Greedy VCs on a link of one cell a slot. A cell that is sent in slot t has arrived by slot t + 1
 /// + there, is forwarded in the slot of its turn, and a record of that is usable `back` slots
-/// after: RTT = there + 1 + back.
+///   after: RTT = there + 1 + back.
 struct Model {
     shared: Shared,
     there: u64,
