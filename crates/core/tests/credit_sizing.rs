@@ -29,9 +29,9 @@ struct Vc {
     credited: u64,
 }
 
-/// Greedy VCs on a link of one cell a slot. A cell that is sent in slot t has arrived by slot t + 1
-/// + there, is forwarded in the slot of its turn, and a record of that is usable `back` slots
-///   after: RTT = there + 1 + back.
+/// Greedy VCs on a link of one cell a slot. A cell that is sent in slot t has arrived by slot
+/// t + 1 + there, is forwarded in the slot of its turn, and a record of that is usable `back` slots
+/// after: RTT = there + 1 + back.
 struct Model {
     shared: Shared,
     there: u64,
