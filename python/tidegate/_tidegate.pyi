@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, Self, final
 
 __all__ = [
-    "LEAST_LIFE",
-    "LEAST_LIFE_PERCENT",
-    "LEAST_PACKETS",
+    "MIN_LIFE",
+    "MIN_LIFE_PERCENT",
+    "MIN_PACKETS",
     "RECORDS_PER_CELL",
     "RESERVABLE_PERCENT",
     "USUAL_NEARNESS",
@@ -43,10 +43,10 @@ __all__ = [
 
 __version__: str
 RESERVABLE_PERCENT: int
-LEAST_PACKETS: int
+MIN_PACKETS: int
 RECORDS_PER_CELL: int
-LEAST_LIFE: float
-LEAST_LIFE_PERCENT: int
+MIN_LIFE: float
+MIN_LIFE_PERCENT: int
 USUAL_NEARNESS: tuple[float, float, float]
 
 class TidegateError(ValueError):

@@ -10,7 +10,7 @@ from typing import Any
 from tidegate import _tidegate
 
 DEFAULT_BUFFER = "100ms"
-LEAST_PACKETS = 10
+MIN_PACKETS = 10
 """Packets of the longest size that a buffer holds at least, when it is given as a time."""
 
 _UNITS = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
@@ -35,7 +35,7 @@ def buffer_limit(buffer: str, rate: int, longest_packet: int) -> str | None:
     if not re.fullmatch(rf"[0-9.]+({'|'.join(_TIMES)})", buffer):
         return buffer
     size = math.ceil(rate / 8 * _tidegate.parse_time(buffer))
-    return f"{max(size, LEAST_PACKETS * longest_packet)}B"
+    return f"{max(size, MIN_PACKETS * longest_packet)}B"
 
 
 def buffer_bytes(limit: str, longest_packet: int) -> int | None:

@@ -156,9 +156,9 @@ def look(flow: FiveTuple | None, own: Traits, back: Traits | None, *, span: floa
         back: Those of the flow that goes the other way; None when the file does not have it.
         span: From the file's first packet to its last one, in s.
     """
-    if own.packets < _tidegate.LEAST_PACKETS:
+    if own.packets < _tidegate.MIN_PACKETS:
         return Look(None, f"only {plural(own.packets, 'packet')}")
-    if own.life < _tidegate.LEAST_LIFE or own.life * 100 < _tidegate.LEAST_LIFE_PERCENT * span:
+    if own.life < _tidegate.MIN_LIFE or own.life * 100 < _tidegate.MIN_LIFE_PERCENT * span:
         return Look(None, f"lives for {brief(own.life, 's')} only")
     if flow is None:
         return _datagrams("packets", own, back, careful=False, quic=False)

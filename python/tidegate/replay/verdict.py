@@ -121,7 +121,7 @@ def _hurt_most(plan: Plan, fifo: Mapping[str, FlowOutcome]) -> tuple[str | None,
 
 def _tells(flow: CapturedFlow) -> bool:
     """Return whether a flow is long enough for its shares to say something."""
-    return flow.packets >= _tidegate.LEAST_PACKETS
+    return flow.packets >= _tidegate.MIN_PACKETS
 
 
 def _is_worse(before: FlowOutcome, after: FlowOutcome) -> bool:
@@ -185,7 +185,7 @@ def _left_out(flow: CapturedFlow, plan: Plan) -> str:
             return f"it has only {plural(flow.packets, 'packet')}"
         case "short-life":
             least = (
-                f"{_tidegate.LEAST_LIFE:g} s, or for less than {_tidegate.LEAST_LIFE_PERCENT} % of the file"
+                f"{_tidegate.MIN_LIFE:g} s, or for less than {_tidegate.MIN_LIFE_PERCENT} % of the file"
             )
             return f"it lives for less than {least}"
         case "link-too-slow" if flow.best_p99 is None:
