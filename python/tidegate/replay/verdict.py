@@ -184,9 +184,7 @@ def _left_out(flow: CapturedFlow, plan: Plan) -> str:
         case "few-packets":
             return f"it has only {plural(flow.packets, 'packet')}"
         case "short-life":
-            least = (
-                f"{_tidegate.MIN_LIFE:g} s, or for less than {_tidegate.MIN_LIFE_PERCENT} % of the file"
-            )
+            least = f"{_tidegate.MIN_LIFE:g} s, or for less than {_tidegate.MIN_LIFE_PERCENT} % of the file"
             return f"it lives for less than {least}"
         case "link-too-slow" if flow.best_p99 is None:
             return f"its mean rate is more than the {most} that may be reserved"
