@@ -3,7 +3,7 @@
 //! The switch owns the packets, the shared pool, the flow tables and the counters of all its
 //! ports; schedulers only order flows. A driver reports events on the links
 //! ([`arrive`](Switch::arrive), [`start`](Switch::start), [`finish`](Switch::finish),
-//! [`timer`](Switch::timer)) and acts on the [`Effect`](crate::context::Effect)s that come back.
+//! [`timer`](Switch::timer)) and acts on the [`Effect`]s that come back.
 //!
 //! When the pool is exhausted, `push_out` chooses the packet to drop. The arriving packet is
 //! stamped and inserted first, at all its ports, so it may itself be chosen.
