@@ -89,7 +89,7 @@ impl TokenBucketParams {
 }
 
 impl PolicyParams for TokenBucketParams {
-    type Made = ShaperPlan;
+    type Policy = ShaperPlan;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "token-bucket",

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::window::WindowParams;
 use tidegate_core::endpoint::{
-    Action, BuiltInTransport, Endpoint, HostCx, Payload, RECORDS, Seat, TransportKind,
+    Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, RECORDS, TransportKind,
 };
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::{BuiltIn, Key, Member, NodeContext, Role, Stamps, Supply};
@@ -17,9 +17,9 @@ fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()
 }
 
-fn seat(flow: u32, stop: Time) -> Seat {
+fn setup(flow: u32, stop: Time) -> EndpointSetup {
     let peer = Some(1 - flow);
-    Seat {
+    EndpointSetup {
         flow,
         peer,
         rng: Rng::named(1, "endpoint"),
@@ -55,7 +55,7 @@ struct Wire {
 impl Wire {
     fn new(transport: &BuiltInTransport, delay: Span, stop: Time) -> Wire {
         let made = TransportKind::BuiltIn(transport.clone()).build().unwrap();
-        let ends = [made.sender(seat(0, stop), SIZE), made.receiver(seat(1, Time::NEVER))];
+        let ends = [made.sender(setup(0, stop), SIZE), made.receiver(setup(1, Time::NEVER))];
         let (next, flying) = ([Time::ORIGIN; 2], Flying::new());
         let (sent, arrived, largest, now) = ([0; 2], 0, [0; 2], Time::ORIGIN);
         let (lose_each, ecn_capable) = (0, false);

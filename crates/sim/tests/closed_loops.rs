@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::endpoint::window::WindowParams;
-use tidegate_core::endpoint::{BuiltInTransport, Endpoint, HostCx, Notice, Payload, Seat, TransportKind};
+use tidegate_core::endpoint::{BuiltInTransport, Endpoint, EndpointSetup, HostCx, Notice, Payload, TransportKind};
 use tidegate_core::link::Loss;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::Limit;
@@ -112,7 +112,7 @@ enum RelativeRate {
     Destination,
 }
 impl EndpointFactory for RelativeRate {
-    fn make(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn make(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(*self)
     }
 }
@@ -216,7 +216,7 @@ enum ExplicitRate {
     Destination,
 }
 impl EndpointFactory for ExplicitRate {
-    fn make(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn make(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(*self)
     }
 }
@@ -468,7 +468,7 @@ impl Relay for Credit {
 #[derive(Debug)]
 struct Silent;
 impl EndpointFactory for Silent {
-    fn make(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn make(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(ExplicitRate::Destination)
     }
 }

@@ -8,7 +8,7 @@ use settings::ALL;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tidegate_core::context::{Ctx, Verdict};
-use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload, Seat};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup, HostCx, Notice, Payload};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::Packet;
 use tidegate_core::rng::Rng;
@@ -78,8 +78,8 @@ impl Endpoint for Noted {
 struct Noting(Arc<dyn EndpointFactory>, Log);
 
 impl EndpointFactory for Noting {
-    fn make(&self, seat: Seat) -> Box<dyn Endpoint> {
-        Box::new(Noted(self.0.make(seat), self.1.clone()))
+    fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint> {
+        Box::new(Noted(self.0.make(setup), self.1.clone()))
     }
 }
 

@@ -123,7 +123,7 @@ parameters! {
 }
 
 impl PolicyParams for VsVdParams {
-    type Made = VsVdParams;
+    type Policy = VsVdParams;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "vs-vd",

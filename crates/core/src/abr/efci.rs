@@ -17,7 +17,7 @@ parameters! {
 }
 
 impl PolicyParams for EfciParams {
-    type Made = Efci;
+    type Policy = Efci;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "efci",

@@ -30,7 +30,7 @@ parameters! {
 }
 
 impl PolicyParams for EprcaParams {
-    type Made = Eprca;
+    type Policy = Eprca;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "eprca",

@@ -59,7 +59,7 @@ parameters! {
 }
 
 impl PolicyParams for EricaParams {
-    type Made = Erica;
+    type Policy = Erica;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "erica",

@@ -20,7 +20,7 @@ parameters! {
 }
 
 impl PolicyParams for RelativeRateParams {
-    type Made = RelativeRate;
+    type Policy = RelativeRate;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "relative-rate",

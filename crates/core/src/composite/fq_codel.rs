@@ -42,7 +42,7 @@ impl FqCodelParams {
 }
 
 impl PolicyParams for FqCodelParams {
-    type Made = Parts;
+    type Policy = Parts;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "fq-codel",

@@ -80,7 +80,7 @@ parameters! {
 }
 
 impl PolicyParams for DropHistoryParams {
-    type Made = DropHistory;
+    type Policy = DropHistory;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "drop-history",

@@ -40,7 +40,7 @@ parameters! {
 }
 
 impl PolicyParams for CodelParams {
-    type Made = Codel;
+    type Policy = Codel;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "codel",

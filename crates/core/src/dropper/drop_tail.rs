@@ -18,7 +18,7 @@ parameters! {
 }
 
 impl PolicyParams for DropTailParams {
-    type Made = DropTail;
+    type Policy = DropTail;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "drop-tail",

@@ -119,7 +119,7 @@ macro_rules! droppers {
 
         /// Every dropper: the built-in ones without a pointer, `Custom` for the others.
         pub enum AnyDropper {
-            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Made),)*
+            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Policy),)*
             /// A dropper written outside this crate.
             Custom(Box<dyn Dropper + Send>),
         }

@@ -57,7 +57,7 @@ parameters! {
 
 impl PolicyParams for PieParams {
     // Boxed: a dropper of each flow takes as much as the largest.
-    type Made = Box<Pie>;
+    type Policy = Box<Pie>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "pie",

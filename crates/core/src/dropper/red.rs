@@ -53,7 +53,7 @@ parameters! {
 }
 
 impl PolicyParams for RedParams {
-    type Made = Red;
+    type Policy = Red;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "red",

@@ -74,7 +74,7 @@ parameters! {
 
 impl PolicyParams for RioParams {
     // Boxed: a dropper of each flow takes as much as the largest.
-    type Made = Box<Rio>;
+    type Policy = Box<Rio>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "rio",

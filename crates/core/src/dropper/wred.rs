@@ -57,7 +57,7 @@ parameters! {
 
 impl PolicyParams for WredParams {
     // Boxed: a dropper of each flow takes as much as the largest.
-    type Made = Box<Wred>;
+    type Policy = Box<Wred>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "wred",

@@ -12,7 +12,7 @@
 
 use super::application::Application;
 use super::transfers::Transfer;
-use super::{Counts, Endpoint, HostCx, Notice, Payload, Seat, Transport};
+use super::{Counts, Endpoint, EndpointSetup, HostCx, Notice, Payload, Transport};
 use crate::aal5::{self, Cell, Reassembled, Reassembly, Segmentation};
 use crate::abr::cell::{Direction, RmCell};
 use crate::abr::{Destination, Pace, Source, SourceTerms};
@@ -92,7 +92,7 @@ impl AbrParams {
 }
 
 impl PolicyParams for AbrParams {
-    type Made = Abr;
+    type Policy = Abr;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "abr",
@@ -191,20 +191,20 @@ pub struct Abr {
 }
 
 impl Transport for Abr {
-    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
-        let terms = self.params.terms(seat.rate, size);
+    fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
+        let terms = self.params.terms(setup.rate, size);
         let data = size.saturating_sub(self.params.header).max(1);
-        let application = seat.data.map(|data_of| Application::new(data_of, data, seat.start, seat.rng));
+        let application = setup.data.map(|data_of| Application::new(data_of, data, setup.start, setup.rng));
         Box::new(Sender {
             source: Source::new(terms),
-            pace: Pace::new(seat.start),
+            pace: Pace::new(setup.start),
             size,
             data,
             frames: self.params.frame.map(|longest| Frames { longest, packets: 0, segmentation: None }),
-            stop: seat.stop,
+            stop: setup.stop,
             waiting: if application.is_some() { 0 } else { u64::MAX },
             application,
-            out_of_rate_at: seat.start,
+            out_of_rate_at: setup.start,
         })
     }
 
@@ -212,7 +212,7 @@ impl Transport for Abr {
         true
     }
 
-    fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(Receiver {
             destination: Destination::default(),
             header: self.params.header,

@@ -203,7 +203,7 @@ impl HostCx<'_> {
 }
 
 /// The data from which an endpoint is made.
-pub struct Seat {
+pub struct EndpointSetup {
     /// Index of the flow that it sends.
     pub flow: u32,
     /// Index of the flow that it receives; `None` without a peer.

@@ -1,6 +1,6 @@
 //! Transports, which make both ends of a connection, and the registry of built-in transports.
 
-use super::{Endpoint, Seat};
+use super::{Endpoint, EndpointSetup};
 use crate::abr::SourceTerms;
 use crate::contract::Refused;
 use crate::params::{PolicyKind, PolicyParams, registry};
@@ -11,16 +11,15 @@ use core::fmt;
 /// answers.
 pub trait Transport: fmt::Debug {
     /// Makes the end that sends data, in packets of at most `size` bytes.
-    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint>;
+    fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint>;
 
-    /// Returns true if the sender sends the data of the seat's application; otherwise it sends
-    /// endless data.
+    /// Returns true if the sender sends [`EndpointSetup::data`]; otherwise it sends endless data.
     fn takes_data(&self) -> bool {
         false
     }
 
     /// Makes the end that receives the data and answers on the flow in the other direction.
-    fn receiver(&self, seat: Seat) -> Box<dyn Endpoint>;
+    fn receiver(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
 
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;

@@ -6,7 +6,7 @@
 //! rate beyond. A packet that is not acknowledged within the timeout counts as lost: it is not
 //! retransmitted, and its place in the window is free.
 
-use super::{Endpoint, HostCx, Notice, Payload, Seat, Transport};
+use super::{Endpoint, EndpointSetup, HostCx, Notice, Payload, Transport};
 use crate::contract::Refused;
 use crate::packet::{Mark, Packet};
 use crate::params::{
@@ -30,7 +30,7 @@ parameters! {
 }
 
 impl PolicyParams for WindowParams {
-    type Made = Window;
+    type Policy = Window;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "window",
@@ -87,13 +87,13 @@ pub struct Window {
 }
 
 impl Transport for Window {
-    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
+    fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
         let Window { window, timeout, .. } = *self;
         let (unacknowledged, next_number) = (VecDeque::new(), 0);
-        Box::new(Sender { window, size, timeout, stop: seat.stop, unacknowledged, next_number })
+        Box::new(Sender { window, size, timeout, stop: setup.stop, unacknowledged, next_number })
     }
 
-    fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(Acknowledger { size: self.acknowledgement })
     }
 

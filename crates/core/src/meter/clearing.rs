@@ -59,7 +59,7 @@ words! {
 }
 
 impl PolicyParams for ClearingParams {
-    type Made = ClearingMeter;
+    type Policy = ClearingMeter;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "clearing-meter",

@@ -61,7 +61,7 @@ words! {
 }
 
 impl PolicyParams for FlowMonitorParams {
-    type Made = FlowMonitor;
+    type Policy = FlowMonitor;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "flow-monitor",

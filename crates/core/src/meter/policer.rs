@@ -38,7 +38,7 @@ words! {
 }
 
 impl PolicyParams for PolicerParams {
-    type Made = Policer;
+    type Policy = Policer;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "policer",

@@ -37,7 +37,7 @@ parameters! {
 }
 
 impl PolicyParams for SrTcmParams {
-    type Made = Marker<SrTcmBuckets>;
+    type Policy = Marker<SrTcmBuckets>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "srtcm",

@@ -38,7 +38,7 @@ parameters! {
 }
 
 impl PolicyParams for TrTcmParams {
-    type Made = Marker<TrTcmBuckets>;
+    type Policy = Marker<TrTcmBuckets>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "trtcm",

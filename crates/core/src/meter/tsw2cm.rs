@@ -32,7 +32,7 @@ parameters! {
 }
 
 impl PolicyParams for Tsw2CmParams {
-    type Made = RateMarker<TwoColours>;
+    type Policy = RateMarker<TwoColours>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tsw2cm",

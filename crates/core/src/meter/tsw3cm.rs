@@ -39,7 +39,7 @@ parameters! {
 }
 
 impl PolicyParams for Tsw3CmParams {
-    type Made = RateMarker<ThreeColours>;
+    type Policy = RateMarker<ThreeColours>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tsw3cm",

@@ -71,7 +71,7 @@ words! {
 }
 
 impl PolicyParams for TswTaggerParams {
-    type Made = RateMarker<Tagger>;
+    type Policy = RateMarker<Tagger>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tsw-tagger",

@@ -214,7 +214,7 @@ pub struct KeepsRates {
 /// The parameters of a policy, from which it is made.
 pub trait PolicyParams: Parameters {
     /// The type of the policy that is made.
-    type Made;
+    type Policy;
 
     /// Its record.
     const RECORD: PolicyRecord;
@@ -223,7 +223,7 @@ pub trait PolicyParams: Parameters {
     ///
     /// # Errors
     /// When a value is beyond the range of the policy.
-    fn make(&self) -> Result<Self::Made, Refused>;
+    fn make(&self) -> Result<Self::Policy, Refused>;
 
     /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
     /// suit flows that reserve 300 kbit/s in all and send packets of up to 1500 bytes.

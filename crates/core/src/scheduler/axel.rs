@@ -33,7 +33,7 @@ parameters! {
 }
 
 impl PolicyParams for AxelParams {
-    type Made = Stamped<Restamped<Axel>>;
+    type Policy = Stamped<Restamped<Axel>>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "axel",
@@ -52,7 +52,7 @@ impl PolicyParams for AxelParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Self::Made, Refused> {
+    fn make(&self) -> Result<Self::Policy, Refused> {
         Ok(Restamped::scheduler(Axel, self.backlog))
     }
 

@@ -25,7 +25,7 @@ parameters! {
 }
 
 impl PolicyParams for AxelUnboundedParams {
-    type Made = Stamped<Restamped<AxelUnbounded>>;
+    type Policy = Stamped<Restamped<AxelUnbounded>>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "axel-unbounded",
@@ -43,7 +43,7 @@ impl PolicyParams for AxelUnboundedParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Self::Made, Refused> {
+    fn make(&self) -> Result<Self::Policy, Refused> {
         Ok(Restamped::scheduler(AxelUnbounded, self.backlog))
     }
 

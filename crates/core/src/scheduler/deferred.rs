@@ -29,7 +29,7 @@ parameters! {
 }
 
 impl PolicyParams for DeferredParams {
-    type Made = Stamped<Restamped<Deferred>>;
+    type Policy = Stamped<Restamped<Deferred>>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "deferred",
@@ -48,7 +48,7 @@ impl PolicyParams for DeferredParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Self::Made, Refused> {
+    fn make(&self) -> Result<Self::Policy, Refused> {
         Ok(Restamped::scheduler(Deferred, self.backlog))
     }
 

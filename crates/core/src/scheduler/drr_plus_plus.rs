@@ -47,7 +47,7 @@ parameters! {
 }
 
 impl PolicyParams for DrrPlusPlusParams {
-    type Made = DrrPlusPlus;
+    type Policy = DrrPlusPlus;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "drr++",

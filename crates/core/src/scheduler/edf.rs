@@ -29,7 +29,7 @@ parameters! {
 }
 
 impl PolicyParams for EdfParams {
-    type Made = Stamped<Edf>;
+    type Policy = Stamped<Edf>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "edf",

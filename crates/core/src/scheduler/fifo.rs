@@ -24,7 +24,7 @@ parameters! {
 }
 
 impl PolicyParams for FifoParams {
-    type Made = Fifo;
+    type Policy = Fifo;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "fifo",

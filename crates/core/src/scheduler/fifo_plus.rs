@@ -38,7 +38,7 @@ parameters! {
 }
 
 impl PolicyParams for FifoPlusParams {
-    type Made = Stamped<FifoPlus>;
+    type Policy = Stamped<FifoPlus>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "fifo-plus",

@@ -41,7 +41,7 @@ parameters! {
 }
 
 impl PolicyParams for JitterEddParams {
-    type Made = JitterEdd;
+    type Policy = JitterEdd;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "jitter-edd",

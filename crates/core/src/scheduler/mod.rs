@@ -239,7 +239,7 @@ macro_rules! schedulers {
         // The tag in a byte of its own is read faster than one hidden in a variant's data.
         #[repr(u8)]
         pub enum AnyScheduler {
-            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Made),)*
+            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Policy),)*
             /// A scheduler written outside this crate.
             Custom(Box<dyn Scheduler + Send>),
         }

@@ -20,7 +20,7 @@ parameters! {
 }
 
 impl PolicyParams for PeakVcParams {
-    type Made = Stamped<Restamped<PeakVc>>;
+    type Policy = Stamped<Restamped<PeakVc>>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "peak-vc",
@@ -38,7 +38,7 @@ impl PolicyParams for PeakVcParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Self::Made, Refused> {
+    fn make(&self) -> Result<Self::Policy, Refused> {
         Ok(Restamped::scheduler(PeakVc, Backlog::Ideal))
     }
 

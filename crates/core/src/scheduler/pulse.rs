@@ -31,7 +31,7 @@ parameters! {
 }
 
 impl PolicyParams for PulseParams {
-    type Made = Stamped<Restamped<Pulse>>;
+    type Policy = Stamped<Restamped<Pulse>>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "pulse",
@@ -50,7 +50,7 @@ impl PolicyParams for PulseParams {
         carries: Carry::Nothing,
     };
 
-    fn make(&self) -> Result<Self::Made, Refused> {
+    fn make(&self) -> Result<Self::Policy, Refused> {
         Ok(Restamped::scheduler(Pulse, Backlog::Ideal))
     }
 

@@ -23,7 +23,7 @@ parameters! {
 }
 
 impl PolicyParams for RoundRobinParams {
-    type Made = RoundRobin;
+    type Policy = RoundRobin;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "round-robin",

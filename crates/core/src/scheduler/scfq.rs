@@ -27,7 +27,7 @@ parameters! {
 }
 
 impl PolicyParams for ScfqParams {
-    type Made = FairQueueing<Scfq>;
+    type Policy = FairQueueing<Scfq>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "scfq",

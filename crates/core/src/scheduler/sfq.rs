@@ -26,7 +26,7 @@ parameters! {
 }
 
 impl PolicyParams for SfqParams {
-    type Made = FairQueueing<Sfq>;
+    type Policy = FairQueueing<Sfq>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "sfq",

@@ -16,7 +16,7 @@ parameters! {
 }
 
 impl PolicyParams for StrictPriorityParams {
-    type Made = Stamped<StrictPriority>;
+    type Policy = Stamped<StrictPriority>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "strict-priority",

@@ -43,7 +43,7 @@ parameters! {
 }
 
 impl PolicyParams for TdmParams {
-    type Made = Tdm;
+    type Policy = Tdm;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tdm",

@@ -41,7 +41,7 @@ parameters! {
 }
 
 impl PolicyParams for Wf2qPlusParams {
-    type Made = FairQueueing<Wf2qPlus>;
+    type Policy = FairQueueing<Wf2qPlus>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "wf2q-plus",

@@ -60,7 +60,7 @@ parameters! {
 }
 
 impl PolicyParams for WfqParams {
-    type Made = FairQueueing<Wfq>;
+    type Policy = FairQueueing<Wfq>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "wfq",

@@ -5,7 +5,7 @@ use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::{Destination, Source, SourceTerms};
 use tidegate_core::endpoint::abr::AbrParams;
-use tidegate_core::endpoint::{Action, BuiltInTransport, HostCx, Payload, Seat, TransportKind};
+use tidegate_core::endpoint::{Action, BuiltInTransport, EndpointSetup, HostCx, Payload, TransportKind};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::Parameters;
 use tidegate_core::rng::Rng;
@@ -45,7 +45,7 @@ struct Course {
 
 fn course(params: AbrParams, rng: &mut Rng, until: Time) -> Course {
     let kind = TransportKind::BuiltIn(BuiltInTransport::Abr(params));
-    let seat = Seat {
+    let setup = EndpointSetup {
         flow: 0,
         peer: Some(1),
         rng: Rng::named(0, "seat"),
@@ -54,7 +54,7 @@ fn course(params: AbrParams, rng: &mut Rng, until: Time) -> Course {
         rate: rate(LINK),
         data: None,
     };
-    let mut source = kind.build().unwrap().sender(seat, 53);
+    let mut source = kind.build().unwrap().sender(setup, 53);
     let mut course = Course { sent: Vec::new(), acr: Vec::new() };
     let (mut wakes, mut answer_at) = (Time::ORIGIN, Time::ORIGIN);
     let (mean, dead) = (Span::from_micros(100 + rng.below(20_000)), rng.chance(0.2));

@@ -1,7 +1,7 @@
 //! A sender and its receiver with a path of random faults between them, observed at every call of
 //! the sender.
 
-use crate::wire::{DATA, SIZE, seat};
+use crate::wire::{DATA, SIZE, setup};
 use std::collections::BTreeMap;
 use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
@@ -96,7 +96,7 @@ impl World {
         let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         World {
             sender,
-            receiver: made.receiver(seat()),
+            receiver: made.receiver(setup()),
             path,
             rng: Rng::named(seed, "path"),
             next: [Time::ORIGIN, Time::NEVER],

@@ -3,7 +3,7 @@
 //! true.
 
 use crate::common::{pick, rounds};
-use crate::wire::{RENO_1990, params, seat};
+use crate::wire::{RENO_1990, params, setup};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
@@ -65,7 +65,7 @@ impl Chaos {
         Chaos {
             params,
             sender,
-            receiver: made.receiver(seat()),
+            receiver: made.receiver(setup()),
             faults,
             rng: Rng::named(seed, "network"),
             next: [begins, Time::NEVER],

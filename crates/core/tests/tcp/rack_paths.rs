@@ -2,7 +2,7 @@
 //! outside.
 
 use crate::common::{pick, rounds};
-use crate::wire::{DATA, RACK, SIZE, params, seat};
+use crate::wire::{DATA, RACK, SIZE, params, setup};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
@@ -50,7 +50,7 @@ impl Channel {
         let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         Channel {
             sender,
-            receiver: made.receiver(seat()),
+            receiver: made.receiver(setup()),
             delay,
             fate: Box::new(fate),
             next: [Time::ORIGIN, Time::NEVER],

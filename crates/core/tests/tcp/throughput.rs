@@ -5,7 +5,7 @@
 //! The law is that of large windows. A recovery takes a round trip without growth, and only whole
 //! segments are sent: one loss of 300 gives 12 % less, one of 100 gives 19 % less.
 
-use crate::wire::{CUBIC, DATA, SACK, SIZE, Setting, params, seat};
+use crate::wire::{CUBIC, DATA, SACK, SIZE, Setting, params, setup};
 use std::collections::VecDeque;
 use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
@@ -21,7 +21,7 @@ fn carried(setting: Setting, nth: u64, round_trips: u64) -> f64 {
     let mut sender = Sender::new(&params, Time::NEVER, SIZE);
     sender.offer(u64::MAX);
     let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(params)).build().unwrap();
-    let mut receiver = made.receiver(seat());
+    let mut receiver = made.receiver(setup());
     let mut flying: VecDeque<(Time, usize, Segment)> = VecDeque::new();
     let (mut timer, mut sent, mut measured) = (Time::ORIGIN, 0, 0.0);
     for (share, sign) in [(1, -1.0), (10, 1.0)] {

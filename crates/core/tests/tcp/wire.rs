@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, Seat, TransportKind};
+use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, TransportKind};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
@@ -36,8 +36,8 @@ pub fn params((congestion, recovery): Setting) -> TcpParams {
     }
 }
 
-pub fn seat() -> Seat {
-    Seat {
+pub fn setup() -> EndpointSetup {
+    EndpointSetup {
         flow: 1,
         peer: Some(0),
         rng: Rng::named(1, "tcp"),
@@ -87,7 +87,7 @@ impl Wire {
         let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         Wire {
             sender,
-            receiver: made.receiver(seat()),
+            receiver: made.receiver(setup()),
             script,
             next: [Time::ORIGIN, Time::NEVER],
             flying: BTreeMap::new(),

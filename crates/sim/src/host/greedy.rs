@@ -9,7 +9,7 @@ use super::Restraint;
 use crate::source::draw_size;
 use std::sync::Arc;
 use tidegate_core::context::Notice as Finding;
-use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload, Seat};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup, HostCx, Notice, Payload};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, Time};
@@ -42,9 +42,9 @@ impl Greedy {
         restraint: Restraint,
         mark: Mark,
         set_up: bool,
-        seat: Seat,
+        setup: EndpointSetup,
     ) -> Greedy {
-        let Seat { rng, rate, stop, .. } = seat;
+        let EndpointSetup { rng, rate, stop, .. } = setup;
         let (in_first_queue, tried, next) = (0, None, Time::NEVER);
         Greedy { window, sizes, rng, restraint, mark, rate, stop, in_first_queue, tried, waits: set_up, next }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tidegate_core::abr::SourceTerms;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::application::Data;
-use tidegate_core::endpoint::{Endpoint, Seat, Transport, TransportKind};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup, Transport, TransportKind};
 use tidegate_core::units::Rate;
 
 /// One end of a connection, made by its transport.
@@ -35,13 +35,13 @@ impl TransportEnd {
 }
 
 impl EndpointFactory for TransportEnd {
-    fn make(&self, seat: Seat) -> Box<dyn Endpoint> {
+    fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint> {
         match self.size {
             Some(size) => {
                 let data = self.data.clone();
-                self.transport.sender(Seat { data, ..seat }, size)
+                self.transport.sender(EndpointSetup { data, ..setup }, size)
             }
-            None => self.transport.receiver(seat),
+            None => self.transport.receiver(setup),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::input::TraceFlow;
 use core::fmt;
 use std::sync::Arc;
 use tidegate_core::abr::SourceTerms;
-use tidegate_core::endpoint::{Endpoint, Seat};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Rate, Span};
@@ -18,7 +18,7 @@ use video::Player;
 /// Makes endpoints: a plan's entry for an endpoint that is written outside this crate.
 pub trait EndpointFactory: fmt::Debug + Send + Sync {
     /// Creates the endpoint of one flow.
-    fn make(&self, seat: Seat) -> Box<dyn Endpoint>;
+    fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
 
     /// Returns the terms agreed on with the switches when the flow is a VC of the ABR service whose
     /// first link has this rate

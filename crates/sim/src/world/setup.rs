@@ -19,7 +19,7 @@ use crate::probe::Probes;
 use crate::source::{Emission, Traffic};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
-use tidegate_core::endpoint::Seat;
+use tidegate_core::endpoint::EndpointSetup;
 use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
@@ -182,7 +182,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
 fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), first_hop: u32) -> Flow {
     let setup = &network.flows[ix];
     let peer = setup.peer.map(|peer| peer as u32);
-    let seat = Seat {
+    let end = EndpointSetup {
         flow: ix as u32,
         peer,
         rng: Rng::named(seed, &format!("flow/{}", setup.name)),
@@ -192,7 +192,7 @@ fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), fi
         data: None,
     };
     Flow {
-        source: source(setup, seat),
+        source: source(setup, end),
         first_hop,
         hops: setup.route.len() as u32,
         pending: 0,
@@ -209,23 +209,23 @@ fn flow(network: &Network, ix: usize, seed: u64, (start, stop): (Time, Time), fi
 }
 
 /// Builds the source of the flow, as planned.
-fn source(setup: &FlowSetup, seat: Seat) -> Source {
+fn source(setup: &FlowSetup, end: EndpointSetup) -> Source {
     let reserve = setup.plans.first().and_then(|plan| plan.contract.reserve);
     let restraint = Restraint::new(setup.when_warned, reserve);
     let mark = if setup.ecn_capable { ECT_0 } else { Mark::NONE };
     match &setup.traffic {
-        Traffic::Endpoint(factory) => Source::Endpoint(factory.make(seat)),
+        Traffic::Endpoint(factory) => Source::Endpoint(factory.make(end)),
         Traffic::Greedy { window, sizes } => Source::Endpoint(Box::new(Greedy::new(
             *window,
             sizes.clone(),
             restraint,
             mark,
             setup.life.set_up,
-            seat,
+            end,
         ))),
         traffic => {
-            let (set_up, stop) = (setup.life.set_up, seat.stop);
-            let emission = Emission::new(traffic.clone(), seat.rng);
+            let (set_up, stop) = (setup.life.set_up, end.stop);
+            let emission = Emission::new(traffic.clone(), end.rng);
             if set_up || restraint.heeds_warnings() || mark != Mark::NONE || setup.aal5 {
                 Source::Endpoint(Box::new(Restrained::new(emission, restraint, mark, set_up, stop)))
             } else {

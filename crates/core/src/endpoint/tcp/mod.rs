@@ -21,7 +21,7 @@ pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
 
 use super::application::Application;
-use super::{Endpoint, Seat, Transport};
+use super::{Endpoint, EndpointSetup, Transport};
 use crate::contract::Refused;
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, ReceiverWindow, Role, Stamps,
@@ -120,7 +120,7 @@ impl TcpParams {
 }
 
 impl PolicyParams for TcpParams {
-    type Made = Tcp;
+    type Policy = Tcp;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "tcp",
@@ -218,12 +218,12 @@ pub struct Tcp {
 }
 
 impl Transport for Tcp {
-    fn sender(&self, seat: Seat, size: u32) -> Box<dyn Endpoint> {
-        let mut sender = Sender::new(&self.params, seat.stop, size);
-        match seat.data {
+    fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
+        let mut sender = Sender::new(&self.params, setup.stop, size);
+        match setup.data {
             Some(data) => {
                 let piece = self.params.segment_size(size);
-                sender.run(Application::new(data, piece, seat.start, seat.rng));
+                sender.run(Application::new(data, piece, setup.start, setup.rng));
             }
             None => sender.offer(u64::MAX),
         }
@@ -234,7 +234,7 @@ impl Transport for Tcp {
         true
     }
 
-    fn receiver(&self, _: Seat) -> Box<dyn Endpoint> {
+    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(Receiver::new(&self.params))
     }
 

@@ -23,7 +23,7 @@ const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {
 };
 
 impl PolicyParams for DrrParams {
-    type Made = Drr;
+    type Policy = Drr;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "drr",

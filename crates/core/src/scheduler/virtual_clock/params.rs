@@ -51,7 +51,7 @@ words! {
 }
 
 impl PolicyParams for VirtualClockParams {
-    type Made = Stamped<VirtualClock>;
+    type Policy = Stamped<VirtualClock>;
 
     const RECORD: PolicyRecord = PolicyRecord {
         name: "virtual-clock",
