@@ -40,24 +40,24 @@ pub enum Effect {
     },
     /// A packet conforms, and its flow's shaper releases it to the meters, the droppers and the
     /// queue. Reported only after
-    /// [`Switch::report_conforming`](crate::switch::Switch::report_conforming).
-    Conforms {
+    /// [`Switch::report_released`](crate::switch::Switch::report_released).
+    Released {
         /// The output port.
         port: PortIx,
         /// The packet, with its flow's index at that port.
         packet: Packet,
     },
     /// The source of a flow, or an operator, is to be notified.
-    Notice {
+    Finding {
         /// The output port.
         port: PortIx,
-        /// The flow that the notice is about.
+        /// The flow that the finding is about.
         flow: FlowIx,
-        /// The packet that caused the notice; for [`Notice::BackedOff`] it may belong to another
+        /// The packet that caused the finding; for [`Finding::BackedOff`] it may belong to another
         /// flow.
         body: BodyId,
-        /// The notice.
-        notice: Notice,
+        /// The finding.
+        finding: Finding,
     },
     /// Call [`Switch::timer`](crate::switch::Switch::timer) for this port at this time. A later
     /// request for an earlier time replaces it; early and repeated calls do no harm.
@@ -78,9 +78,9 @@ pub enum Body {
     Released,
 }
 
-/// A notice to a source or an operator.
+/// A finding of a policy about a flow, for its source or an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Notice {
+pub enum Finding {
     /// The flow's VirtualClock is ahead of real time by this span: the flow sends more than it
     /// reserved.
     Ahead(Span),

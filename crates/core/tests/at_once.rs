@@ -34,7 +34,7 @@ impl Pair {
         let plan = SwitchPlan { ports: vec![port], buffer, ..SwitchPlan::default() };
         let (mut after, mut at_once) = (World::new(&plan), World::new(&plan));
         for world in [&mut after, &mut at_once] {
-            world.switch.report_conforming(true);
+            world.switch.report_released(true);
         }
         let mut legs = Vec::new();
         for flow in 0..FLOWS {

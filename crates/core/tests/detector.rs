@@ -5,7 +5,7 @@ mod common;
 
 use common::{World, kind, pick, rounds};
 use std::collections::BTreeSet;
-use tidegate_core::context::{Ctx, Effect, Notice, Reason, Verdict};
+use tidegate_core::context::{Ctx, Effect, Finding, Reason, Verdict};
 use tidegate_core::contract::Contract;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::detector::drop_history::{Action, DropHistoryParams, Drops};
@@ -102,7 +102,7 @@ fn steps(rng: &mut Rng) -> Vec<Step> {
 }
 
 /// Reports: for each packet, true if it was policed, and the flows named or released at it.
-type Said = Vec<(bool, Vec<(usize, Notice)>)>;
+type Said = Vec<(bool, Vec<(usize, Finding)>)>;
 
 fn run(params: DropHistoryParams, scope: Scope, start: Time, steps: &[Step]) -> (World, Vec<Leg>, Said) {
     let mut world = World::starting(start, &plan(params, scripted(), scope));
@@ -119,21 +119,21 @@ fn run(params: DropHistoryParams, scope: Scope, start: Time, steps: &[Step]) -> 
         packet.mark = Mark::from_ip(step.dscp, 0).coloured(step.colour);
         world.arrive_packet(&[legs[step.flow]], packet);
         world.send(0);
-        let (mut policed, mut noticed) = (false, Vec::new());
+        let (mut policed, mut found) = (false, Vec::new());
         for effect in world.out.drain(..) {
             match effect {
                 Effect::Dropped { reason, packet, .. } => {
                     assert_eq!(packet.flow, legs[step.flow].flow);
                     policed |= reason == Reason::NonResponsive;
                 }
-                Effect::Notice { flow, notice, body: at, .. } => {
+                Effect::Finding { flow, finding, body: at, .. } => {
                     assert_eq!(at, BodyId(body as u32));
-                    noticed.push((legs.iter().position(|leg| leg.flow == flow).unwrap(), notice));
+                    found.push((legs.iter().position(|leg| leg.flow == flow).unwrap(), finding));
                 }
                 _ => {}
             }
         }
-        said.push((policed, noticed));
+        said.push((policed, found));
     }
     (world, legs, said)
 }
@@ -151,7 +151,7 @@ fn oracle(params: &DropHistoryParams, steps: &[Step]) -> Said {
     for step in steps {
         let now = step.at.ticks();
         let out = step.colour != Colour::Green;
-        let (mut policed, mut noticed) = (false, Vec::new());
+        let (mut policed, mut found) = (false, Vec::new());
         if named.iter().any(Option::is_some) {
             let outside = out || (params.drops == Drops::All && !RESERVES[step.flow]);
             if let Some((_, _, offered)) = named[step.flow].as_mut().filter(|_| outside) {
@@ -170,11 +170,11 @@ fn oracle(params: &DropHistoryParams, steps: &[Step]) -> Said {
                 if now >= busy + params.release_after.ticks() {
                     named[flow] = None;
                     released[flow] = drops.len();
-                    noticed.push((flow, Notice::BackedOff));
+                    found.push((flow, Finding::BackedOff));
                 }
             }
         }
-        noticed.sort_by_key(|(flow, _)| *flow);
+        found.sort_by_key(|(flow, _)| *flow);
         if step.dscp != 0 && !policed && (out || params.drops == Drops::All) {
             let first = drops.first().map_or(now, |(at, _)| *at);
             let of = |at: u64| (at - first) / window;
@@ -195,11 +195,11 @@ fn oracle(params: &DropHistoryParams, steps: &[Step]) -> Said {
             if enough && own(here).count() == 0 && named[step.flow].is_none() {
                 let most = params.release * own(here - 1).count() as f64;
                 named[step.flow] = Some((now, most, Vec::new()));
-                noticed.push((step.flow, Notice::NonResponsive));
+                found.push((step.flow, Finding::NonResponsive));
             }
             drops.push((now, step.flow));
         }
-        said.push((policed, noticed));
+        said.push((policed, found));
     }
     said
 }
@@ -215,12 +215,12 @@ fn it_says_what_an_oracle_says_that_keeps_everything() {
         let (.., mut said) = run(params, scope, Time::ORIGIN, &steps);
         for (at, (ours, theirs)) in said.iter_mut().zip(&expected).enumerate() {
             // Flows that are released at once are released in any order.
-            ours.1.sort_by_key(|(flow, notice)| (*notice != Notice::BackedOff, *flow));
+            ours.1.sort_by_key(|(flow, finding)| (*finding != Finding::BackedOff, *flow));
             assert_eq!(ours, theirs, "seed {seed}, packet {at}: {params:?}");
         }
-        let notices = || expected.iter().flat_map(|(_, noticed)| noticed);
-        times_named += notices().filter(|(_, notice)| *notice == Notice::NonResponsive).count();
-        times_released += notices().filter(|(_, notice)| *notice == Notice::BackedOff).count();
+        let findings = || expected.iter().flat_map(|(_, found)| found);
+        times_named += findings().filter(|(_, finding)| *finding == Finding::NonResponsive).count();
+        times_released += findings().filter(|(_, finding)| *finding == Finding::BackedOff).count();
         times_policed += expected.iter().filter(|(policed, _)| *policed).count();
     }
     assert!(times_named > 50 && times_released > 20, "{times_named}, {times_released}");

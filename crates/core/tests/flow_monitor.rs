@@ -7,7 +7,7 @@ mod common;
 use common::plans::monitor;
 use common::{World, kind, pick, rate, rounds};
 use std::collections::BTreeMap;
-use tidegate_core::context::{Effect, Notice};
+use tidegate_core::context::{Effect, Finding};
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::flow_monitor::{Excess, FlowMonitorParams, Occasion};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
@@ -207,7 +207,7 @@ impl Twins {
                     assert_eq!(packet.body.0, body);
                     seen.0 = false;
                 }
-                Effect::Notice { flow: of, body: at, notice: Notice::Ahead(lead), .. } => {
+                Effect::Finding { flow: of, body: at, finding: Finding::Ahead(lead), .. } => {
                     assert_eq!((of, at.0), (self.legs[flow].flow, body));
                     seen.1 = Some(i128::from(lead.ticks()));
                 }
@@ -292,7 +292,7 @@ fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
         world.send(0);
         let now = world.now;
         warned.extend(
-            world.out.drain(..).filter(|effect| matches!(effect, Effect::Notice { .. })).map(|_| now),
+            world.out.drain(..).filter(|effect| matches!(effect, Effect::Finding { .. })).map(|_| now),
         );
         world.wait(Span::from_micros(100_000 / times));
     }

@@ -263,7 +263,7 @@ impl RelayCx<'_> {
 
     /// Requests a call of [`Relay::let_go`] for every packet that the shapers of a node release.
     pub fn watch_shapers(&mut self, node: u32) {
-        self.fabric.nodes[node as usize].switch.report_conforming(true);
+        self.fabric.nodes[node as usize].switch.report_released(true);
     }
 
     /// Notifies the source of a flow at once.

@@ -26,7 +26,7 @@
 //! - Policed packets are not among the drops from which other flows' shares are computed.
 //! - A release is detected at an arrival of any flow at the node.
 
-use crate::context::{Ctx, Effect, Notice, Reason, Verdict};
+use crate::context::{Ctx, Effect, Finding, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{Colour, FlowIx, Packet, PortIx};
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
@@ -254,7 +254,7 @@ impl DropHistory {
                 self.named.push(packet.flow);
                 self.release_at = self.release_at.min(cx.now + release_after);
                 let (flow, body) = (packet.flow, packet.body);
-                cx.out.push(Effect::Notice { port, flow, body, notice: Notice::NonResponsive });
+                cx.out.push(Effect::Finding { port, flow, body, finding: Finding::NonResponsive });
             }
         }
         let record = self.record(packet.flow);
@@ -331,8 +331,8 @@ impl DropHistory {
                 return true;
             }
             *record = Record { reserves: record.reserves, ..Record::default() };
-            let notice = Notice::BackedOff;
-            cx.out.push(Effect::Notice { port, flow: *flow, body: packet.body, notice });
+            let finding = Finding::BackedOff;
+            cx.out.push(Effect::Finding { port, flow: *flow, body: packet.body, finding });
             false
         });
     }

@@ -106,7 +106,7 @@ impl Counts {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Notice {
     /// A finding of a policy on the path, for example of a monitor that the flow is too far ahead.
-    Network(context::Notice),
+    Network(context::Finding),
     /// The flow is set up, and may send.
     Granted,
     /// The flow's reservation has changed.

@@ -20,7 +20,7 @@
 //! A flow without a reservation or without an average interval is not monitored.
 
 use super::{Check, Meter, Metered, ProfileIx, Reading};
-use crate::context::{Ctx, Notice, Reason, Verdict};
+use crate::context::{Ctx, Finding, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
@@ -185,8 +185,8 @@ impl Meter for FlowMonitor {
         monitor.metered.checks += 1;
         monitor.metered.warnings += u64::from(warn);
         (monitor.received, monitor.checked, monitor.refused) = (monitor.received % air, now, false);
-        let notice = warn.then_some(Notice::Ahead(lead));
-        Reading { verdict, check: Some(Check { virtual_clock }), notice }
+        let finding = warn.then_some(Finding::Ahead(lead));
+        Reading { verdict, check: Some(Check { virtual_clock }), finding }
     }
 
     fn forgettable_at(&self, profile: ProfileIx) -> Time {

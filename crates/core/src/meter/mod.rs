@@ -17,7 +17,7 @@ pub mod tsw_tagger;
 
 pub use profiles::Usage;
 
-use crate::context::{Ctx, Notice, Verdict};
+use crate::context::{Ctx, Finding, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
 use crate::params::{Fault, Member, NodeContext, PolicyKind, PolicyParams, PolicyRecord, registry};
@@ -44,13 +44,13 @@ pub struct Reading {
     pub verdict: Verdict,
     /// Check of the profile's clock at this packet, if there was one.
     pub check: Option<Check>,
-    /// The notice to the flow's source.
-    pub notice: Option<Notice>,
+    /// The finding about the flow, of which its source is notified.
+    pub finding: Option<Finding>,
 }
 
 impl From<Verdict> for Reading {
     fn from(verdict: Verdict) -> Reading {
-        Reading { verdict, check: None, notice: None }
+        Reading { verdict, check: None, finding: None }
     }
 }
 

@@ -167,8 +167,8 @@ impl Switch {
     }
 
     /// Sets whether ports report each packet that a shaper releases
-    /// ([`Effect::Conforms`](crate::context::Effect)). Initially they do not.
-    pub fn report_conforming(&mut self, reports: bool) {
+    /// ([`Effect::Released`](crate::context::Effect)). Initially they do not.
+    pub fn report_released(&mut self, reports: bool) {
         self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
     }
 

@@ -74,7 +74,7 @@ impl Lines {
                     self.dropped.push((port.0, packet, reason));
                     self.released += u64::from(body == Body::Released);
                 }
-                Effect::Marked { .. } | Effect::Notice { .. } | Effect::Conforms { .. } => {}
+                Effect::Marked { .. } | Effect::Finding { .. } | Effect::Released { .. } => {}
             }
         }
     }

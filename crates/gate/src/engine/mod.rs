@@ -22,7 +22,7 @@ use crate::frame::{rewrite, super_packet};
 use crate::stats::LossReason;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::context::{Body, Ctx, Effect, Notice};
+use tidegate_core::context::{Body, Ctx, Effect, Finding};
 use tidegate_core::contract::Refused;
 use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::link::Flight;
@@ -271,14 +271,14 @@ impl Engine {
                     self.ports[usize::from(port.0)].statistics_of(packet.flow).marked += 1;
                 }
                 // Not requested.
-                Effect::Conforms { .. } => {}
-                Effect::Notice { port, flow, notice: Notice::Ahead(_), .. } => {
+                Effect::Released { .. } => {}
+                Effect::Finding { port, flow, finding: Finding::Ahead(_), .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).warned += 1;
                 }
-                Effect::Notice { port, flow, notice: Notice::NonResponsive, .. } => {
+                Effect::Finding { port, flow, finding: Finding::NonResponsive, .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).named += 1;
                 }
-                Effect::Notice { port, flow, notice: Notice::BackedOff, .. } => {
+                Effect::Finding { port, flow, finding: Finding::BackedOff, .. } => {
                     self.ports[usize::from(port.0)].statistics_of(flow).released += 1;
                 }
             }

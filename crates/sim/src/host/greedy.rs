@@ -8,7 +8,7 @@
 use super::Restraint;
 use crate::source::draw_size;
 use std::sync::Arc;
-use tidegate_core::context::Notice as Finding;
+use tidegate_core::context::Finding;
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, HostCx, Notice, Payload};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::rng::Rng;

@@ -4,7 +4,7 @@
 
 use super::Restraint;
 use crate::source::Emission;
-use tidegate_core::context::Notice as Finding;
+use tidegate_core::context::Finding;
 use tidegate_core::endpoint::{Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::units::{Span, Time};

@@ -1,4 +1,4 @@
-//! Effects reported by switches: drops, wake-ups and notices.
+//! Effects reported by switches: drops, wake-ups and findings.
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;
@@ -6,7 +6,7 @@ use crate::fabric::Hop;
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
 use crate::relay::Crossing;
-use tidegate_core::context::{Body, Effect, Notice as Finding, Reason};
+use tidegate_core::context::{Body, Effect, Finding, Reason};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::{BodyId, FlowIx, Packet};
 
@@ -32,10 +32,10 @@ impl<Q: EventQueue> World<Q> {
                     self.fabric.links[link as usize].wake_at = at;
                     self.events.set(Event::Timer(link), at);
                 }
-                Effect::Conforms { packet, .. } => self.left_shaper(&packet),
-                Effect::Notice { port, flow, body, notice } => {
+                Effect::Released { packet, .. } => self.left_shaper(&packet),
+                Effect::Finding { port, flow, body, finding } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
-                    self.noticed(link, flow, body, notice);
+                    self.handle_finding(link, flow, body, finding);
                 }
                 Effect::Marked { port, reason, .. } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
@@ -63,8 +63,8 @@ impl<Q: EventQueue> World<Q> {
 
     /// Handles a finding about a flow, which has the index `at_port` at the port in front of a
     /// link.
-    fn noticed(&mut self, link: u32, at_port: FlowIx, body: BodyId, notice: Finding) {
-        match notice {
+    fn handle_finding(&mut self, link: u32, at_port: FlowIx, body: BodyId, finding: Finding) {
+        match finding {
             Finding::Ahead(_) => {}
             Finding::NonResponsive => {
                 let flow = self.packets.body(body).flow;
@@ -73,7 +73,7 @@ impl<Q: EventQueue> World<Q> {
             // Only recorded for the operator; the packet may be another flow's.
             Finding::BackedOff => return self.measures.backed_off(self.now, link, at_port),
         }
-        self.notify_back(body, Notice::Network(notice));
+        self.notify_back(body, Notice::Network(finding));
     }
 
     /// Notifies the relays that let the packet pass to the port in front of a link.

@@ -119,7 +119,7 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
     for ((mut plan, links), (name, buffer, sharing)) in plans.into_iter().zip(links_of).zip(switches) {
         (plan.buffer, plan.sharing, plan.push_out) = (buffer, sharing, network.push_out);
         let mut switch = Switch::new(Time::ORIGIN, &plan)?;
-        switch.report_conforming(reports);
+        switch.report_released(reports);
         nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
     }
     let reverse = network.reverse_links();

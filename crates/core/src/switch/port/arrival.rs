@@ -83,15 +83,15 @@ impl Port {
                     return false;
                 }
             }
-            self.report_conforming(cx, packet);
+            self.report_released(cx, packet);
         }
         true
     }
 
     /// Reports that the packet's shaper has released it.
-    pub(super) fn report_conforming(&self, cx: &mut Ctx<'_>, packet: &Packet) {
+    pub(super) fn report_released(&self, cx: &mut Ctx<'_>, packet: &Packet) {
         if self.shaping.reports {
-            cx.out.push(Effect::Conforms { port: self.ix, packet: *packet });
+            cx.out.push(Effect::Released { port: self.ix, packet: *packet });
         }
     }
 
@@ -168,8 +168,8 @@ impl Port {
         let mut marked = None;
         for nth in 0.. {
             let Some(reading) = self.metering.see(cx, node, nth, packet) else { break };
-            if let Some(notice) = reading.notice {
-                cx.out.push(Effect::Notice { port: self.ix, flow: packet.flow, body: packet.body, notice });
+            if let Some(finding) = reading.finding {
+                cx.out.push(Effect::Finding { port: self.ix, flow: packet.flow, body: packet.body, finding });
             }
             if let Some(check) = reading.check {
                 self.synchronise(packet.flow, check);

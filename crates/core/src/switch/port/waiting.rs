@@ -90,7 +90,7 @@ impl Port {
             let flow = packet.flow;
             *orders += 1;
             let mut packet = Packet { arrived: cx.now, ..packet };
-            self.report_conforming(cx, &packet);
+            self.report_released(cx, &packet);
             if starts && !started && self.backlog.packets == 0 && self.pass(cx, pool, &mut packet, *orders) {
                 started = true;
             } else {
