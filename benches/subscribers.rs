@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
+use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::{Ctx, Effect};
@@ -52,7 +52,7 @@ fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
     Circuit {
         name: format!("circuit-{number:05}"),
         addresses: format!("{}/32", address(number)).parse().into_iter().collect(),
-        terms: Terms {
+        terms: CircuitTerms {
             class: Some((number % sites) as u16),
             reserve: [rate(share); 2],
             ceiling: [rate(4 * share); 2],

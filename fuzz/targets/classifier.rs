@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
+use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
 use tidegate_core::classifier::matching::{Match, PortRange};
 use tidegate_core::classifier::rules::{Direction, Each, NotAPrefix, Prefix, inside};
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
@@ -173,7 +173,7 @@ fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
             }
         }
         let rates = [None, Rate::from_bits_per_second(100_000), Rate::from_bits_per_second(2_000_000)];
-        let terms = Terms { class: None, reserve: [bytes.pick(&rates); 2], ceiling: [bytes.pick(&rates); 2] };
+        let terms = CircuitTerms { class: None, reserve: [bytes.pick(&rates); 2], ceiling: [bytes.pick(&rates); 2] };
         listed.push(Circuit { name: format!("c{name}"), addresses, terms });
     }
     (Circuits::new(listed).expect("every network is there once"), owned)

@@ -9,7 +9,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::Entry;
+use tidegate_core::switch::StartOutcome;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
@@ -61,8 +61,8 @@ impl Pair {
         if ready.should_start() {
             self.after.start(0);
         }
-        let entry = self.at_once.cx(|switch, cx| switch.arrive_and_start(cx, leg, &mut packet, || true));
-        self.start_at_once(entry);
+        let outcome = self.at_once.cx(|switch, cx| switch.arrive_and_start(cx, leg, &mut packet, || true));
+        self.start_at_once(outcome);
     }
 
     /// Ends the service, releases the packets due from shapers, and starts the next packet.
@@ -74,15 +74,15 @@ impl Pair {
         });
         self.after.timer(0);
         self.after.start(0);
-        let entry = self.at_once.cx(|switch, cx| switch.timer_and_start(cx, PORT, || true));
-        self.start_at_once(entry);
+        let outcome = self.at_once.cx(|switch, cx| switch.timer_and_start(cx, PORT, || true));
+        self.start_at_once(outcome);
     }
 
-    fn start_at_once(&mut self, entry: Entry) {
-        match entry {
-            Entry::Started => self.started += 1,
-            Entry::Waits(ready) if ready.should_start() => _ = self.at_once.start(0),
-            Entry::Waits(_) => {}
+    fn start_at_once(&mut self, outcome: StartOutcome) {
+        match outcome {
+            StartOutcome::Started => self.started += 1,
+            StartOutcome::Waits(ready) if ready.should_start() => _ = self.at_once.start(0),
+            StartOutcome::Waits(_) => {}
         }
     }
 

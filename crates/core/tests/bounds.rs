@@ -8,7 +8,7 @@ use common::{World, kind, pick, rate, rounds};
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::bounds::{Hop, virtual_clock_delay};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::flow_monitor::Excess;
+use tidegate_core::meter::flow_monitor::MonitorExcess;
 use tidegate_core::packet::{BodyId, Leg, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
@@ -44,7 +44,7 @@ impl Row {
     }
 
     fn of(rates: &[u64], scheduler: SchedulerKind) -> Row {
-        let meters = vec![monitor(Excess::Warn)];
+        let meters = vec![monitor(MonitorExcess::Warn)];
         let port = |_| PortPlan { meters: meters.clone(), ..PortPlan::new(scheduler.clone()) };
         let ports = rates.iter().map(port).collect();
         let mut world = World::new(&SwitchPlan { ports, buffer: None, ..SwitchPlan::default() });

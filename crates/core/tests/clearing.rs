@@ -6,7 +6,7 @@ mod common;
 use common::{World, kind, pick, rate, rounds};
 use tidegate_core::context::Reason;
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::clearing::{ClearingParams, Excess};
+use tidegate_core::meter::clearing::{ClearingExcess, ClearingParams};
 use tidegate_core::meter::srtcm::SrTcmParams;
 use tidegate_core::meter::tsw_tagger::{Approach, Tagging, TswTaggerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
@@ -52,7 +52,7 @@ fn what_is_inside_the_profile_is_cleared() {
         let mut rng = Rng::named(seed, "clearing");
         let bits = pick(&mut rng, &[64_000u64, 1_000_000, 5_000_000]);
         let burst = 1500 + rng.below(20_000) as u32;
-        let excess = pick(&mut rng, &[Excess::Pass, Excess::Drop]);
+        let excess = pick(&mut rng, &[ClearingExcess::Pass, ClearingExcess::Drop]);
         let contract = Contract { reserve: Some(rate(bits)), workahead: Some(burst), ..Contract::default() };
         let meter = clearing(ClearingParams { excess, ..ClearingParams::example() });
         let (mut world, legs) = port(vec![meter], contract, 3);
@@ -83,7 +83,7 @@ fn what_is_inside_the_profile_is_cleared() {
             } else {
                 used.coloured[2] += u64::from(len);
                 used.congested_outside += congested;
-                assert_eq!(left, (excess == Excess::Pass).then_some(came));
+                assert_eq!(left, (excess == ClearingExcess::Pass).then_some(came));
                 outside += congested;
             }
         }
@@ -102,7 +102,7 @@ fn a_window_makes_the_profile_a_rate() {
         window: Some(Span::from_millis(100)),
         approach: Approach::Short,
         tagging: Tagging::Probabilistic,
-        excess: Excess::Pass,
+        excess: ClearingExcess::Pass,
     };
     let came = Mark::from_ip(0, 1).congested();
     for (reserve, sent, share) in
@@ -125,7 +125,7 @@ fn a_window_makes_the_profile_a_rate() {
 fn a_cascade_tells_the_usage_of_each_meter() {
     let contract = Contract { reserve: Some(rate(8_000)), workahead: Some(1500), ..Contract::default() };
     let marker = MeterKind::BuiltIn(BuiltInMeter::SrTcm(SrTcmParams::example()));
-    let meters = vec![marker, clearing(ClearingParams { excess: Excess::Drop, ..ClearingParams::example() })];
+    let meters = vec![marker, clearing(ClearingParams { excess: ClearingExcess::Drop, ..ClearingParams::example() })];
     let (mut world, legs) = port(meters, contract, 1);
     let came = Mark::from_ip(0, 0b11);
     assert_eq!(pass(&mut world, legs[0], 1000, came).map(Mark::ecn), Some(0b10));

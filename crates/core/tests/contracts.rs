@@ -6,7 +6,7 @@ mod common;
 
 use common::{World, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::policer::{self, PolicerParams};
+use tidegate_core::meter::policer::{PolicerExcess, PolicerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::{Colour, Leg};
 use tidegate_core::rng::Rng;
@@ -17,18 +17,18 @@ use tidegate_core::units::{Rate, Span, Time};
 
 /// A contract in whole ticks, which is never rounded.
 #[derive(Clone, Copy, Debug)]
-struct Terms {
+struct ContractTerms {
     ticks_a_byte: u64,
     workahead: u32,
     /// Ticks a byte at the peak rate.
     peak: Option<u64>,
 }
 
-impl Terms {
-    fn drawn(rng: &mut Rng) -> Terms {
+impl ContractTerms {
+    fn drawn(rng: &mut Rng) -> ContractTerms {
         let ticks_a_byte = pick(rng, &[80_000, 800_000, 2_000_000]);
         let peak = pick(rng, &[None, Some(ticks_a_byte), Some(ticks_a_byte / 2), Some(ticks_a_byte / 20)]);
-        Terms { ticks_a_byte, workahead: pick(rng, &[1500, 2000, 6000]), peak }
+        ContractTerms { ticks_a_byte, workahead: pick(rng, &[1500, 2000, 6000]), peak }
     }
 
     fn contract(self) -> Contract {
@@ -66,7 +66,7 @@ impl Terms {
 }
 
 /// Arrivals in ticks from the start, of packets that fill the bucket again and again.
-fn arrivals(rng: &mut Rng, terms: Terms, count: usize, sizes: &[u32]) -> Vec<(u64, u32)> {
+fn arrivals(rng: &mut Rng, terms: ContractTerms, count: usize, sizes: &[u32]) -> Vec<(u64, u32)> {
     let mut at = 0;
     let mut next = || {
         let len = pick(rng, sizes);
@@ -80,11 +80,11 @@ fn arrivals(rng: &mut Rng, terms: Terms, count: usize, sizes: &[u32]) -> Vec<(u6
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Filter {
     Shaper(Excess),
-    Meter(policer::Excess),
+    Meter(PolicerExcess),
 }
 
 /// A port with one flow, from whose contract the filter takes its values.
-fn filtered(terms: Terms, filter: Filter) -> (World, Leg) {
+fn filtered(terms: ContractTerms, filter: Filter) -> (World, Leg) {
     let contract = terms.contract();
     let mut port = PortPlan::new(kind("fifo"));
     let mut plan = FlowPlan { contract, ..FlowPlan::default() };
@@ -107,7 +107,7 @@ fn filtered(terms: Terms, filter: Filter) -> (World, Leg) {
 }
 
 /// Returns true for each packet that passes at once, in profile.
-fn passed(terms: Terms, filter: Filter, arrivals: &[(u64, u32)]) -> Vec<bool> {
+fn passed(terms: ContractTerms, filter: Filter, arrivals: &[(u64, u32)]) -> Vec<bool> {
     let (mut world, leg) = filtered(terms, filter);
     let pass = |(at, len): &(u64, u32)| {
         world.now = Time::ORIGIN + Span::from_ticks(*at);
@@ -118,7 +118,7 @@ fn passed(terms: Terms, filter: Filter, arrivals: &[(u64, u32)]) -> Vec<bool> {
 }
 
 /// Departure time of each packet from an envelope in which packets wait.
-fn delayed(terms: Terms, arrivals: &[(u64, u32)]) -> Vec<(u64, u32)> {
+fn delayed(terms: ContractTerms, arrivals: &[(u64, u32)]) -> Vec<(u64, u32)> {
     let (mut world, leg) = filtered(terms, Filter::Shaper(Excess::Wait));
     let mut left = Vec::new();
     let mut release = |world: &mut World, until: Time| {
@@ -153,8 +153,8 @@ fn exact_w(rate: Rate, packets: &[(u64, u32)]) -> u64 {
 const DROPS: [Filter; 4] = [
     Filter::Shaper(Excess::Drop),
     Filter::Shaper(Excess::Mark),
-    Filter::Meter(policer::Excess::Drop),
-    Filter::Meter(policer::Excess::Mark),
+    Filter::Meter(PolicerExcess::Drop),
+    Filter::Meter(PolicerExcess::Mark),
 ];
 
 #[test]
@@ -162,7 +162,7 @@ fn what_passes_keeps_the_contract_and_what_does_not_would_break_it() {
     let (mut let_through, mut taken) = (0, 0);
     for seed in 0..rounds(60) {
         let mut rng = Rng::named(seed, "filter");
-        let terms = Terms::drawn(&mut rng);
+        let terms = ContractTerms::drawn(&mut rng);
         let arrivals = arrivals(&mut rng, terms, 120, &[40, 576, 1500]);
         let mut kept = Vec::new();
         let mut expected = Vec::new();
@@ -189,7 +189,7 @@ fn no_filter_lets_more_packets_pass() {
     let mut some_taken = 0;
     for seed in 0..rounds(60) {
         let mut rng = Rng::named(seed, "most");
-        let terms = Terms::drawn(&mut rng);
+        let terms = ContractTerms::drawn(&mut rng);
         let arrivals = arrivals(&mut rng, terms, 11, &[1000]);
         let most = (0u32..1 << arrivals.len())
             .filter(|set| {
@@ -214,7 +214,7 @@ fn what_waits_leaves_as_early_as_the_contract_allows() {
     let mut waited = 0;
     for seed in 0..rounds(30) {
         let mut rng = Rng::named(seed, "wait");
-        let terms = Terms::drawn(&mut rng);
+        let terms = ContractTerms::drawn(&mut rng);
         let arrivals = arrivals(&mut rng, terms, 60, &[40, 576, 1500]);
         let left = delayed(terms, &arrivals);
         assert_eq!(left.len(), arrivals.len());
@@ -245,7 +245,7 @@ fn at_any_rate_what_passes_keeps_w_to_the_byte() {
         let burst = 1500 + rng.below(20_000) as u32;
         let contract = Contract { reserve: Some(reserve), workahead: Some(burst), ..Contract::default() };
         let meter =
-            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: policer::Excess::Drop }));
+            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
         let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("fifo")) };
         let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
         let leg = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });
@@ -265,10 +265,10 @@ fn at_any_rate_what_passes_keeps_w_to_the_byte() {
 /// A change of the contract takes effect at once; tokens that were owed are still owed.
 #[test]
 fn a_policer_goes_on_with_what_is_owed() {
-    let meter = MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: policer::Excess::Drop }));
+    let meter = MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
     let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
-    let terms = Terms { ticks_a_byte: 800_000, workahead: 4000, peak: None };
+    let terms = ContractTerms { ticks_a_byte: 800_000, workahead: 4000, peak: None };
     let plan = |workahead| FlowPlan {
         contract: Contract { workahead: Some(workahead), ..terms.contract() },
         ..FlowPlan::default()
@@ -294,7 +294,7 @@ fn a_policer_goes_on_with_what_is_owed() {
 /// and names the missing ones.
 #[test]
 fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
-    let stated = Terms { ticks_a_byte: 800_000, workahead: 1500, peak: None }.contract();
+    let stated = ContractTerms { ticks_a_byte: 800_000, workahead: 1500, peak: None }.contract();
     let interval = Some(Span::from_millis(100));
     let of_interval = Contract { workahead: None, interval, ..stated };
     let unpoliced = [
@@ -304,7 +304,7 @@ fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
     ];
     let burst = |contract| {
         let meter =
-            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: policer::Excess::Drop }));
+            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
         let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("fifo")) };
         let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
         let leg = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });

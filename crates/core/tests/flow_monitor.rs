@@ -9,7 +9,7 @@ use common::{World, kind, pick, rate, rounds};
 use std::collections::BTreeMap;
 use tidegate_core::context::{Effect, Finding};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::flow_monitor::{Excess, FlowMonitorParams, Occasion};
+use tidegate_core::meter::flow_monitor::{FlowMonitorParams, MonitorExcess, Occasion};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Leg;
 use tidegate_core::params::PolicyParams;
@@ -144,7 +144,7 @@ struct Twins {
 
 impl Twins {
     fn new(polices: bool, by_text: bool, link: u64) -> Twins {
-        let meters = vec![monitor(if polices { Excess::Drop } else { Excess::Warn })];
+        let meters = vec![monitor(if polices { MonitorExcess::Drop } else { MonitorExcess::Warn })];
         let synchronise = if by_text { Synchronise::LaterStamp } else { Synchronise::EmptyQueue };
         let params = VirtualClockParams { synchronise, ..VirtualClockParams::example() };
         let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::VirtualClock(params));
@@ -304,7 +304,7 @@ fn warned_at(meter: MeterKind, times: u64, packets: u32) -> Vec<Time> {
 #[test]
 fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
     let since_start = |at: &Time| at.since(Time::ORIGIN).as_secs_f64();
-    let by_data = warned_at(monitor(Excess::Warn), 5, 200);
+    let by_data = warned_at(monitor(MonitorExcess::Warn), 5, 200);
     let by_time =
         warned_at(with(FlowMonitorParams { check: Occasion::Time, ..FlowMonitorParams::example() }), 5, 200);
     // By data: the 24th packet is the first at a check with a lead of 24 ticks less 23 fifths.
@@ -314,7 +314,7 @@ fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
     // From then on, every twelve packets against every interval.
     assert_eq!(by_data.len(), 200 / 12 - 1);
     assert_eq!(by_time.len(), 3);
-    assert!(warned_at(monitor(Excess::Warn), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
+    assert!(warned_at(monitor(MonitorExcess::Warn), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
 }
 
 #[test]
@@ -328,7 +328,7 @@ fn the_threshold_can_be_set() {
 /// A closed flow's index goes to another one only when its clock has come back, and then as new.
 #[test]
 fn a_newcomer_inherits_nothing() {
-    let port = PortPlan { meters: vec![monitor(Excess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
+    let port = PortPlan { meters: vec![monitor(MonitorExcess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let contract = Contract {
         reserve: Some(rate(20_000)),

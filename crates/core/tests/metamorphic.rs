@@ -6,7 +6,7 @@ mod common;
 
 use common::{World, every_scaled_scheduler, every_scheduler, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::flow_monitor::Excess;
+use tidegate_core::meter::flow_monitor::MonitorExcess;
 use tidegate_core::packet::Leg;
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
@@ -118,7 +118,7 @@ impl How {
             ..ClassPlan::new(self.within.clone())
         };
         let classes = if self.in_tree { vec![class(0), class(1)] } else { Vec::new() };
-        let meters = vec![common::plans::monitor(Excess::Drop)];
+        let meters = vec![common::plans::monitor(MonitorExcess::Drop)];
         let rate = Some(self.rate(16_000_000));
         let port = PortPlan { classes, meters, rate, ..PortPlan::new(self.scheduler.clone()) };
         let buffer = Some(Limit::Packets(self.buffer));

@@ -6,7 +6,7 @@ use common::headers::from_host;
 use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, Terms};
+use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
@@ -300,7 +300,7 @@ fn circuit(name: &str, addresses: &str, reserve: u64) -> Circuit {
     Circuit {
         name: name.into(),
         addresses: addresses.split(' ').map(|text| text.parse().unwrap()).collect(),
-        terms: Terms { reserve: [Some(rate(reserve)); 2], ..Terms::default() },
+        terms: CircuitTerms { reserve: [Some(rate(reserve)); 2], ..CircuitTerms::default() },
     }
 }
 

@@ -12,7 +12,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{PlanChange, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// Transmission time of 250 bytes at 400 kbit/s.
@@ -181,7 +181,7 @@ fn without_a_rate_a_frame_divides_its_links() {
     assert!(before >= Span::from_millis(190) && before <= Span::from_millis(200), "{before:?}");
     // At twice the rate the same reservation is a quarter of the slots, which are half as long.
     let diff = lines.world.reconfigure(&plan(Some(800_000)), &[]);
-    assert_eq!(diff, [Change::Rate(0)]);
+    assert_eq!(diff, [PlanChange::Rate(0)]);
     let after = share(&mut lines);
     assert!(after >= Span::from_millis(190) && after <= Span::from_millis(200), "{after:?}");
     // And two as large do not fit any more at half of the rate.

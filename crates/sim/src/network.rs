@@ -2,7 +2,7 @@
 
 use crate::relay::RelayFactory;
 use crate::source::Traffic;
-use crate::watch::Terms;
+use crate::watch::WatchTerms;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::abr::coupling::BuiltInCoupling;
@@ -147,7 +147,7 @@ impl FlowSetup {
     }
 
     /// Returns its traffic terms, the greatest of all its contracts; `None` for a datagram flow.
-    pub(crate) fn terms(&self) -> Option<Terms> {
+    pub(crate) fn terms(&self) -> Option<WatchTerms> {
         let first = (self.plans.first()?.contract, self.envelope);
         let changes = self.life.changes.iter().map(|change| (change.contract, change.envelope));
         let stated: Vec<(Contract, Option<ShaperPlan>)> = core::iter::once(first).chain(changes).collect();
@@ -160,7 +160,7 @@ impl FlowSetup {
             let slow = envelope.filter(|envelope| bits(&envelope.rate) <= bits(&reserve));
             contract.interval.max(slow.map(|envelope| reserve.time_for(envelope.burst)))
         };
-        Some(Terms { reserve, bucket: stated.iter().filter_map(bucket).max() })
+        Some(WatchTerms { reserve, bucket: stated.iter().filter_map(bucket).max() })
     }
 }
 
@@ -216,12 +216,12 @@ pub struct Life {
     /// Time at which its destination tears it down.
     pub hangup: Option<Span>,
     /// Contract changes that its source requests while it runs.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FlowChange>,
 }
 
 /// A change of a flow's contract while it runs.
 #[derive(Clone, Copy, Debug)]
-pub struct Change {
+pub struct FlowChange {
     /// Time of the request, from the start of the run.
     pub at: Span,
     /// The requested contract.

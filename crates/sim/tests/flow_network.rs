@@ -12,7 +12,7 @@ use tidegate_core::stats::half_width_95;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::WhenWarned;
 use tidegate_sim::event_queue::Calendar;
-use tidegate_sim::network::{Change, Network};
+use tidegate_sim::network::{FlowChange, Network};
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::source::{Gap, Traffic};
 use tidegate_sim::world::{Answer, World};
@@ -130,13 +130,13 @@ fn hanging_up_early_leaves_nothing_behind() {
     assert_nothing_is_booked(&world);
 }
 
-fn change(at: Span, bits: u64, pace: Option<f64>) -> Change {
+fn change(at: Span, bits: u64, pace: Option<f64>) -> FlowChange {
     let contract = tidegate_core::contract::Contract {
         reserve: Some(rate(bits)),
         interval: Some(Span::from_millis(1200)),
         ..Default::default()
     };
-    Change { at, contract, envelope: None, pace }
+    FlowChange { at, contract, envelope: None, pace }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::shaper::TokenBucket;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::input::TraceFlow;
-use tidegate_sim::network::{Change, Network};
+use tidegate_sim::network::{FlowChange, Network};
 use tidegate_sim::source::Traffic;
 use tidegate_sim::world::Answer;
 
@@ -77,7 +77,7 @@ fn resold(seed: u64) -> (f64, usize) {
             _ => {
                 let contract =
                     Contract { reserve: Some(rate(10_000)), interval: Some(depth), ..Contract::default() };
-                life.changes = vec![Change { at: soon, contract, envelope: None, pace: None }];
+                life.changes = vec![FlowChange { at: soon, contract, envelope: None, pace: None }];
             }
         }
     }

@@ -68,12 +68,12 @@ impl fmt::Display for Refusal {
 
 /// Reservation of a flow at a link: the promised one, and the pending request.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct Booking {
     granted: Option<FlowSpec>,
     asked: Option<FlowSpec>,
 }
 
-impl Entry {
+impl Booking {
     /// Booked rate in bit/s: the greater of the promise and the request.
     fn booked(&self) -> u64 {
         let rate = |spec: Option<FlowSpec>| spec.map_or(0, |spec| spec.rate);
@@ -104,7 +104,7 @@ impl Stamps {
 pub struct Ledger {
     policy: Policy,
     booked: u64,
-    entries: BTreeMap<FlowId, Entry>,
+    bookings: BTreeMap<FlowId, Booking>,
     /// Rates that were given back, in bit/s, by the time at which they are free.
     claimed: BinaryHeap<Reverse<(Time, u64)>>,
     /// Sum of these rates.
@@ -114,7 +114,7 @@ pub struct Ledger {
 impl Ledger {
     /// An empty book.
     pub fn new(policy: Policy) -> Ledger {
-        Ledger { policy, booked: 0, entries: BTreeMap::new(), claimed: BinaryHeap::new(), claimed_sum: 0 }
+        Ledger { policy, booked: 0, bookings: BTreeMap::new(), claimed: BinaryHeap::new(), claimed_sum: 0 }
     }
 
     /// The reservations that the link may accept.
@@ -150,12 +150,12 @@ impl Ledger {
 
     /// The reservation granted to a flow.
     pub fn granted(&self, flow: FlowId) -> Option<FlowSpec> {
-        self.entries.get(&flow)?.granted
+        self.bookings.get(&flow)?.granted
     }
 
-    /// Number of flows that have an entry.
+    /// Number of flows that have a booking.
     pub fn flows(&self) -> usize {
-        self.entries.len()
+        self.bookings.len()
     }
 
     /// Books a newcomer's request.
@@ -163,10 +163,10 @@ impl Ledger {
     /// # Errors
     /// When the link refuses it; the ledger then stays unchanged.
     pub fn set_up(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
-        if self.entries.contains_key(&flow) {
+        if self.bookings.contains_key(&flow) {
             return Err(Refusal::UnderWay);
         }
-        self.book(flow, Entry { granted: None, asked: None }, spec)
+        self.book(flow, Booking { granted: None, asked: None }, spec)
     }
 
     /// Books a change of a flow's reservation.
@@ -174,14 +174,14 @@ impl Ledger {
     /// # Errors
     /// When the link refuses it; the ledger then stays unchanged.
     pub fn change(&mut self, flow: FlowId, spec: FlowSpec) -> Result<(), Refusal> {
-        match self.entries.get(&flow) {
-            Some(entry) if entry.asked.is_some() => Err(Refusal::UnderWay),
-            Some(entry) => self.book(flow, *entry, spec),
+        match self.bookings.get(&flow) {
+            Some(booking) if booking.asked.is_some() => Err(Refusal::UnderWay),
+            Some(booking) => self.book(flow, *booking, spec),
             None => Err(Refusal::Unknown),
         }
     }
 
-    fn book(&mut self, flow: FlowId, before: Entry, spec: FlowSpec) -> Result<(), Refusal> {
+    fn book(&mut self, flow: FlowId, before: Booking, spec: FlowSpec) -> Result<(), Refusal> {
         let Policy { reservable, longest_interval } = self.policy;
         if let Some(interval) = spec.interval {
             let least = spec.shortest_interval();
@@ -192,7 +192,7 @@ impl Ledger {
                 return Err(Refusal::IntervalTooLong { most });
             }
         }
-        let after = Entry { asked: Some(spec), ..before };
+        let after = Booking { asked: Some(spec), ..before };
         let left = reservable - (self.booked - before.booked()) - self.claimed_sum;
         if after.booked() > left {
             return Err(Refusal::TooMuch { asked: spec.rate, left, reservable });
@@ -204,9 +204,9 @@ impl Ledger {
     /// Grants the pending request from now on; a reservation that the flow gives up is free when
     /// its stamps have passed. Does nothing without a pending request.
     pub fn confirm(&mut self, flow: FlowId, stamps: Stamps) -> Option<FlowSpec> {
-        let before = *self.entries.get(&flow)?;
+        let before = *self.bookings.get(&flow)?;
         let asked = before.asked?;
-        self.put(flow, Entry { granted: Some(asked), asked: None });
+        self.put(flow, Booking { granted: Some(asked), asked: None });
         self.give_back(before.booked() - asked.rate, stamps);
         Some(asked)
     }
@@ -214,9 +214,9 @@ impl Ledger {
     /// Withdraws the pending request; the previous reservation stays. Does nothing without a
     /// pending request.
     pub fn withdraw(&mut self, flow: FlowId) {
-        let Some(Entry { granted, asked: Some(_) }) = self.entries.get(&flow).copied() else { return };
+        let Some(Booking { granted, asked: Some(_) }) = self.bookings.get(&flow).copied() else { return };
         match granted {
-            Some(_) => self.put(flow, Entry { granted, asked: None }),
+            Some(_) => self.put(flow, Booking { granted, asked: None }),
             // No packet was stamped without a promise.
             None => _ = self.tear_down(flow, Stamps::NONE),
         }
@@ -225,9 +225,9 @@ impl Ledger {
     /// Gives back a flow's reservation at this link, which is free when the flow's stamps have
     /// passed. Returns true if it had one.
     pub fn tear_down(&mut self, flow: FlowId, stamps: Stamps) -> bool {
-        let Some(entry) = self.entries.remove(&flow) else { return false };
-        self.booked -= entry.booked();
-        self.give_back(entry.granted.map_or(0, |granted| granted.rate), stamps);
+        let Some(booking) = self.bookings.remove(&flow) else { return false };
+        self.booked -= booking.booked();
+        self.give_back(booking.granted.map_or(0, |granted| granted.rate), stamps);
         true
     }
 
@@ -238,8 +238,8 @@ impl Ledger {
         }
     }
 
-    fn put(&mut self, flow: FlowId, entry: Entry) {
-        let before = self.entries.insert(flow, entry).map_or(0, |before| before.booked());
-        self.booked = self.booked - before + entry.booked();
+    fn put(&mut self, flow: FlowId, booking: Booking) {
+        let before = self.bookings.insert(flow, booking).map_or(0, |before| before.booked());
+        self.booked = self.booked - before + booking.booked();
     }
 }

@@ -24,7 +24,7 @@ use crate::units::Rate;
 
 /// Flows with equal terms.
 #[derive(Clone, Copy, Debug)]
-pub struct Demand {
+pub struct DeadlineDemand {
     /// Number of flows; with 0, one packet in service counts.
     pub count: u64,
     /// Terms of each flow. Without a deadline, or without W and r, its demand is unknown.
@@ -63,9 +63,9 @@ fn bytes_per_second(rate: Rate) -> f64 {
 }
 
 /// Steps of all demands, in the order of time.
-fn events(demands: &[Demand]) -> Vec<Event> {
+fn events(demands: &[DeadlineDemand]) -> Vec<Event> {
     let mut events = Vec::new();
-    for (index, Demand { count, contract, largest }) in demands.iter().enumerate() {
+    for (index, DeadlineDemand { count, contract, largest }) in demands.iter().enumerate() {
         let (Some(deadline), Some(reserve), Some(workahead), 1..) =
             (contract.deadline, contract.reserve, contract.max_workahead(), *count)
         else {
@@ -92,17 +92,17 @@ fn events(demands: &[Demand]) -> Vec<Event> {
 }
 
 /// The first overrun of a link of this rate; `None` if all deadlines are kept.
-pub fn first_overrun(link: Rate, demands: &[Demand]) -> Option<Overrun> {
+pub fn first_overrun(link: Rate, demands: &[DeadlineDemand]) -> Option<Overrun> {
     first_overrun_of(Guarantee::of_link(link), demands)
 }
 
 /// Like [`first_overrun`], for a server with a strict service curve in place of a link: it carries
 /// `rate` times the time that exceeds `latency`.
-pub fn first_overrun_of(server: Guarantee, demands: &[Demand]) -> Option<Overrun> {
+pub fn first_overrun_of(server: Guarantee, demands: &[DeadlineDemand]) -> Option<Overrun> {
     let capacity = server.rate;
     let carries = |within: f64| capacity * (within - server.latency).max(0.0);
     // Packets that may be in service, the latest due first.
-    let due = |demand: &Demand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
+    let due = |demand: &DeadlineDemand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
     let mut blocking: Vec<(f64, f64)> =
         demands.iter().map(|demand| (due(demand), f64::from(demand.largest))).collect();
     blocking.sort_by(|a, b| b.0.total_cmp(&a.0));

@@ -19,12 +19,12 @@ pub struct Circuit {
     /// Its addresses inside; a longer prefix of another circuit within them is the other's.
     pub addresses: Vec<Prefix>,
     /// Its reservation and ceiling.
-    pub terms: Terms,
+    pub terms: CircuitTerms,
 }
 
 /// The reservation and ceiling of a circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct CircuitTerms {
     /// The class that it is a member of.
     pub class: Option<u16>,
     /// Reserved rate of each direction, up first.
@@ -39,7 +39,7 @@ pub struct Circuits {
     /// All names, one after the other, and where each ends.
     names: String,
     ends: Vec<u32>,
-    terms: Vec<Terms>,
+    terms: Vec<CircuitTerms>,
     addresses: Addresses,
 }
 
@@ -93,7 +93,7 @@ impl Circuits {
     }
 
     /// The terms that a circuit states itself; nothing for an unknown circuit.
-    pub fn terms(&self, circuit: u32) -> Terms {
+    pub fn terms(&self, circuit: u32) -> CircuitTerms {
         self.terms.get(circuit as usize).copied().unwrap_or_default()
     }
 
@@ -144,11 +144,11 @@ mod tests {
             addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
             terms,
         };
-        let terms = Terms { class: Some(3), reserve: [rate(1), None], ceiling: [None, rate(4)] };
+        let terms = CircuitTerms { class: Some(3), reserve: [rate(1), None], ceiling: [None, rate(4)] };
         let circuits = Circuits::new([
             circuit("a", &["10.0.0.1", "2001:db8::/64"], terms),
-            circuit("", &[], Terms::default()),
-            circuit("bc", &["10.0.0.0/30"], Terms::default()),
+            circuit("", &[], CircuitTerms::default()),
+            circuit("bc", &["10.0.0.0/30"], CircuitTerms::default()),
         ])
         .unwrap();
         let found = |text: &str| circuits.find(text.parse().unwrap());

@@ -138,7 +138,7 @@ impl CreditLink {
 
 /// Allocation of the receiver's memory: the end that allocates, and its terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Terms {
+pub enum CreditTerms {
     /// Fixed allocation: `buf_alloc` cells for each VC, and a record for each `n2` cells that
     /// leave.
     Static {
@@ -173,7 +173,7 @@ pub struct CreditPlan {
     /// Content of credit records.
     pub protocol: Protocol,
     /// Allocation of the receiver's memory.
-    pub terms: Terms,
+    pub terms: CreditTerms,
     /// Bytes of a credit cell or credit_check cell.
     pub credit_cell: u32,
     /// Number of times that a record is repeated.
@@ -191,9 +191,9 @@ impl CreditPlan {
     /// Packets for which the receiver has memory, with `vcs` VCs.
     pub fn memory(&self, vcs: u64) -> u64 {
         match self.terms {
-            Terms::Static { buf_alloc, .. } => u64::from(buf_alloc).saturating_mul(vcs),
-            Terms::Sender { pool, .. } => pool.into(),
-            Terms::Receiver { adaptation, .. } => adaptation.pool.into(),
+            CreditTerms::Static { buf_alloc, .. } => u64::from(buf_alloc).saturating_mul(vcs),
+            CreditTerms::Sender { pool, .. } => pool.into(),
+            CreditTerms::Receiver { adaptation, .. } => adaptation.pool.into(),
         }
     }
 }
@@ -277,7 +277,7 @@ impl CreditParams {
         let delay =
             rtt + link.rate.time_for(link.largest) + link.further(link.largest) + Span::from_ticks(waiting);
         let terms = self.terms(&sized, vcs, delay, delay + link.behind_a_cell(credit_cell))?;
-        let is_policed = matches!(terms, Terms::Receiver { .. }) && link.is_unsure;
+        let is_policed = matches!(terms, CreditTerms::Receiver { .. }) && link.is_unsure;
         let check = match self.check {
             Some(Span::ZERO) => None,
             Some(every) => Some(every),
@@ -290,7 +290,7 @@ impl CreditParams {
             return Err(self.unconfirmed());
         }
         let terms = match terms {
-            Terms::Receiver { adaptation, interval } if check.is_some() => Terms::Receiver {
+            CreditTerms::Receiver { adaptation, interval } if check.is_some() => CreditTerms::Receiver {
                 adaptation: Adaptation { confirmation: Confirmation::Check, ..adaptation },
                 interval,
             },
@@ -315,7 +315,7 @@ impl CreditParams {
 
     /// Terms for `vcs` VCs, when a record has its effect after `delay` at the latest, and behind
     /// another credit cell after `latest`.
-    fn terms(&self, link: &Link, vcs: u32, delay: Span, latest: Span) -> Result<Terms, Fault> {
+    fn terms(&self, link: &Link, vcs: u32, delay: Span, latest: Span) -> Result<CreditTerms, Fault> {
         let rtt = link.rtt().map_err(|why| Fault::at("cell", why.to_string()))?;
         if self.allocation == Allocating::Static {
             return self.static_terms(link, rtt);
@@ -339,15 +339,15 @@ impl CreditParams {
             return Err(Fault::at("interval", message));
         }
         if self.allocation == Allocating::Sender {
-            return Ok(Terms::Sender { pool, n2: least, interval });
+            return Ok(CreditTerms::Sender { pool, n2: least, interval });
         }
         // Rounded down, so that a half never divides more than half.
         let divided = (f64::from(pool) * self.divided.unwrap_or(0.5)) as u32;
         let adaptation = Adaptation { pool, divided, n2: self.n2, confirmation: Confirmation::After(latest) };
-        Ok(Terms::Receiver { adaptation, interval })
+        Ok(CreditTerms::Receiver { adaptation, interval })
     }
 
-    fn static_terms(&self, link: &Link, rtt: Exact) -> Result<Terms, Fault> {
+    fn static_terms(&self, link: &Link, rtt: Exact) -> Result<CreditTerms, Fault> {
         let n2 = match (self.n2, self.buffer) {
             (Some(n2), _) => n2,
             (None, buffer) => {
@@ -360,7 +360,7 @@ impl CreditParams {
         let buf_alloc =
             self.buffer.map_or_else(wanted, Ok).map_err(|why| Fault::at("buffer", why.to_string()))?;
         check_allocation(buf_alloc.into(), n2.into()).map_err(|why| Fault::at("buffer", why.to_string()))?;
-        Ok(Terms::Static { buf_alloc, n2 })
+        Ok(CreditTerms::Static { buf_alloc, n2 })
     }
 }
 

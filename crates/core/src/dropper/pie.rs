@@ -80,7 +80,7 @@ impl PolicyParams for PieParams {
             params: *self,
             next: None,
             queue: 0,
-            control: Control { p: 0.0, before: 0.0, burst: self.max_burst },
+            control: Controller { p: 0.0, before: 0.0, burst: self.max_burst },
             accumulated: 0.0,
             departures: Departures::default(),
         }))
@@ -161,7 +161,7 @@ impl Departures {
 
 /// State of the controller, changed by updates.
 #[derive(Clone, Copy, PartialEq)]
-struct Control {
+struct Controller {
     /// The drop probability.
     p: f64,
     /// The delay at the last update, in seconds.
@@ -170,7 +170,7 @@ struct Control {
     burst: Span,
 }
 
-impl Control {
+impl Controller {
     fn update(&mut self, delay: f64, params: &PieParams) {
         let target = params.target.as_secs_f64();
         let mut change = params.alpha * (delay - target) + params.beta * (delay - self.before);
@@ -204,7 +204,7 @@ pub struct Pie {
     next: Option<Time>,
     /// The queue since the last call, in bytes.
     queue: u64,
-    control: Control,
+    control: Controller,
     /// Drop probabilities of the packets since the last one that was chosen.
     accumulated: f64,
     departures: Departures,
@@ -237,7 +237,7 @@ impl Pie {
 
     /// Returns true if an arriving packet is chosen.
     fn chooses(&mut self, queue: u64, rng: &mut Rng) -> bool {
-        let Control { p, before, burst } = self.control;
+        let Controller { p, before, burst } = self.control;
         let calm = before < self.params.target.as_secs_f64() / 2.0 && p < 0.2;
         if burst > Span::ZERO || calm || queue <= 2 * u64::from(self.params.mean_packet) {
             return false;

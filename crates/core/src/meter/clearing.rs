@@ -44,13 +44,13 @@ parameters! {
         /// R_T, at random, or all
         tagging: Tagging = Tagging::Probabilistic,
         /// Packets outside the profile: they pass unchanged, or are dropped
-        excess: Excess = Excess::Pass,
+        excess: ClearingExcess = ClearingExcess::Pass,
     }
 }
 
 words! {
     /// Treatment of packets outside the profile.
-    pub enum Excess {
+    pub enum ClearingExcess {
         /// They pass as they came.
         Pass = "pass",
         /// They are dropped.
@@ -85,7 +85,7 @@ impl PolicyParams for ClearingParams {
                 Box::new(RateMarker::new(Mode::Blind, Average::Window(window), tagger))
             }
         };
-        Ok(ClearingMeter { drops: self.excess == Excess::Drop, congested: Profiles::new(()), judge })
+        Ok(ClearingMeter { drops: self.excess == ClearingExcess::Drop, congested: Profiles::new(()), judge })
     }
 
     fn example() -> ClearingParams {
@@ -93,7 +93,7 @@ impl PolicyParams for ClearingParams {
             window: None,
             approach: Approach::Short,
             tagging: Tagging::Probabilistic,
-            excess: Excess::Pass,
+            excess: ClearingExcess::Pass,
         }
     }
 

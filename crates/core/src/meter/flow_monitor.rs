@@ -34,7 +34,7 @@ parameters! {
         /// Vtick, which is the flow's average interval
         threshold: Option<Span>,
         /// Packets more than T ahead: their source is warned, or they are dropped as well
-        excess: Excess = Excess::Warn,
+        excess: MonitorExcess = MonitorExcess::Warn,
         /// Occasion of a check: every AR * AI of data, or every average interval
         check: Occasion = Occasion::Data,
     }
@@ -42,7 +42,7 @@ parameters! {
 
 words! {
     /// Treatment of packets that run more than T ahead.
-    pub enum Excess {
+    pub enum MonitorExcess {
         /// Their source is warned.
         Warn = "warn",
         /// They are dropped, and their source is warned.
@@ -84,7 +84,7 @@ impl PolicyParams for FlowMonitorParams {
     }
 
     fn example() -> FlowMonitorParams {
-        FlowMonitorParams { threshold: None, excess: Excess::Warn, check: Occasion::Data }
+        FlowMonitorParams { threshold: None, excess: MonitorExcess::Warn, check: Occasion::Data }
     }
 }
 
@@ -132,7 +132,7 @@ impl FlowMonitor {
     pub fn new(params: &FlowMonitorParams) -> FlowMonitor {
         FlowMonitor {
             threshold: params.threshold,
-            polices: params.excess == Excess::Drop,
+            polices: params.excess == MonitorExcess::Drop,
             by_time: params.check == Occasion::Time,
             monitors: Vec::new(),
         }

@@ -23,13 +23,13 @@ parameters! {
     pub struct PolicerParams {
         /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of
         /// profile
-        excess: Excess = Excess::Drop,
+        excess: PolicerExcess = PolicerExcess::Drop,
     }
 }
 
 words! {
     /// Treatment of packets that exceed the contract.
-    pub enum Excess {
+    pub enum PolicerExcess {
         /// They are dropped.
         Drop = "drop",
         /// They go on, coloured red.
@@ -57,36 +57,36 @@ impl PolicyParams for PolicerParams {
     };
 
     fn make(&self) -> Result<Policer, Refused> {
-        Ok(Policer { marks: self.excess == Excess::Mark, profiles: Vec::new() })
+        Ok(Policer { marks: self.excess == PolicerExcess::Mark, profiles: Vec::new() })
     }
 
     fn example() -> PolicerParams {
-        PolicerParams { excess: Excess::Drop }
+        PolicerParams { excess: PolicerExcess::Drop }
     }
 }
 
 /// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Terms {
+struct PolicerTerms {
     rate: Rate,
     /// W in bytes.
     workahead: u32,
     peak: Option<Rate>,
 }
 
-impl Terms {
-    fn of(contract: &Contract) -> Option<Terms> {
+impl PolicerTerms {
+    fn of(contract: &Contract) -> Option<PolicerTerms> {
         let (rate, workahead) = (contract.reserve?, contract.committed_burst()?);
         // A reservation may have been raised above the peak rate.
         let peak = contract.peak.map(|peak| peak.max(rate));
-        Some(Terms { rate, workahead, peak })
+        Some(PolicerTerms { rate, workahead, peak })
     }
 }
 
 #[derive(Clone, Copy)]
 struct Profile {
     /// Terms of the profile; `None` for a profile that is not policed.
-    terms: Option<Terms>,
+    terms: Option<PolicerTerms>,
     /// True while the bucket still has previous terms.
     changed: bool,
     /// `None` before the first packet.
@@ -104,7 +104,7 @@ pub struct Policer {
 impl Profile {
     /// Returns true if a packet that arrives now conforms; it then counts.
     fn conforms(&mut self, now: Time, len: u32) -> bool {
-        let Some(Terms { rate, workahead, peak }) = self.terms else { return true };
+        let Some(PolicerTerms { rate, workahead, peak }) = self.terms else { return true };
         let bucket = self.bucket.get_or_insert_with(|| TokenBucket::new(rate, workahead).with_peak(peak));
         if self.changed {
             bucket.change(now, rate, workahead);
@@ -125,7 +125,7 @@ impl Meter for Policer {
             self.profiles.resize(profile.ix() + 1, NEWCOMER);
         }
         let profile = &mut self.profiles[profile.ix()];
-        let terms = Terms::of(terms);
+        let terms = PolicerTerms::of(terms);
         if profile.terms != terms {
             // The bucket changes at the next packet: tokens owed by then stay owed.
             (profile.terms, profile.changed) = (terms, profile.bucket.is_some());

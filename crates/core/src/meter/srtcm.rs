@@ -70,7 +70,7 @@ impl PolicyParams for SrTcmParams {
 
 /// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Terms {
+struct SrTcmTerms {
     cir: Rate,
     /// CBS in bytes.
     cbs: u32,
@@ -78,10 +78,10 @@ struct Terms {
     ebs: u32,
 }
 
-impl Terms {
-    fn of(contract: &Contract) -> Option<Terms> {
+impl SrTcmTerms {
+    fn of(contract: &Contract) -> Option<SrTcmTerms> {
         let (cir, cbs) = (contract.reserve?, contract.committed_burst()?);
-        Some(Terms { cir, cbs, ebs: contract.excess_burst.unwrap_or(0) })
+        Some(SrTcmTerms { cir, cbs, ebs: contract.excess_burst.unwrap_or(0) })
     }
 }
 
@@ -90,7 +90,7 @@ impl Terms {
 #[repr(align(64))]
 pub struct SrTcmBuckets {
     /// Terms of the profile; `None` for a profile that is not metered.
-    terms: Option<Terms>,
+    terms: Option<SrTcmTerms>,
     /// Time of the last packet.
     seen: Time,
     /// Time at which C is full, or has been full since; in the latter case E has received all
@@ -105,8 +105,8 @@ impl Buckets for SrTcmBuckets {
         SrTcmBuckets { terms: None, seen: Time::from_ticks(0), committed: Fine::ZERO, excess: Fine::ZERO };
 
     fn set(&mut self, terms: &Contract) {
-        let terms = Terms::of(terms);
-        if let (Some(Terms { cir, cbs, ebs }), Some(new)) = (self.terms, terms) {
+        let terms = SrTcmTerms::of(terms);
+        if let (Some(SrTcmTerms { cir, cbs, ebs }), Some(new)) = (self.terms, terms) {
             let seen = Fine::at(self.seen);
             let missing = self.committed.since(seen);
             self.committed = seen + missing_after(missing, (cir, cbs), (new.cir, new.cbs));
@@ -121,7 +121,7 @@ impl Buckets for SrTcmBuckets {
 
     #[inline]
     fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour> {
-        let Terms { cir, cbs, ebs } = self.terms?;
+        let SrTcmTerms { cir, cbs, ebs } = self.terms?;
         let (at, need) = (Fine::at(now), Fine::of(cir, len));
         self.seen = now;
         if self.committed < at {

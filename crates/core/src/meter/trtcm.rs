@@ -71,7 +71,7 @@ impl PolicyParams for TrTcmParams {
 
 /// Terms stated by a profile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Terms {
+struct TrTcmTerms {
     cir: Rate,
     pir: Rate,
     /// CBS in bytes.
@@ -80,10 +80,10 @@ struct Terms {
     pbs: u32,
 }
 
-impl Terms {
-    fn of(contract: &Contract) -> Option<Terms> {
+impl TrTcmTerms {
+    fn of(contract: &Contract) -> Option<TrTcmTerms> {
         let (cir, cbs) = (contract.reserve?, contract.committed_burst()?);
-        Some(Terms { cir, pir: contract.peak_rate()?, cbs, pbs: contract.peak_burst.unwrap_or(cbs) })
+        Some(TrTcmTerms { cir, pir: contract.peak_rate()?, cbs, pbs: contract.peak_burst.unwrap_or(cbs) })
     }
 }
 
@@ -92,7 +92,7 @@ impl Terms {
 #[repr(align(64))]
 pub struct TrTcmBuckets {
     /// Terms of the profile; `None` for a profile that is not metered.
-    terms: Option<Terms>,
+    terms: Option<TrTcmTerms>,
     /// Time of the last packet.
     seen: Time,
     /// Time at which C is full.
@@ -106,8 +106,8 @@ impl Buckets for TrTcmBuckets {
         TrTcmBuckets { terms: None, seen: Time::from_ticks(0), committed: Fine::ZERO, peak: Fine::ZERO };
 
     fn set(&mut self, terms: &Contract) {
-        let terms = Terms::of(terms);
-        if let (Some(Terms { cir, pir, cbs, pbs }), Some(new)) = (self.terms, terms) {
+        let terms = TrTcmTerms::of(terms);
+        if let (Some(TrTcmTerms { cir, pir, cbs, pbs }), Some(new)) = (self.terms, terms) {
             let seen = Fine::at(self.seen);
             let missing = |full: Fine| full.since(seen);
             self.committed = seen + missing_after(missing(self.committed), (cir, cbs), (new.cir, new.cbs));
@@ -122,7 +122,7 @@ impl Buckets for TrTcmBuckets {
 
     #[inline]
     fn colour(&mut self, now: Time, len: u32, came: Colour) -> Option<Colour> {
-        let Terms { cir, pir, cbs, pbs } = self.terms?;
+        let TrTcmTerms { cir, pir, cbs, pbs } = self.terms?;
         let at = Fine::at(now);
         self.seen = now;
         let peak = self.peak.max(at) + Fine::of(pir, len);

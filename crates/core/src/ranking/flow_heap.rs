@@ -7,7 +7,7 @@
 //! the cost is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
-use crate::ranking::sorted_prefix::{Entry, MAX_PREFIX, SortedPrefix};
+use crate::ranking::sorted_prefix::{RankedFlow, MAX_PREFIX, SortedPrefix};
 
 pub use crate::ranking::sorted_prefix::Rank;
 
@@ -51,7 +51,7 @@ impl FlowHeap {
     #[inline]
     pub fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
-        let entry = Entry { rank, flow: flow.0, generation: 0 };
+        let entry = RankedFlow { rank, flow: flow.0, generation: 0 };
         if self.prefix.len == MAX_PREFIX || !self.rest.is_empty() {
             return self.insert_among_many(entry);
         }
@@ -60,7 +60,7 @@ impl FlowHeap {
 
     /// Like [`insert`](Self::insert), when the prefix is full or the heap behind it is not empty.
     #[inline(never)]
-    fn insert_among_many(&mut self, entry: Entry) {
+    fn insert_among_many(&mut self, entry: RankedFlow) {
         if self.prefix.last().is_some_and(|last| last.wide() < entry.wide()) {
             return self.rest.insert(entry);
         }
@@ -117,7 +117,7 @@ const ABSENT: u32 = u32::MAX;
 /// An indexed 4-ary heap: the smallest rank on top.
 #[derive(Clone, Debug, Default)]
 struct Heap {
-    entries: Vec<Entry>,
+    entries: Vec<RankedFlow>,
     /// The position of each flow in `entries`.
     places: Vec<u32>,
 }
@@ -138,13 +138,13 @@ impl Heap {
         self.places[flow.ix()] != ABSENT
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: RankedFlow) {
         let place = self.entries.len();
         self.entries.push(entry);
         self.sift_up(place, entry);
     }
 
-    fn pop(&mut self) -> Option<Entry> {
+    fn pop(&mut self) -> Option<RankedFlow> {
         let first = *self.entries.first()?;
         self.remove(FlowIx(first.flow));
         Some(first)
@@ -170,7 +170,7 @@ impl Heap {
 
     /// Moves `entry` up from the hole at `place`.
     #[inline(always)]
-    fn sift_up(&mut self, mut place: usize, entry: Entry) {
+    fn sift_up(&mut self, mut place: usize, entry: RankedFlow) {
         while place > 0 {
             let parent = (place - 1) / ARITY;
             let above = self.entries[parent];
@@ -185,7 +185,7 @@ impl Heap {
 
     /// Moves `entry` down from the hole at `place`.
     #[inline(always)]
-    fn sift_down(&mut self, mut place: usize, entry: Entry) {
+    fn sift_down(&mut self, mut place: usize, entry: RankedFlow) {
         loop {
             let first = place * ARITY + 1;
             let mut children = self.entries.iter().enumerate().skip(first).take(ARITY);
@@ -206,13 +206,13 @@ impl Heap {
     }
 
     #[inline(always)]
-    fn put(&mut self, place: usize, entry: Entry) {
+    fn put(&mut self, place: usize, entry: RankedFlow) {
         self.entries[place] = entry;
         self.places[entry.flow as usize] = place as u32;
     }
 
     fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.places.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<RankedFlow>() + self.places.capacity() * size_of::<u32>()
     }
 }
 

@@ -15,7 +15,7 @@
 
 use crate::packet::FlowIx;
 use crate::ranking::radix_ladder::{CHUNK, RadixLadder};
-use crate::ranking::sorted_prefix::{Entry, MAX_PREFIX, Rank, SortedPrefix};
+use crate::ranking::sorted_prefix::{RankedFlow, MAX_PREFIX, Rank, SortedPrefix};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,7 +29,7 @@ const STALE: usize = 256;
 
 /// A late entry: its rank is below the ladder's base.
 #[derive(Clone, Debug)]
-struct Late(Entry);
+struct Late(RankedFlow);
 
 impl PartialEq for Late {
     fn eq(&self, other: &Late) -> bool {
@@ -104,7 +104,7 @@ impl FlowLadder {
     #[inline]
     pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
         debug_assert!(!self.contains(flow));
-        let entry = Entry { rank, flow: flow.0, generation: 0 };
+        let entry = RankedFlow { rank, flow: flow.0, generation: 0 };
         if self.prefix.len == MAX_PREFIX || self.outside > 0 {
             return self.insert_among_many(entry);
         }
@@ -113,7 +113,7 @@ impl FlowLadder {
 
     /// Like [`insert`](Self::insert), when the prefix is full or there are entries outside it.
     #[inline(never)]
-    fn insert_among_many(&mut self, entry: Entry) {
+    fn insert_among_many(&mut self, entry: RankedFlow) {
         if self.prefix.last().is_some_and(|last| last.wide() < entry.wide()) {
             return self.put_outside(entry);
         }
@@ -126,12 +126,12 @@ impl FlowLadder {
     }
 
     /// Inserts an entry that ranks above the prefix.
-    fn put_outside(&mut self, mut entry: Entry) {
+    fn put_outside(&mut self, mut entry: RankedFlow) {
         let generation = &mut self.generations[entry.flow as usize];
         *generation = generation.wrapping_add(1);
         entry.generation = *generation;
         if self.outside == 0 {
-            self.ladder.set_base(self.prefix.last().map_or(entry.wide(), Entry::wide));
+            self.ladder.set_base(self.prefix.last().map_or(entry.wide(), RankedFlow::wide));
         }
         self.outside += 1;
         if entry.wide() >= self.ladder.base() {
@@ -243,7 +243,7 @@ impl FlowLadder {
         }
         all.retain(|entry| self.generations[entry.flow as usize] == entry.generation);
         self.stale = 0;
-        let base = self.prefix.last().map_or(0, Entry::wide);
+        let base = self.prefix.last().map_or(0, RankedFlow::wide);
         self.ladder.set_base(base);
         self.outside = all.len();
         all.into_iter().for_each(|entry| self.ladder.insert(entry));
@@ -261,7 +261,7 @@ impl FlowLadder {
 /// Returns true if an entry that leaves the ladder or the heap is valid; its flow is then no longer
 /// in either.
 #[inline(always)]
-fn leaves(generations: &mut [u32], stale: &mut usize, entry: &Entry) -> bool {
+fn leaves(generations: &mut [u32], stale: &mut usize, entry: &RankedFlow) -> bool {
     let generation = &mut generations[entry.flow as usize];
     let holds = *generation == entry.generation;
     *generation = generation.wrapping_add(u32::from(holds));

@@ -9,7 +9,7 @@
 use crate::packet::FlowIx;
 use crate::ranking::flow_ladder::FlowLadder;
 use crate::ranking::flow_tournament::FlowTournament;
-use crate::ranking::sorted_prefix::{Entry, Rank, SortedPrefix};
+use crate::ranking::sorted_prefix::{RankedFlow, Rank, SortedPrefix};
 
 /// Greatest number of flows of a tournament.
 const MOST: u32 = 4096;
@@ -83,7 +83,7 @@ impl FlowRanks {
             // The most frequent case: the flow that has just sent.
             Some(first) if first.flow == flow.0 => {
                 self.prefix.pop_first();
-                self.prefix.insert(Entry { rank, flow: flow.0, generation: 0 });
+                self.prefix.insert(RankedFlow { rank, flow: flow.0, generation: 0 });
             }
             _ => self.set_elsewhere(flow, rank),
         }
@@ -105,13 +105,13 @@ impl FlowRanks {
         if self.place != Place::Prefix || self.prefix.len == SHORT {
             return self.insert_among_many(flow, rank);
         }
-        self.prefix.insert(Entry { rank, flow: flow.0, generation: 0 });
+        self.prefix.insert(RankedFlow { rank, flow: flow.0, generation: 0 });
     }
 
     #[inline(never)]
     fn insert_among_many(&mut self, flow: FlowIx, rank: Rank) {
         if self.place == Place::Prefix {
-            while let Some(Entry { rank, flow, .. }) = self.prefix.pop_last() {
+            while let Some(RankedFlow { rank, flow, .. }) = self.prefix.pop_last() {
                 self.tournament.set(FlowIx(flow), rank);
             }
             self.place = Place::Tournament;
@@ -149,7 +149,7 @@ impl FlowRanks {
             return;
         }
         while let Some((flow, rank)) = self.tournament.pop() {
-            self.prefix.push_last(Entry { rank, flow: flow.0, generation: 0 });
+            self.prefix.push_last(RankedFlow { rank, flow: flow.0, generation: 0 });
         }
         self.place = Place::Prefix;
     }

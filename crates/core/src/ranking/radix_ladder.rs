@@ -8,7 +8,7 @@
 //! digits first. So an entry is moved once for every digit that distinguishes it from those before
 //! it: memory is read and written in sequence, where a heap of many entries jumps.
 
-use crate::ranking::sorted_prefix::Entry;
+use crate::ranking::sorted_prefix::RankedFlow;
 
 /// Bits per digit.
 const DIGIT: u32 = 4;
@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 /// A chunk: some of the entries of a bucket.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
-    entries: [Entry; CHUNK],
+    entries: [RankedFlow; CHUNK],
     len: u32,
     /// The next chunk of the bucket, or of the free list.
     next: u32,
@@ -70,14 +70,14 @@ impl RadixLadder {
     }
 
     /// Inserts an entry whose rank is not below the base.
-    pub(crate) fn insert(&mut self, entry: Entry) {
+    pub(crate) fn insert(&mut self, entry: RankedFlow) {
         debug_assert!(entry.wide() >= self.base);
         self.len += 1;
         self.put(entry);
     }
 
     #[inline]
-    fn put(&mut self, entry: Entry) {
+    fn put(&mut self, entry: RankedFlow) {
         let rank = entry.wide();
         let level = ((rank ^ self.base) | 1).ilog2() / DIGIT;
         let digit = (rank >> (level * DIGIT)) as usize % DIGITS;
@@ -113,7 +113,7 @@ impl RadixLadder {
 
     /// Removes the entries with the smallest ranks, unsorted. At most `CHUNK` of them are valid, as
     /// determined by `take`.
-    pub(crate) fn take_first(&mut self, mut take: impl FnMut(&Entry) -> bool) {
+    pub(crate) fn take_first(&mut self, mut take: impl FnMut(&RankedFlow) -> bool) {
         let mut any_held = false;
         while let Some(buckets) = &mut self.buckets
             && buckets.levels != 0
@@ -177,7 +177,7 @@ impl RadixLadder {
 
     /// Passes each chunk of a bucket to `each`, and frees it.
     #[inline]
-    fn each_chunk(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, &[Entry])) {
+    fn each_chunk(&mut self, first: u32, mut each: impl FnMut(&mut RadixLadder, &[RankedFlow])) {
         let mut at = first;
         while let Some(chunk) = self.chunks.get_mut(at as usize) {
             // A copy, because `each` may refill the chunk.

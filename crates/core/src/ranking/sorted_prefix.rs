@@ -7,14 +7,14 @@ pub type Rank = (u64, u64);
 
 /// A flow and its rank.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct RankedFlow {
     pub(crate) rank: Rank,
     pub(crate) flow: u32,
     /// Distinguishes the flow's entries where stale entries are left in place.
     pub(crate) generation: u32,
 }
 
-impl Entry {
+impl RankedFlow {
     /// Returns the rank as one number, which takes fewer instructions to compare.
     #[inline]
     pub(crate) fn wide(&self) -> u128 {
@@ -27,7 +27,7 @@ pub(crate) const MAX_PREFIX: usize = 32;
 /// A sorted ring of entries, the smallest rank first.
 #[derive(Clone, Debug)]
 pub(crate) struct SortedPrefix {
-    ring: Box<[Entry; MAX_PREFIX]>,
+    ring: Box<[RankedFlow; MAX_PREFIX]>,
     /// Position of the first entry, modulo `MAX_PREFIX`.
     first: usize,
     pub(crate) len: usize,
@@ -36,7 +36,7 @@ pub(crate) struct SortedPrefix {
 impl Default for SortedPrefix {
     fn default() -> SortedPrefix {
         SortedPrefix {
-            ring: Box::new([Entry { rank: (0, 0), flow: 0, generation: 0 }; MAX_PREFIX]),
+            ring: Box::new([RankedFlow { rank: (0, 0), flow: 0, generation: 0 }; MAX_PREFIX]),
             first: 0,
             len: 0,
         }
@@ -51,12 +51,12 @@ impl SortedPrefix {
     }
 
     #[inline(always)]
-    pub(crate) fn first(&self) -> Option<&Entry> {
+    pub(crate) fn first(&self) -> Option<&RankedFlow> {
         (self.len > 0).then(|| &self.ring[self.place(0)])
     }
 
     #[inline(always)]
-    pub(crate) fn last(&self) -> Option<&Entry> {
+    pub(crate) fn last(&self) -> Option<&RankedFlow> {
         (self.len > 0).then(|| &self.ring[self.place(self.len.wrapping_sub(1))])
     }
 
@@ -72,7 +72,7 @@ impl SortedPrefix {
         self.len = self.len.wrapping_sub(1);
     }
 
-    pub(crate) fn pop_last(&mut self) -> Option<Entry> {
+    pub(crate) fn pop_last(&mut self) -> Option<RankedFlow> {
         let last = self.last().copied();
         self.len = self.len.saturating_sub(1);
         last
@@ -80,7 +80,7 @@ impl SortedPrefix {
 
     /// Inserts an entry in order. There must be room for it.
     #[inline(always)]
-    pub(crate) fn insert(&mut self, entry: Entry) {
+    pub(crate) fn insert(&mut self, entry: RankedFlow) {
         let mut nth = self.len;
         self.len = self.len.wrapping_add(1);
         if nth > 0 && entry.wide() < self.ring[self.place(0)].wide() {
@@ -107,7 +107,7 @@ impl SortedPrefix {
 
     /// Appends an entry. There must be room for it.
     #[inline(always)]
-    pub(crate) fn push_last(&mut self, entry: Entry) {
+    pub(crate) fn push_last(&mut self, entry: RankedFlow) {
         self.ring[self.place(self.len)] = entry;
         self.len = self.len.wrapping_add(1);
     }
@@ -137,6 +137,6 @@ impl SortedPrefix {
 
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<[Entry; MAX_PREFIX]>()
+        size_of::<[RankedFlow; MAX_PREFIX]>()
     }
 }

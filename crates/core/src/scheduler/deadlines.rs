@@ -1,7 +1,7 @@
 //! The deadline of a packet: the common part of schedulers that serve the earliest deadline first.
 
 use super::floors::Floors;
-use crate::bounds::deadlines::{Demand, first_overrun_of};
+use crate::bounds::deadlines::{DeadlineDemand, first_overrun_of};
 use crate::contract::Contract;
 use crate::packet::FlowIx;
 use crate::params::{Fault, Guarantee, Member, NodeContext, Supply};
@@ -68,12 +68,12 @@ const UNSUPPLIED: &str = "its deadline cannot be kept: the schedulers above the 
 /// # Errors
 /// When packets may be late: at their flow.
 pub(super) fn check(node: &NodeContext<'_>) -> Result<(), Fault> {
-    let demand = |member: &Member| Demand {
+    let demand = |member: &Member| DeadlineDemand {
         count: if member.signalled { 0 } else { member.count },
         contract: member.contract,
         largest: member.largest,
     };
-    let demands: Vec<Demand> = node.members.iter().map(demand).collect();
+    let demands: Vec<DeadlineDemand> = node.members.iter().map(demand).collect();
     let server = match node.supply {
         Supply::Link => Guarantee::of_link(node.link),
         Supply::Class(Some(guarantee)) => guarantee,

@@ -39,7 +39,7 @@ mod params;
 
 pub use params::DrrParams;
 
-use flow::{FRACTION, Flow, STALE, Turn};
+use flow::{DrrFlow, FRACTION, STALE, Turn};
 
 use super::turns::Turns;
 use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
@@ -58,7 +58,7 @@ pub struct Drr {
     turns: Turns,
     /// The flow that sent last, if the next packet has not been selected since.
     served: Option<FlowIx>,
-    flows: Vec<Flow>,
+    flows: Vec<DrrFlow>,
     /// Flows that rest, by the round in which they may send, then in the order in which they began
     /// to rest.
     resting: FlowHeap,
@@ -91,7 +91,7 @@ impl Drr {
 
     /// Returns the flow, with its quantum brought up to date.
     #[inline]
-    fn renewed(&mut self, flow: FlowIx) -> &mut Flow {
+    fn renewed(&mut self, flow: FlowIx) -> &mut DrrFlow {
         let state = &mut self.flows[flow.ix()];
         if state.scale != self.scale {
             let most = u128::from(self.params.quantum) << FRACTION;
@@ -280,7 +280,7 @@ impl Scheduler for Drr {
         self.turns.reach(flow.0 + 1);
         self.resting.reach(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
-            self.flows.resize(flow.ix() + 1, Flow { scale: STALE, ..Flow::default() });
+            self.flows.resize(flow.ix() + 1, DrrFlow { scale: STALE, ..DrrFlow::default() });
         }
         let weight = contract.reserve.unwrap_or(self.params.unreserved).weight();
         self.weigh(flow, weight, queues);
@@ -385,6 +385,6 @@ impl Scheduler for Drr {
     }
 
     fn memory(&self) -> usize {
-        self.turns.memory() + self.flows.capacity() * size_of::<Flow>() + self.resting.memory()
+        self.turns.memory() + self.flows.capacity() * size_of::<DrrFlow>() + self.resting.memory()
     }
 }

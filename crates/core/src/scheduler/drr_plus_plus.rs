@@ -76,7 +76,7 @@ impl PolicyParams for DrrPlusPlusParams {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Flow {
+struct DrrPlusPlusFlow {
     /// Bytes that it may still send; below zero by less than a packet.
     deficit: i64,
     /// The round in which its latest packet is sent.
@@ -88,7 +88,7 @@ pub struct DrrPlusPlus {
     quantum: i64,
     new: Turns,
     old: Turns,
-    flows: Vec<Flow>,
+    flows: Vec<DrrPlusPlusFlow>,
 }
 
 impl DrrPlusPlus {
@@ -185,7 +185,7 @@ impl Scheduler for DrrPlusPlus {
         self.new.reach(flow.0 + 1);
         self.old.reach(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
-            self.flows.resize(flow.ix() + 1, Flow::default());
+            self.flows.resize(flow.ix() + 1, DrrPlusPlusFlow::default());
         }
         Ok(())
     }
@@ -260,6 +260,6 @@ impl Scheduler for DrrPlusPlus {
     }
 
     fn memory(&self) -> usize {
-        self.new.memory() + self.old.memory() + self.flows.capacity() * size_of::<Flow>()
+        self.new.memory() + self.old.memory() + self.flows.capacity() * size_of::<DrrPlusPlusFlow>()
     }
 }

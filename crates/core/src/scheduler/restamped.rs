@@ -68,7 +68,7 @@ pub trait Restamp {
 
 /// State of a flow.
 #[derive(Clone, Copy)]
-struct Flow<Own> {
+struct RestampedFlow<Own> {
     latest: Time,
     peak: Option<Rate>,
     workahead: Span,
@@ -82,7 +82,7 @@ pub struct Restamped<R: Restamp> {
     baseline: VirtualClock,
     backlog: Backlog,
     rule: R,
-    flows: Vec<Flow<R::Own>>,
+    flows: Vec<RestampedFlow<R::Own>>,
 }
 
 impl<R: Restamp> Restamped<R> {
@@ -103,7 +103,7 @@ impl<R: Restamp> StampRule for Restamped<R> {
     ) -> Result<(), Refused> {
         let before = self.flows.get(flow.ix()).map(|_| self.baseline.aux_vc(flow));
         if before.is_none() {
-            let newcomer = Flow {
+            let newcomer = RestampedFlow {
                 latest: Time::from_ticks(0),
                 peak: None,
                 workahead: Span::ZERO,
@@ -201,6 +201,6 @@ impl<R: Restamp> StampRule for Restamped<R> {
     }
 
     fn memory(&self) -> usize {
-        self.baseline.memory() + self.flows.capacity() * size_of::<Flow<R::Own>>()
+        self.baseline.memory() + self.flows.capacity() * size_of::<RestampedFlow<R::Own>>()
     }
 }

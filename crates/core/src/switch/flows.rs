@@ -26,7 +26,7 @@ pub(super) enum State {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct FlowEntry {
     /// The node of the tree that it is a member of, and its index there.
     pub(super) node: u16,
     pub(super) slot: FlowIx,
@@ -46,7 +46,7 @@ pub(super) struct Flow {
     pub(super) arrived: Count,
 }
 
-impl Flow {
+impl FlowEntry {
     /// Participation that its scheduler receives.
     pub(super) fn effective_participation(&self) -> Participation {
         match (self.participation, self.held) {
@@ -60,7 +60,7 @@ impl Flow {
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct FlowTable {
-    pub(super) flows: Vec<Flow>,
+    pub(super) flows: Vec<FlowEntry>,
     /// Number of flows with a ceiling.
     pub(super) with_ceiling: u32,
     /// Flows in [`State::Closing`].
@@ -296,7 +296,7 @@ impl FlowTable {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.flows.capacity() * size_of::<Flow>()
+        self.flows.capacity() * size_of::<FlowEntry>()
             + self.terms.memory()
             + self.sizes.memory()
             + self.ceilings.memory()

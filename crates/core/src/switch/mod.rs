@@ -57,20 +57,20 @@ impl Ready {
 /// The fate of a packet that has arrived at one port.
 #[must_use = "a packet in service departs, and an idle port that is ready has to be started"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum StartOutcome {
     /// Its first bit leaves now: it is in service.
     Started,
     /// It waits or is dropped; the value tells whether the port is ready.
     Waits(Ready),
 }
 
-impl Entry {
+impl StartOutcome {
     /// Readiness of the port; not ready if the packet is in service already.
     #[inline(always)]
     fn ready(self) -> Ready {
         match self {
-            Entry::Waits(ready) => ready,
-            Entry::Started => Ready::NO,
+            StartOutcome::Waits(ready) => ready,
+            StartOutcome::Started => Ready::NO,
         }
     }
 }
@@ -256,15 +256,15 @@ impl Switch {
         leg: Leg,
         packet: &mut Packet,
         is_free: impl FnOnce() -> bool,
-    ) -> Entry {
+    ) -> StartOutcome {
         packet.shared = 0;
         packet.arrived = cx.now;
         self.pool.store(packet, 1);
-        let entry = self.arrive_at(cx, leg, packet, is_free);
+        let outcome = self.arrive_at(cx, leg, packet, is_free);
         if self.pool.exhausted() {
             self.make_room(cx, &[leg]);
         }
-        entry
+        outcome
     }
 
     /// Receives the packet for one port.
@@ -275,16 +275,16 @@ impl Switch {
         leg: Leg,
         packet: &mut Packet,
         is_free: impl FnOnce() -> bool,
-    ) -> Entry {
+    ) -> StartOutcome {
         packet.flow = leg.flow;
         tally(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
             self.unroutable(cx, leg, *packet);
-            return Entry::Waits(Ready::NO);
+            return StartOutcome::Waits(Ready::NO);
         };
         match port.arrive(cx, &mut self.pool, packet, self.orders, is_free) {
-            true => Entry::Started,
-            false => Entry::Waits(port.ready()),
+            true => StartOutcome::Started,
+            false => StartOutcome::Waits(port.ready()),
         }
     }
 
@@ -338,11 +338,11 @@ impl Switch {
         cx: &mut Ctx<'_>,
         port: PortIx,
         is_free: impl FnOnce() -> bool,
-    ) -> Entry {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Entry::Waits(Ready::NO) };
+    ) -> StartOutcome {
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return StartOutcome::Waits(Ready::NO) };
         match port.timer(cx, &mut self.pool, &mut self.orders, is_free) {
-            true => Entry::Started,
-            false => Entry::Waits(port.ready()),
+            true => StartOutcome::Started,
+            false => StartOutcome::Waits(port.ready()),
         }
     }
 }

@@ -64,7 +64,7 @@ impl Switch {
         let port = self.ports.get(usize::from(port.0));
         port.into_iter().flat_map(|port| {
             let queued =
-                |flow: &super::flows::Flow| port.tree.nodes[usize::from(flow.node)].queues.of(flow.slot);
+                |flow: &super::flows::FlowEntry| port.tree.nodes[usize::from(flow.node)].queues.of(flow.slot);
             let flows = port.table.flows.iter().enumerate();
             flows.flat_map(move |(ix, flow)| {
                 queued(flow).map(move |waiting| (FlowIx(ix as u32), &waiting.packet))

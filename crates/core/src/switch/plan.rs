@@ -209,7 +209,7 @@ impl FlowPlan {
 
 /// A change by a reconfiguration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum PlanChange {
     /// The buffer's limit, its sharing, or the choice of the packet to drop when it is exhausted.
     Buffer,
     /// A new port.
@@ -232,7 +232,7 @@ pub enum Change {
 
 /// The changes of a reconfiguration, in the order of the plan; empty when the plan was in force
 /// already.
-pub type Diff = Vec<Change>;
+pub type Diff = Vec<PlanChange>;
 
 impl PortPlan {
     pub(super) fn check(&self, port: usize) -> Result<(), Refused> {

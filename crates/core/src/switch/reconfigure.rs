@@ -3,7 +3,7 @@
 use super::flows::State;
 use super::guards::Guards;
 use super::metering::Metering;
-use super::plan::{Change, Diff, FlowPlan, PortPlan, SwitchPlan};
+use super::plan::{PlanChange, Diff, FlowPlan, PortPlan, SwitchPlan};
 use super::pool::Pool;
 use super::port::Port;
 use super::tree::{Member, ROOT, Tree, node_of};
@@ -58,13 +58,13 @@ impl Switch {
 
         let mut diff = Diff::new();
         if self.pool.follow(plan) {
-            diff.push(Change::Buffer);
+            diff.push(PlanChange::Buffer);
         }
         for ((port, wanted), tree) in self.ports.iter_mut().zip(&plan.ports).zip(trees) {
             port.apply(cx, wanted, flows, tree, &mut diff)?;
         }
         for port in added {
-            diff.push(Change::PortAdded(port.ix.0));
+            diff.push(PlanChange::PortAdded(port.ix.0));
             self.ports.push(port);
         }
         self.make_room(cx, &[]);
@@ -173,14 +173,14 @@ impl Port {
     ) -> Result<(), Refused> {
         let ix = self.ix.0;
         if self.plan.dropper != wanted.dropper {
-            diff.push(Change::Dropper(ix));
+            diff.push(PlanChange::Dropper(ix));
         }
         if (&self.plan.meters, &self.plan.profiles) != (&wanted.meters, &wanted.profiles) {
-            diff.push(Change::Meters(ix));
+            diff.push(PlanChange::Meters(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
             self.tree.set_ceiling(ROOT, wanted.ceiling);
-            diff.push(Change::Ceiling(ix));
+            diff.push(PlanChange::Ceiling(ix));
         }
         if tree.is_none() {
             self.release_shares(wanted, flows);
@@ -191,12 +191,12 @@ impl Port {
             for (class, plan) in wanted.classes.iter().enumerate() {
                 if *plan != self.plan.classes[class] {
                     self.tree.change_class(cx.now, class, plan)?;
-                    diff.push(Change::Class(ix, class as u16));
+                    diff.push(PlanChange::Class(ix, class as u16));
                 }
             }
         }
         if self.plan.rate != wanted.rate {
-            diff.push(Change::Rate(ix));
+            diff.push(PlanChange::Rate(ix));
         }
         let changed: Vec<(FlowIx, FlowPlan)> = self
             .new_plans(flows)
@@ -206,12 +206,12 @@ impl Port {
         let same_tree = tree.is_none();
         if let Some(tree) = tree {
             self.replant(cx, tree, &changed, |packet| packet.flow);
-            diff.push(Change::Tree(ix));
+            diff.push(PlanChange::Tree(ix));
         }
         self.refit(cx.now, wanted, same_tree)?;
         for (flow, plan) in changed {
             self.change(cx.now, flow, &plan)?;
-            diff.push(Change::Flow(ix, flow.0));
+            diff.push(PlanChange::Flow(ix, flow.0));
         }
         if same_tree {
             (1..self.tree.nodes.len()).for_each(|class| self.settle(cx.now, class));

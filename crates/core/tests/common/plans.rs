@@ -4,8 +4,8 @@ use super::{every_scheduler, pick, rate};
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::drop_tail::DropTailParams;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
-use tidegate_core::meter::flow_monitor::{self, FlowMonitorParams};
-use tidegate_core::meter::policer::{self, PolicerParams};
+use tidegate_core::meter::flow_monitor::{FlowMonitorParams, MonitorExcess};
+use tidegate_core::meter::policer::{PolicerExcess, PolicerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{BuiltIn, Limit, PolicyParams};
 use tidegate_core::rng::Rng;
@@ -41,7 +41,7 @@ fn contract(rng: &mut Rng) -> Contract {
 }
 
 /// The flow monitor, which may also refuse packets.
-pub fn monitor(excess: flow_monitor::Excess) -> MeterKind {
+pub fn monitor(excess: MonitorExcess) -> MeterKind {
     let params = FlowMonitorParams { excess, ..FlowMonitorParams::example() };
     MeterKind::BuiltIn(BuiltInMeter::FlowMonitor(params))
 }
@@ -87,9 +87,9 @@ pub fn with_droppers(rng: &mut Rng, mut plan: SwitchPlan, of: &[DropperKind]) ->
 fn meters(rng: &mut Rng) -> Vec<MeterKind> {
     let policer = |excess| BuiltInMeter::Policer(PolicerParams { excess });
     let mut kinds = BuiltInMeter::examples();
-    kinds.push(policer(policer::Excess::Mark));
+    kinds.push(policer(PolicerExcess::Mark));
     let mut every: Vec<MeterKind> = kinds.into_iter().map(MeterKind::BuiltIn).collect();
-    every.push(monitor(flow_monitor::Excess::Drop));
+    every.push(monitor(MonitorExcess::Drop));
     let drawn = every.swap_remove(rng.below(every.len() as u64) as usize);
     rng.chance(0.3).then_some(drawn).into_iter().collect()
 }

@@ -16,7 +16,7 @@ use tidegate_core::packet::{FlowIx, Packet};
 use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::plan::{Change, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{PlanChange, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// Round robin over flows, a quantum of packets a turn, as a user would write it outside the crate.
@@ -273,7 +273,7 @@ fn a_live_loop_reconfigures_under_load() {
                 &SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() },
                 &flows,
             );
-            assert_eq!(diff.contains(&Change::Tree(0)), step > 0, "{diff:?}");
+            assert_eq!(diff.contains(&PlanChange::Tree(0)), step > 0, "{diff:?}");
             let pool = world.switch.pool();
             assert!(world.cx(|switch, cx| switch.reconfigure(cx, &SwitchPlan::default(), &[])).is_err());
             assert_eq!(world.switch.pool(), pool);

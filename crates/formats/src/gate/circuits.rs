@@ -279,7 +279,7 @@ impl Reader<'_> {
         Some(Circuit {
             name: name.to_owned(),
             addresses: addresses?,
-            terms: circuits::Terms {
+            terms: circuits::CircuitTerms {
                 class: class?.map(|class| class as u16),
                 reserve: own.map(|terms| rate(terms.reserve)),
                 ceiling: own.map(|terms| rate(terms.ceiling)),

@@ -5,7 +5,7 @@ use crate::config::last_good::LastGood;
 use crate::config::promises;
 use crate::config::source::Source;
 use crate::config::unmatched;
-use crate::control::{Control, Listeners, RequestHandler};
+use crate::control::{ControlThread, Listeners, RequestHandler};
 use crate::error::GateError;
 use crate::runtime::WaitMode;
 use crate::runtime::commands;
@@ -41,7 +41,7 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     };
     drop_privileges(wait_mode)?;
     filter_calls(&file)?;
-    let control = Control::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
+    let control = ControlThread::start(listeners, RequestHandler::new(sender, source, last_good, file))?;
     let outcome = forwarder.run(&mut queue, up.duration, wait_mode, up.coalesce.unwrap_or(Span::ZERO));
     // Requests from now on fail at once instead of waiting for an answer.
     drop(queue);

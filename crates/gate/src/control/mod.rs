@@ -64,22 +64,22 @@ impl Listeners {
 }
 
 /// The control thread, while it runs.
-pub(crate) struct Control {
+pub(crate) struct ControlThread {
     thread: JoinHandle<()>,
     close: UnixStream,
 }
 
-impl Control {
+impl ControlThread {
     /// Starts the thread.
     ///
     /// # Errors
     /// When the system cannot start another thread.
-    pub(crate) fn start(listeners: Listeners, handler: RequestHandler) -> Result<Control, GateError> {
+    pub(crate) fn start(listeners: Listeners, handler: RequestHandler) -> Result<ControlThread, GateError> {
         let failed = |error| GateError::system("a thread for the control socket", error);
         let close = listeners.hang_up.try_clone().map_err(failed)?;
         let work = move || serve(&listeners, handler);
         let thread = std::thread::Builder::new().name("control".into()).spawn(work).map_err(failed)?;
-        Ok(Control { thread, close })
+        Ok(ControlThread { thread, close })
     }
 
     /// Stops the thread, whose end removes the socket's file.

@@ -6,7 +6,7 @@ mod sources;
 
 pub use checks::loads;
 
-use crate::network::{Change, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
+use crate::network::{FlowChange, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
 use sources::{Recordings, Sending};
 use tidegate_core::aal5;
 use tidegate_core::admission::Policy;
@@ -192,7 +192,7 @@ fn set_up(
     let mean = traffic.mean_bits_per_second();
     // A change without an interval of its own keeps the interval of the previous change.
     let mut interval = contract.interval;
-    let change = |spec: &ChangeSpec| -> Result<Change, Box<FormatError>> {
+    let change = |spec: &ChangeSpec| -> Result<FlowChange, Box<FormatError>> {
         let reserve = rate(spec.reserve as f64, scenario, group.place)?;
         interval = spec.interval.or(interval);
         // An envelope follows the reservation: rate AR, burst AR × AI, and the same ratio of peak
@@ -209,7 +209,7 @@ fn set_up(
             peak: peak(&envelope),
             ..envelope
         };
-        Ok(Change {
+        Ok(FlowChange {
             at: spec.at,
             contract: Contract { reserve: Some(reserve), interval, ..contract },
             envelope: envelope.map(follow),

@@ -66,7 +66,7 @@ pub struct Journey {
 
 /// Traffic terms stated by a watched flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct WatchTerms {
     /// The greatest rate that it ever reserves.
     pub reserve: Rate,
     /// Time that its reservation takes for the deepest bucket that it states: its average interval
@@ -118,7 +118,7 @@ pub struct Watch {
     /// Its route, and the index of its first hop.
     route: Vec<Leg>,
     first_hop: u32,
-    terms: Option<Terms>,
+    terms: Option<WatchTerms>,
     /// Workahead of the flow over its reservation.
     workahead: Option<Workahead>,
     /// True if an envelope decides when its packets are sent.
@@ -149,7 +149,7 @@ impl Watch {
     /// Sets the flow's route, whose hops begin with `first_hop`, the terms that it states, and the
     /// presence of an envelope.
     #[must_use]
-    pub(crate) fn of(self, route: Vec<Leg>, first_hop: u32, terms: Option<Terms>, enveloped: bool) -> Watch {
+    pub(crate) fn of(self, route: Vec<Leg>, first_hop: u32, terms: Option<WatchTerms>, enveloped: bool) -> Watch {
         let workahead = terms.map(|terms| Workahead::new(terms.reserve));
         Watch { route, first_hop, terms, workahead, enveloped, ..self }
     }
@@ -160,7 +160,7 @@ impl Watch {
     }
 
     /// Returns the terms that the flow states; `None` for a datagram flow.
-    pub fn terms(&self) -> Option<Terms> {
+    pub fn terms(&self) -> Option<WatchTerms> {
         self.terms
     }
 

@@ -12,7 +12,7 @@ use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::tally;
-use tidegate_core::switch::Entry;
+use tidegate_core::switch::StartOutcome;
 use tidegate_core::units::{Span, Time};
 
 impl<Q: EventQueue> World<Q> {
@@ -34,17 +34,17 @@ impl<Q: EventQueue> World<Q> {
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
         let links = &mut self.fabric.links;
         match node.switch.arrive_and_start(&mut cx, leg, packet, || links[ix as usize].is_free()) {
-            Entry::Started => {
+            StartOutcome::Started => {
                 let at = links[ix as usize].begin_at_once(self.now, packet.len);
                 self.events.depart(ix, self.now, at);
             }
-            Entry::Waits(ready) if ready.should_start() => {
+            StartOutcome::Waits(ready) if ready.should_start() => {
                 if !self.fabric.out.is_empty() {
                     self.effects(at);
                 }
                 return self.start_of_instant(ix);
             }
-            Entry::Waits(_) => {}
+            StartOutcome::Waits(_) => {}
         }
         if !self.fabric.out.is_empty() {
             self.effects(at);
@@ -330,8 +330,8 @@ impl<Q: EventQueue> World<Q> {
         let at = link.node;
         let node = &mut self.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.now, rng: &mut node.rng, out: &mut self.fabric.out };
-        let entry = node.switch.timer_and_start(&mut cx, link.port, || link.is_free());
-        if entry == Entry::Started
+        let outcome = node.switch.timer_and_start(&mut cx, link.port, || link.is_free());
+        if outcome == StartOutcome::Started
             && let Some(packet) = node.switch.in_service(link.port)
         {
             self.events.depart(ix, self.now, link.begin_at_once(self.now, packet.len));
@@ -339,7 +339,7 @@ impl<Q: EventQueue> World<Q> {
         if !self.fabric.out.is_empty() {
             self.effects(at);
         }
-        if let Entry::Waits(ready) = entry
+        if let StartOutcome::Waits(ready) = outcome
             && ready.should_start()
         {
             return self.start_of_instant(ix);

@@ -2,7 +2,7 @@
 
 use crate::{check, network, run};
 use std::fmt::Write;
-use tidegate_core::credit::params::Terms;
+use tidegate_core::credit::params::CreditTerms;
 use tidegate_core::credit::sizing::{Exact, Loop};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
@@ -114,7 +114,7 @@ fn the_default_buffer_is_enough_for_the_whole_link() {
         let plan = network(&row.text()).links[0].credit.as_ref().unwrap().plan;
         assert!((rates(&row)[0] - 1000.0).abs() < 2.0);
         // A buffer smaller by a tenth of the RTT does not suffice.
-        let Terms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };
+        let CreditTerms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };
         assert_eq!(plan.rtt, Span::from_millis(2 * delay + 2));
         let credit = format!("buffer = {}, n2 = {n2}", u64::from(buf_alloc) - (2 * delay + 2).div_ceil(10));
         assert!(rates(&Row { delay, credit, ..Row::default() })[0] < 999.0);

@@ -10,7 +10,7 @@ mod virtual_links;
 use generate::{Manner, scenario};
 use std::collections::BTreeMap;
 use std::path::Path;
-use tidegate_core::credit::params::Terms;
+use tidegate_core::credit::params::CreditTerms;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 use tidegate_formats::Scenario;
@@ -81,7 +81,7 @@ impl Drawn {
         self.long += u64::from(network.flows.iter().any(|flow| flow.route.len() == 6));
         let adapts = |link: u32| {
             let plan = network.links[link as usize].credit.as_ref().unwrap().plan;
-            !matches!(plan.terms, Terms::Static { .. })
+            !matches!(plan.terms, CreditTerms::Static { .. })
         };
         self.adaptive += world.credit_links().iter().filter(|link| adapts(link.link)).count() as u64;
         self.changed +=

@@ -4,7 +4,7 @@
 use super::generate::unsure;
 use super::{check_receivers, run};
 use std::path::{Path, PathBuf};
-use tidegate_core::credit::params::{Protocol, Terms};
+use tidegate_core::credit::params::{Protocol, CreditTerms};
 use tidegate_core::rng::Rng;
 use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
@@ -48,7 +48,7 @@ fn what_is_accepted_loses_nothing_for_want_of_a_place() {
         check_receivers(&world, &format!("seed {seed}:\n{text}\n{files:?}"));
         let plans = || network.links.iter().filter_map(|link| link.credit.as_ref()).map(|credit| credit.plan);
         unchecked += plans().filter(|plan| plan.check.is_none() && plan.protocol == Protocol::Cup).count();
-        adaptive += plans().filter(|plan| matches!(plan.terms, Terms::Receiver { .. })).count();
+        adaptive += plans().filter(|plan| matches!(plan.terms, CreditTerms::Receiver { .. })).count();
         lost_cells += world.credit_links().iter().map(|link| link.lost_cells).sum::<u64>();
         traced += usize::from(!files.is_empty());
     }

@@ -2,7 +2,7 @@
 //! has one predicate, which says where; a predicate goes when its defect does.
 
 use tidegate_core::dropper::DropperKind;
-use tidegate_core::meter::clearing::Excess;
+use tidegate_core::meter::clearing::ClearingExcess;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::params::{BuiltIn, Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
@@ -82,7 +82,7 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     let colours =
         |meter: &MeterKind| meter.record().is_some_and(|record| record.role == Role::Meter { colours: true });
     let drops = |meter: &MeterKind| match meter {
-        MeterKind::BuiltIn(BuiltInMeter::Clearing(params)) => params.excess == Excess::Drop,
+        MeterKind::BuiltIn(BuiltInMeter::Clearing(params)) => params.excess == ClearingExcess::Drop,
         _ => false,
     };
     let marked = |dropper: &DropperPlan| match &dropper.kind {

@@ -21,7 +21,7 @@ pub(super) enum Turn {
 }
 
 #[derive(Clone, Copy, Default)]
-pub(super) struct Flow {
+pub(super) struct DrrFlow {
     pub(super) weight: u64,
     /// Quantum of a turn, in 2⁻²⁴ bytes, as is the deficit.
     pub(super) quantum: u64,
@@ -37,7 +37,7 @@ pub(super) struct Flow {
     pub(super) nth_rest: u64,
 }
 
-impl Flow {
+impl DrrFlow {
     /// Number of further quanta after which it may send this number of bytes.
     pub(super) fn turns_for(&self, bytes: u64) -> u64 {
         bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)

@@ -6,7 +6,7 @@ use crate::packet::FlowIx;
 use crate::queues::Participation;
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
-use crate::switch::flows::{Flow, State};
+use crate::switch::flows::{FlowEntry, State};
 use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::tree::{Member, node_of};
 use crate::units::{Span, Time};
@@ -43,7 +43,7 @@ impl Port {
         }
         let flow = FlowIx(self.table.flows.len() as u32);
         let slot = self.tree.add(now, node, Member::Flow(flow), &plan.contract)?;
-        self.table.flows.push(Flow {
+        self.table.flows.push(FlowEntry {
             node: node as u16,
             slot,
             state: State::Open,

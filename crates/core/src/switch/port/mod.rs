@@ -8,7 +8,7 @@ mod waiting;
 
 use super::Ready;
 use super::counters::{ByReason, FlowCounters, QueueStats};
-use super::flows::{Flow, FlowTable};
+use super::flows::{FlowEntry, FlowTable};
 use super::guards::Guards;
 use super::metering::Metering;
 use super::plan::{PortPlan, Sharing};
@@ -182,7 +182,7 @@ impl Port {
 
     /// Counters of a flow; zeros for a flow that does not exist.
     pub(super) fn counters(&self, flow: FlowIx) -> FlowCounters {
-        let Some(&Flow { arrived, .. }) = self.table.flows.get(flow.ix()) else {
+        let Some(&FlowEntry { arrived, .. }) = self.table.flows.get(flow.ix()) else {
             return FlowCounters::default();
         };
         let (held, dropped) = (self.held(flow), self.table.dropped(flow));

@@ -4,7 +4,7 @@
 
 use super::super::Received;
 use super::super::packet;
-use super::{AT_ONCE, Entry, RING, make};
+use super::{AT_ONCE, FrameHeader, RING, make};
 use crate::sys::calls::Mapping;
 use std::io;
 use std::mem::size_of;
@@ -114,7 +114,7 @@ impl Receiver {
             // The kernel dropped the frame after it had allocated its place, and counts it.
             return;
         }
-        let entry = Entry {
+        let entry = FrameHeader {
             status: header.tp_status,
             mac: usize::from(header.tp_mac),
             kept: header.tp_snaplen as usize,

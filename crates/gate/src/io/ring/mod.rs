@@ -39,7 +39,7 @@ fn make<R: Copy>(socket: &OwnedFd, version: libc::tpacket_versions, request: &R)
 }
 
 /// The header of a frame in a ring.
-struct Entry {
+struct FrameHeader {
     status: u32,
     /// Offset of the frame from the header.
     mac: usize,
@@ -53,7 +53,7 @@ struct Entry {
     stamp: (u32, u32),
 }
 
-impl Entry {
+impl FrameHeader {
     /// The frame; `None` when the header does not fit the `space` of the frame.
     ///
     /// # Safety

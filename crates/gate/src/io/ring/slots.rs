@@ -8,7 +8,7 @@
 
 use super::super::Received;
 use super::super::packet;
-use super::{AT_ONCE, Entry, RING, make};
+use super::{AT_ONCE, FrameHeader, RING, make};
 use crate::sys::calls::{Mapping, set};
 use libc::c_int;
 use std::io;
@@ -84,7 +84,7 @@ impl Receiver {
             self.lost += u64::from(received.is_err());
             return;
         }
-        let entry = Entry {
+        let entry = FrameHeader {
             status: header.tp_status,
             mac: usize::from(header.tp_mac),
             kept: header.tp_snaplen as usize,

@@ -12,7 +12,7 @@ use tidegate_core::packet::Colour;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan};
 use tidegate_core::units::{Rate, Span};
-use tidegate_sim::network::Change;
+use tidegate_sim::network::FlowChange;
 use tidegate_sim::packet_log::PacketId;
 
 /// A packet on its way into a port.
@@ -114,7 +114,7 @@ impl Port {
         );
     }
 
-    pub fn change(&mut self, now: Ticks, flow: u32, change: &Change) -> Result<(), String> {
+    pub fn change(&mut self, now: Ticks, flow: u32, change: &FlowChange) -> Result<(), String> {
         let at = self.flows.get_mut(&flow).filter(|at| at.open).ok_or("a closed flow changes")?;
         let node = &mut self.tree.nodes[at.leaf];
         node.members[at.place].contract = change.contract;

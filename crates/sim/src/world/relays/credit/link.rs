@@ -4,7 +4,7 @@ use super::figures::{Figures, StallReport, VcFigures};
 use crate::probe::Subject;
 use crate::relay::RelayCx;
 use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
-use tidegate_core::credit::params::{CreditPlan, Per, Terms};
+use tidegate_core::credit::params::{CreditPlan, Per, CreditTerms};
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::credit::{Arrival, RECORDS_PER_CELL, Receiver, Refused, Sender};
 use tidegate_core::endpoint::Payload;
@@ -70,9 +70,9 @@ impl CreditLink {
         rng: Rng,
     ) -> Result<CreditLink, Refused> {
         let (pool, interval) = match plan.terms {
-            Terms::Static { .. } => (None, None),
-            Terms::Sender { pool, interval, .. } => (Some(pool), Some(interval)),
-            Terms::Receiver { adaptation, interval } => (Some(adaptation.pool), Some(interval)),
+            CreditTerms::Static { .. } => (None, None),
+            CreditTerms::Sender { pool, interval, .. } => (Some(pool), Some(interval)),
+            CreditTerms::Receiver { adaptation, interval } => (Some(adaptation.pool), Some(interval)),
         };
         let mut made = CreditLink {
             plan,
@@ -123,15 +123,15 @@ impl CreditLink {
         }
         let start = Counter::default();
         let vc = match self.plan.terms {
-            Terms::Static { buf_alloc, n2 } => {
+            CreditTerms::Static { buf_alloc, n2 } => {
                 self.receiver.open(buf_alloc, n2, start)?;
                 self.sender.open(buf_alloc, start)?
             }
-            Terms::Sender { pool, n2, .. } => {
+            CreditTerms::Sender { pool, n2, .. } => {
                 self.receiver.open(pool, n2, start)?;
                 self.sender.open(n2, start)?
             }
-            Terms::Receiver { .. } => {
+            CreditTerms::Receiver { .. } => {
                 self.receiver.open(1, 1, start)?;
                 self.sender.open(1, start)?
             }
@@ -291,7 +291,7 @@ impl CreditLink {
 
     /// Returns true if the sender is about to make an allocation.
     pub(super) fn sender_allocates(&self, now: Time) -> bool {
-        self.allocation_at <= now && matches!(self.plan.terms, Terms::Sender { .. })
+        self.allocation_at <= now && matches!(self.plan.terms, CreditTerms::Sender { .. })
     }
 
     /// Does the allocation or the check that is due.
@@ -309,8 +309,8 @@ impl CreditLink {
     fn allocate(&mut self, cx: &mut RelayCx<'_>) {
         let now = cx.now();
         match self.plan.terms {
-            Terms::Static { .. } => {}
-            Terms::Sender { pool, n2, interval } => {
+            CreditTerms::Static { .. } => {}
+            CreditTerms::Sender { pool, n2, interval } => {
                 let since = |vc| self.sender.no_credit_since(VcIx(vc));
                 let since: Vec<Time> = (0..self.vcs.len() as u32).map(since).collect();
                 self.sender.allocate(now, pool, n2, |_, _| ());
@@ -319,7 +319,7 @@ impl CreditLink {
                 }
                 self.allocation_at = now + interval;
             }
-            Terms::Receiver { adaptation, interval } => {
+            CreditTerms::Receiver { adaptation, interval } => {
                 self.receiver.allocate(now, &adaptation);
                 self.announce(cx);
                 self.allocation_at = now + interval;
