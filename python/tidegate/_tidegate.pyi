@@ -13,14 +13,15 @@ __all__ = [
     "USUAL_NEARNESS",
     "Arrivals",
     "Capture",
-    "CreditLink",
     "Run",
     "Scenario",
+    "SizedLink",
     "TidegateError",
     "__version__",
     "buffer_for",
     "cable_delay",
     "convergence_time",
+    "detect_format",
     "distances",
     "gate",
     "gate_schema",
@@ -36,7 +37,6 @@ __all__ = [
     "response_time",
     "schema",
     "show_rate",
-    "sniff",
     "table_columns",
     "toml_as_json",
 ]
@@ -75,11 +75,11 @@ class Capture:
         longest_packet: int,
         buffer: str | None,
         again: bool,
-        wishes: Sequence[tuple[int, float]],
+        targets: Sequence[tuple[int, float]],
     ) -> list[dict[str, Any]]: ...
 
 @final
-class CreditLink:
+class SizedLink:
     """A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in seconds."""
 
     def __new__(
@@ -106,7 +106,7 @@ class Arrivals:
     @property
     def cut(self) -> str | None: ...
     @property
-    def come_together(self) -> bool: ...
+    def has_equal_times(self) -> bool: ...
     def observe(self) -> dict[str, Any]: ...
     def rates(self, points: int) -> list[int]: ...
     def at(self, rate: int) -> tuple[int, float, float]: ...
@@ -186,7 +186,7 @@ class Run:
     def terms(self) -> dict[str, Any] | None: ...
     def slowest(self) -> list[dict[str, Any]]: ...
 
-def sniff(path: str | Path) -> str: ...
+def detect_format(path: str | Path) -> str: ...
 def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
 def schema() -> str: ...
 def gate_schema() -> str: ...

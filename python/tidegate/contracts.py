@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tidegate._tidegate import Arrivals, Capture, TidegateError, parse_rate, show_rate, sniff
+from tidegate._tidegate import Arrivals, Capture, TidegateError, detect_format, parse_rate, show_rate
 from tidegate.rows import Rows
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def contract(
 
 
 def _content(path: Path) -> Content:
-    return "frames" if sniff(path) == FRAMES else "packets"
+    return "frames" if detect_format(path) == FRAMES else "packets"
 
 
 def _packets(path: Path, flow: str | None, fps: float | None) -> tuple[Arrivals, Rows[FlowSeen]]:
@@ -242,7 +242,7 @@ def _notes(arrivals: Arrivals, path: Path, content: Content, fitting: Fitting, m
         notes.append(
             "a frame comes whole at the beginning of its interval; sent at the peak rate it is less ahead"
         )
-    elif arrivals.come_together:
+    elif arrivals.has_equal_times:
         notes.append(
             "some packets have one time: a filter with the peak rate would take those for faster than that"
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate._tidegate import (
     RECORDS_PER_CELL,
-    CreditLink,
+    SizedLink,
     TidegateError,
     cable_delay,
     parse_limit,
@@ -182,7 +182,7 @@ def size(
     if not 2 <= alpha <= MAX_ALPHA:
         raise TidegateError(f"`alpha` ({alpha}) is not from 2 to {MAX_ALPHA}")
     waits = None if processing is None else _seconds("processing", processing)
-    sized = CreditLink(bits, bytes_, credit, one_way, waits)
+    sized = SizedLink(bits, bytes_, credit, one_way, waits)
     batch = sized.n2_for_overhead(OVERHEAD_PERCENT) if n2 is None else _whole("n2", n2, MAX_CELLS)
     given = None if buffer is None else _cells(buffer, place)
     wanted = None if given is not None else _rate(rate, bits, active)

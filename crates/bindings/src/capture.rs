@@ -14,7 +14,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 use tidegate_formats::units;
 use tidegate_sim::input::rhythm::{present, rhythm};
-use tidegate_sim::input::suggest::{Link, Reason, Suggestion, Wish, observe, suggest};
+use tidegate_sim::input::suggest::{DelayTarget, Link, Reason, Suggestion, observe, suggest};
 use tidegate_sim::input::{self, Trace, TraceFlow};
 
 /// The packets of a capture or a list, by flow.
@@ -125,9 +125,9 @@ impl Capture {
 
     /// Suggested reservations of flows on a link of `rate` bit/s with packets of up to
     /// `longest_packet` bytes and a queue of up to `buffer` (as a scenario spells it, or `None`),
-    /// when the file is played once or `again` and again; `wishes` are places of flows and the
-    /// delay in seconds that 99 % of their packets should keep. One dictionary per wish.
-    #[pyo3(signature = (rate, longest_packet, buffer, again, wishes))]
+    /// when the file is played once or `again` and again; `targets` are places of flows and the
+    /// delay in seconds that 99 % of their packets should keep. One dictionary per target.
+    #[pyo3(signature = (rate, longest_packet, buffer, again, targets))]
     fn suggest<'py>(
         &self,
         py: Python<'py>,
@@ -135,21 +135,21 @@ impl Capture {
         longest_packet: u32,
         buffer: Option<&str>,
         again: bool,
-        wishes: Vec<(usize, f64)>,
+        targets: Vec<(usize, f64)>,
     ) -> PyResult<Bound<'py, PyList>> {
         let buffer: Option<Limit> = buffer
             .map(units::parse_limit)
             .transpose()
             .map_err(|complaint| TidegateError::new_err(complaint.to_string()))?;
-        if wishes.iter().any(|(flow, _)| *flow >= self.trace.flows.len()) {
-            return Err(PyIndexError::new_err("a wish names no flow of the capture"));
+        if targets.iter().any(|(flow, _)| *flow >= self.trace.flows.len()) {
+            return Err(PyIndexError::new_err("a target names no flow of the capture"));
         }
-        let wishes: Vec<Wish> = wishes
+        let targets: Vec<DelayTarget> = targets
             .into_iter()
-            .map(|(flow, seconds)| Wish { flow, target: Span::from_secs_f64(seconds) })
+            .map(|(flow, seconds)| DelayTarget { flow, delay: Span::from_secs_f64(seconds) })
             .collect();
         let (trace, link) = (self.trace.clone(), Link { rate, longest: longest_packet, buffer });
-        let found = interruptible(py, move || suggest(&trace, link, again, &wishes))?;
+        let found = interruptible(py, move || suggest(&trace, link, again, &targets))?;
         let found = found
             .ok_or_else(|| TidegateError::new_err(format!("a link of {rate} bit/s cannot be simulated")))?;
         let list = PyList::empty(py);

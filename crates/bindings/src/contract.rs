@@ -15,8 +15,8 @@ use tidegate_sim::input::{self, Content};
 /// The content of the file at `path`: `packets` or `frames`; raises TidegateError for a file that
 /// cannot be read.
 #[pyfunction]
-pub fn sniff(path: PathBuf) -> PyResult<&'static str> {
-    match input::sniff(&path) {
+pub fn detect_format(path: PathBuf) -> PyResult<&'static str> {
+    match input::detect_format(&path) {
         Ok(Content::Packets) => Ok("packets"),
         Ok(Content::Frames) => Ok("frames"),
         Err(error) => Err(TidegateError::new_err(error.to_string())),
@@ -67,8 +67,8 @@ impl Arrivals {
 
     /// True if some arrivals have the same time.
     #[getter]
-    fn come_together(&self) -> bool {
-        self.arrivals.come_together()
+    fn has_equal_times(&self) -> bool {
+        self.arrivals.has_equal_times()
     }
 
     /// Observed properties as a dictionary: rates in bit/s, sizes in bytes, times in seconds.

@@ -9,13 +9,13 @@ use tidegate_formats::units;
 /// A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in
 /// seconds.
 #[pyclass(frozen, module = "tidegate._tidegate")]
-pub struct CreditLink {
+pub struct SizedLink {
     link: Link,
     rtt: Exact,
 }
 
 #[pymethods]
-impl CreditLink {
+impl SizedLink {
     #[new]
     #[pyo3(signature = (rate, cell, credit_cell, delay, processing))]
     fn new(
@@ -24,10 +24,10 @@ impl CreditLink {
         credit_cell: u32,
         delay: f64,
         processing: Option<f64>,
-    ) -> PyResult<CreditLink> {
+    ) -> PyResult<SizedLink> {
         let processing = processing.map(Span::from_secs_f64);
         let link = Link { rate, cell, credit_cell, delay: Span::from_secs_f64(delay), processing };
-        Ok(CreditLink { link, rtt: link.rtt().map_err(refused)? })
+        Ok(SizedLink { link, rtt: link.rtt().map_err(refused)? })
     }
 
     /// RTT in transmission times of a cell.
@@ -75,7 +75,7 @@ impl CreditLink {
     }
 }
 
-impl CreditLink {
+impl SizedLink {
     fn control(&self, n2: u64) -> PyResult<Loop> {
         Loop::new(self.rtt, n2).map_err(refused)
     }

@@ -126,11 +126,11 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<contract::Arrivals>()?;
-    module.add_class::<credit::CreditLink>()?;
+    module.add_class::<credit::SizedLink>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
-    module.add_function(wrap_pyfunction!(contract::sniff, module)?)?;
+    module.add_function(wrap_pyfunction!(contract::detect_format, module)?)?;
     module.add_function(wrap_pyfunction!(credit::cable_delay, module)?)?;
     module.add_function(wrap_pyfunction!(rates::max_min, module)?)?;
     module.add_function(wrap_pyfunction!(rates::convergence_time, module)?)?;

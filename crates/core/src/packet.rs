@@ -158,7 +158,7 @@ impl Mark {
 
     /// Returns true if this mark may differ from the headers that [`from_ip`](Self::from_ip) was
     /// given.
-    pub const fn is_news(self) -> bool {
+    pub const fn is_modified(self) -> bool {
         self.0 >> Self::COLOUR_SHIFT != 0
     }
 
@@ -237,9 +237,9 @@ mod tests {
     #[test]
     fn news_is_what_was_written_here() {
         let came = Mark::from_ip(0x3f, 0b11);
-        assert!(!came.is_news());
+        assert!(!came.is_modified());
         for written in [came.with_dscp(0), came.congested(), came.coloured(Colour::Red)] {
-            assert!(written.is_news());
+            assert!(written.is_modified());
         }
     }
 
@@ -252,7 +252,7 @@ mod tests {
             assert_eq!(came.has_met_congestion(), ecn == 3);
             let mark = came.congested().congestion_cleared();
             assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (46, cleared, Colour::Yellow));
-            assert!(!mark.is_congested() && !mark.has_met_congestion() && mark.is_news());
+            assert!(!mark.is_congested() && !mark.has_met_congestion() && mark.is_modified());
         }
         let came = Mark::from_ip(46, 1);
         assert_eq!(came.congestion_cleared(), came);

@@ -2,7 +2,7 @@
 //! switch, read by the schedulers.
 
 use crate::packet::{FlowIx, Packet};
-use crate::stats::{Count, tally};
+use crate::stats::{Count, wrapping_count};
 use core::hint::black_box;
 
 const NONE: u32 = u32::MAX;
@@ -269,8 +269,8 @@ impl Queues {
         queue.last = at;
         // The counters cover only packets in the lists, so they cannot wrap, here and below.
         queue.packets = queue.packets.wrapping_add(1);
-        tally(&mut queue.bytes, u64::from(packet.len));
-        tally(&mut self.packets, 1);
+        wrapping_count(&mut queue.bytes, u64::from(packet.len));
+        wrapping_count(&mut self.packets, 1);
     }
 
     /// Removes the flow's first packet. It can be read in its place until the next push.

@@ -7,7 +7,7 @@ mod common;
 
 use common::{pick, rounds};
 use std::collections::{BTreeMap, VecDeque};
-use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
+use tidegate_core::admission::signalling::{Act, Message, MessageKind, Next, pass};
 use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Policy, Refusal, Stamps};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
@@ -41,8 +41,8 @@ struct Storm {
     crossed: u64,
 }
 
-fn is_forward(what: What) -> bool {
-    matches!(what, What::SetUp(_) | What::Change(_) | What::TearDown { forward: true })
+fn is_forward(kind: MessageKind) -> bool {
+    matches!(kind, MessageKind::SetUp(_) | MessageKind::Change(_) | MessageKind::TearDown { forward: true })
 }
 
 impl Storm {
@@ -74,7 +74,7 @@ impl Storm {
     }
 
     fn send(&mut self, message: Message) {
-        self.wires.entry((message.flow, is_forward(message.what))).or_default().push_back(message);
+        self.wires.entry((message.flow, is_forward(message.kind))).or_default().push_back(message);
     }
 
     fn operate(&mut self, nth: u64) {
@@ -86,7 +86,7 @@ impl Storm {
             let route: Vec<usize> = (first..LINKS).take(1 + self.rng.below(5) as usize).collect();
             let (flow, spec) = (FlowId(nth), self.spec());
             self.flows.insert(flow, Flow { route, has: None, asks: Some(spec), gone: false });
-            self.send(Message { flow, place: 0, what: What::SetUp(spec) });
+            self.send(Message { flow, place: 0, kind: MessageKind::SetUp(spec) });
             return;
         }
         let id = pick(&mut self.rng, &alive);
@@ -95,17 +95,17 @@ impl Storm {
         match choice {
             4..7 if flow.asks.is_none() && flow.has.is_some() => {
                 flow.asks = Some(spec);
-                self.send(Message { flow: id, place: 0, what: What::Change(spec) });
+                self.send(Message { flow: id, place: 0, kind: MessageKind::Change(spec) });
             }
             7 | 8 => {
                 flow.gone = true;
-                self.send(Message { flow: id, place: 0, what: What::TearDown { forward: true } });
+                self.send(Message { flow: id, place: 0, kind: MessageKind::TearDown { forward: true } });
             }
             // The destination knows of the flow once it has a promise.
             9 if flow.has.is_some() => {
                 let place = flow.route.len() as u32 - 1;
                 self.crossed += u64::from(flow.asks.is_some());
-                self.send(Message { flow: id, place, what: What::TearDown { forward: false } });
+                self.send(Message { flow: id, place, kind: MessageKind::TearDown { forward: false } });
             }
             _ => {}
         }
@@ -141,24 +141,24 @@ impl Storm {
         }
         match next {
             Next::Link(message) => self.send(message),
-            Next::Destination(What::SetUp(_) | What::Change(_)) => {
+            Next::Destination(MessageKind::SetUp(_) | MessageKind::Change(_)) => {
                 let place = route.len() as u32 - 1;
-                self.send(Message { flow: message.flow, place, what: What::Confirm });
+                self.send(Message { flow: message.flow, place, kind: MessageKind::Confirm });
             }
             Next::Destination(_) => {}
-            Next::Source(what) => self.told(message.flow, &route, what),
+            Next::Source(kind) => self.told(message.flow, &route, kind),
         }
         true
     }
 
-    fn told(&mut self, id: FlowId, route: &[usize], what: What) {
+    fn told(&mut self, id: FlowId, route: &[usize], kind: MessageKind) {
         let flow = self.flows.get_mut(&id).unwrap();
-        match what {
-            What::Confirm => {
+        match kind {
+            MessageKind::Confirm => {
                 flow.has = flow.asks.take();
                 self.granted += 1;
             }
-            What::Refuse(place, refusal) => {
+            MessageKind::Refuse(place, refusal) => {
                 let asked = flow.asks.take();
                 self.refused += 1;
                 flow.gone |= flow.has.is_none();
@@ -174,7 +174,7 @@ impl Storm {
                     other => panic!("{other:?}"),
                 }
             }
-            What::TearDown { .. } => (flow.gone, flow.has, flow.asks) = (true, None, None),
+            MessageKind::TearDown { .. } => (flow.gone, flow.has, flow.asks) = (true, None, None),
             other => panic!("{other:?} reached a source"),
         }
     }

@@ -107,7 +107,7 @@ proptest! {
             } else {
                 prop_assert_eq!(steered.mark.dscp(), set.unwrap_or(came_with));
                 prop_assert_eq!(steered.mark.ecn(), ecn);
-                prop_assert_eq!(steered.mark.is_news(), set.is_some());
+                prop_assert_eq!(steered.mark.is_modified(), set.is_some());
             }
             prop_assert_eq!(edge.steer(now, &mut switch, &headers, len), steered);
             steering.steer(now, &mut twin_switch, &headers);

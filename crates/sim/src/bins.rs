@@ -2,7 +2,7 @@
 //! else dense.
 
 use hdrhistogram::Histogram;
-use tidegate_core::stats::tally;
+use tidegate_core::stats::wrapping_count;
 
 /// Bins from one power of two to the next.
 const STEPS: u32 = 1 << 10;
@@ -67,7 +67,7 @@ impl Sparse {
         let at = self.slot_of(bin);
         let slot = &mut self.slots[at];
         let is_occupied = *slot != 0;
-        tally(slot, u64::from(is_occupied));
+        wrapping_count(slot, u64::from(is_occupied));
         is_occupied
     }
 
@@ -101,7 +101,7 @@ impl Bins {
         let counted = match self {
             Bins::Dense { first, counts } => match counts.get_mut(bin.wrapping_sub(*first) as usize) {
                 Some(count) => {
-                    tally(count, 1);
+                    wrapping_count(count, 1);
                     true
                 }
                 None => false,

@@ -2,7 +2,7 @@
 
 use crate::bins::Bins;
 use hdrhistogram::Histogram;
-use tidegate_core::stats::{Moments, tally_packet};
+use tidegate_core::stats::{Moments, wrapping_count_packet};
 use tidegate_core::units::Span;
 
 /// Measurements of one flow, over the measured time.
@@ -30,7 +30,7 @@ pub struct FlowRecord {
 impl FlowRecord {
     #[inline]
     pub(crate) fn count_sent(&mut self, len: u32) {
-        tally_packet(&mut self.sent.0, &mut self.sent.1, len);
+        wrapping_count_packet(&mut self.sent.0, &mut self.sent.1, len);
     }
 
     /// Adds the measurements of `other`, as if both were one flow.

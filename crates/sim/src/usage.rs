@@ -14,12 +14,12 @@ pub struct MeteredProfile {
     /// Number of the meter among those of that class or port, from 0.
     pub nth: usize,
     /// Owner of the profile.
-    pub whose: Whose,
+    pub owner: ProfileOwner,
 }
 
 /// Owner of a profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
+pub enum ProfileOwner {
     /// Shared by flows: its index in the plan of ports.
     Shared(u16),
     /// A flow's own: the index of the flow.
@@ -37,8 +37,8 @@ impl UsageRecords {
     /// was opened there, for a shared one the use by all its flows.
     pub(crate) fn take(&mut self, link: u32, flow: u32, used: MeterUsage) {
         let MeterUsage { class, nth, profile, usage } = used;
-        let whose = profile.map_or(Whose::Flow(flow), Whose::Shared);
-        let record = self.records.entry(MeteredProfile { link, class, nth, whose }).or_default();
+        let owner = profile.map_or(ProfileOwner::Flow(flow), ProfileOwner::Shared);
+        let record = self.records.entry(MeteredProfile { link, class, nth, owner }).or_default();
         *record = if profile.is_some() { usage } else { record.and(&usage) };
     }
 

@@ -12,7 +12,7 @@ use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
-use tidegate_sim::usage::{MeteredProfile, Whose};
+use tidegate_sim::usage::{MeteredProfile, ProfileOwner};
 use tidegate_sim::world::World;
 
 fn network(text: &str) -> Network {
@@ -73,10 +73,10 @@ fn usage_and_in_traffic_of_a_cascade() {
     for seed in 1..5 {
         let world = run(&network, seed);
         let usage = world.usage();
-        let keys: Vec<(u32, Whose)> = usage.keys().map(|key| (key.link, key.whose)).collect();
+        let keys: Vec<(u32, ProfileOwner)> = usage.keys().map(|key| (key.link, key.owner)).collect();
         let (h, i, ab, bc) = (0, 2, 4, 6);
-        let own = [(h, Whose::Flow(0)), (i, Whose::Flow(1))];
-        assert_eq!(keys, [own[0], own[1], (ab, Whose::Shared(0)), (bc, Whose::Shared(1))]);
+        let own = [(h, ProfileOwner::Flow(0)), (i, ProfileOwner::Flow(1))];
+        assert_eq!(keys, [own[0], own[1], (ab, ProfileOwner::Shared(0)), (bc, ProfileOwner::Shared(1))]);
         assert!(usage.keys().all(|key| (key.class, key.nth) == (None, 0)));
         let of = |link: u32| -> Usage {
             let used: Vec<_> =
@@ -148,7 +148,7 @@ fn the_usage_of_flows_that_have_gone_is_kept() {
     let world = run(&network, 3);
     let usage = world.usage();
     let (shared, own): (Vec<_>, Vec<_>) =
-        usage.iter().partition(|(key, _): &(&MeteredProfile, _)| key.whose == Whose::Shared(0));
+        usage.iter().partition(|(key, _): &(&MeteredProfile, _)| key.owner == ProfileOwner::Shared(0));
     assert_eq!(shared.len(), 1);
     assert!(own.len() > 8, "{}", own.len());
     let records = world.records();

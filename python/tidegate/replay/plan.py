@@ -238,8 +238,8 @@ def plan(
     targets = {at: _target(judged[at]) if target is None else target for at in wanted}
     alone = {*wanted, *[at for at in range(len(crossing)) if at not in wanted][:MAX_ALONE]}
     room = twice(limit) if buffer is None and limit is not None else limit
-    wishes = [(crossing[at], targets[at] * speed) for at in wanted]
-    answers = capture.suggest(slowed, longest, room, repeat > 1, wishes)
+    delays = [(crossing[at], targets[at] * speed) for at in wanted]
+    answers = capture.suggest(slowed, longest, room, repeat > 1, delays)
     sized = False
     if buffer is None and limit is not None:
         enough = needed([answer for answer in answers if answer["reserve"] is not None], limit, longest)

@@ -31,7 +31,7 @@
 use super::control::{Feedback, PortTerms, RateControl, VcIx};
 use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
-use crate::stats::{Count, tally};
+use crate::stats::{Count, wrapping_count};
 use crate::units::{Span, Time};
 
 parameters! {
@@ -305,7 +305,7 @@ impl RateControl for Erica {
 
     fn arrived(&mut self, now: Time, vc: Option<VcIx>, len: u32) {
         self.pass(now);
-        tally(&mut self.interval.bytes, u64::from(len));
+        wrapping_count(&mut self.interval.bytes, u64::from(len));
         if let Some(vc) = vc {
             self.vcs[vc.ix()].seen = true;
         }
@@ -324,12 +324,12 @@ impl RateControl for Erica {
 
     fn measured(&mut self, now: Time, vc: VcIx, len: u32) {
         self.pass(now);
-        tally(&mut self.vcs[vc.ix()].bytes, u64::from(len));
+        wrapping_count(&mut self.vcs[vc.ix()].bytes, u64::from(len));
     }
 
     fn left_above(&mut self, now: Time, len: u32) {
         self.pass(now);
-        tally(&mut self.interval.above, u64::from(len));
+        wrapping_count(&mut self.interval.above, u64::from(len));
     }
 
     fn feedback(&mut self, now: Time, vc: VcIx, queue: Count) -> Feedback {

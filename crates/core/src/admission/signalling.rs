@@ -15,7 +15,7 @@ use super::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
 
 /// The content of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum MessageKind {
     /// Towards the destination: sets the flow up.
     SetUp(FlowSpec),
     /// Towards the destination: changes the flow's reservation.
@@ -39,7 +39,7 @@ pub struct Message {
     /// Place of the link on the route; 0 is the first.
     pub place: u32,
     /// Content of the message.
-    pub what: What,
+    pub kind: MessageKind,
 }
 
 /// Next stop of a message.
@@ -48,9 +48,9 @@ pub enum Next {
     /// To another link of the route, in front of it (forward) or behind it (backward).
     Link(Message),
     /// It has reached the source.
-    Source(What),
+    Source(MessageKind),
     /// It has reached the destination.
-    Destination(What),
+    Destination(MessageKind),
 }
 
 /// The action of the switch in front of the link.
@@ -67,39 +67,39 @@ pub enum Act {
 /// Processes a message at a link of a route of `links` links, where `stamps` tells which packets
 /// have been stamped.
 pub fn pass(ledger: &mut Ledger, message: Message, links: u32, stamps: Stamps) -> (Act, Next) {
-    let Message { flow, place, what } = message;
+    let Message { flow, place, kind } = message;
     ledger.settle(stamps.passed);
-    let forward = |what| match place + 1 < links {
-        true => Next::Link(Message { flow, place: place + 1, what }),
-        false => Next::Destination(what),
+    let forward = |kind| match place + 1 < links {
+        true => Next::Link(Message { flow, place: place + 1, kind }),
+        false => Next::Destination(kind),
     };
-    let backward = |what| match place.checked_sub(1) {
-        Some(place) => Next::Link(Message { flow, place, what }),
-        None => Next::Source(what),
+    let backward = |kind| match place.checked_sub(1) {
+        Some(place) => Next::Link(Message { flow, place, kind }),
+        None => Next::Source(kind),
     };
-    match what {
-        What::SetUp(spec) | What::Change(spec) => {
-            let booked = match what {
-                What::SetUp(_) => ledger.set_up(flow, spec),
+    match kind {
+        MessageKind::SetUp(spec) | MessageKind::Change(spec) => {
+            let booked = match kind {
+                MessageKind::SetUp(_) => ledger.set_up(flow, spec),
                 _ => ledger.change(flow, spec),
             };
             match booked {
-                Ok(()) => (Act::Nothing, forward(what)),
+                Ok(()) => (Act::Nothing, forward(kind)),
                 // This link booked nothing: only the links before it have something to withdraw.
-                Err(refusal) => (Act::Nothing, backward(What::Refuse(place, refusal))),
+                Err(refusal) => (Act::Nothing, backward(MessageKind::Refuse(place, refusal))),
             }
         }
-        What::Confirm => {
+        MessageKind::Confirm => {
             let act = ledger.confirm(flow, stamps).map_or(Act::Nothing, Act::Promise);
-            (act, backward(what))
+            (act, backward(kind))
         }
-        What::Refuse(..) => {
+        MessageKind::Refuse(..) => {
             ledger.withdraw(flow);
-            (Act::Nothing, backward(what))
+            (Act::Nothing, backward(kind))
         }
-        What::TearDown { forward: towards_destination } => {
+        MessageKind::TearDown { forward: towards_destination } => {
             let act = if ledger.tear_down(flow, stamps) { Act::Close } else { Act::Nothing };
-            (act, if towards_destination { forward(what) } else { backward(what) })
+            (act, if towards_destination { forward(kind) } else { backward(kind) })
         }
     }
 }

@@ -92,7 +92,7 @@ parameters! {
 /// Properties of a link with credit. A virtual link consists of several links, from the sender to
 /// the receiver.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CreditLink {
+pub struct LinkProperties {
     /// The rate of the slowest link there; with a trace, its mean.
     pub rate: Rate,
     /// The rates of the forward links after the first.
@@ -114,7 +114,7 @@ pub struct CreditLink {
     pub is_unsure: bool,
 }
 
-impl CreditLink {
+impl LinkProperties {
     /// Transmission time of `bytes` on the forward links after the first, at whose end the RTT
     /// begins.
     fn further(&self, bytes: u32) -> Span {
@@ -248,7 +248,7 @@ impl CreditParams {
     ///
     /// # Errors
     /// When the parameters do not fit the link.
-    pub fn plan(&self, link: &CreditLink) -> Result<CreditPlan, Fault> {
+    pub fn plan(&self, link: &LinkProperties) -> Result<CreditPlan, Fault> {
         self.check()?;
         let cell = match self.cell.unwrap_or(link.smallest) {
             0 => {

@@ -1,6 +1,6 @@
 //! Packets and bytes, counted together.
 
-use super::tally_packet;
+use super::wrapping_count_packet;
 
 /// A number of packets and of their bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -15,7 +15,7 @@ impl Count {
     /// Counts a packet of `len` bytes.
     #[inline]
     pub fn add(&mut self, len: u32) {
-        tally_packet(&mut self.packets, &mut self.bytes, len);
+        wrapping_count_packet(&mut self.packets, &mut self.bytes, len);
     }
 
     /// Takes a packet of `len` bytes out, which was counted before.

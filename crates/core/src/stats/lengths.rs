@@ -1,6 +1,6 @@
 //! Frequencies of a queue's lengths.
 
-use super::tally;
+use super::wrapping_count;
 
 /// Counts of small whole numbers, one for each value. Memory grows with the largest value; none is
 /// used before the first.
@@ -12,7 +12,7 @@ impl Lengths {
     #[inline]
     pub fn add(&mut self, value: u64) {
         match self.0.get_mut(value as usize) {
-            Some(count) => tally(count, 1),
+            Some(count) => wrapping_count(count, 1),
             None => self.grow(value),
         }
     }

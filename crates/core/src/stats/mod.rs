@@ -22,7 +22,7 @@ pub use workahead::{PeakRate, Workahead};
 /// Adds to a count of packets, or of their bytes. No sequence of events is long enough to bring a
 /// count to 2⁶⁴, so nothing is checked; these sums are in every packet's path.
 #[inline]
-pub fn tally(count: &mut u64, more: u64) {
+pub fn wrapping_count(count: &mut u64, more: u64) {
     *count = count.wrapping_add(more);
 }
 
@@ -30,7 +30,7 @@ pub fn tally(count: &mut u64, more: u64) {
 /// They are added as one number, which is an addition and a carry; for two numbers the compiler
 /// makes a vector first.
 #[inline(always)]
-pub fn tally_packet(packets: &mut u64, bytes: &mut u64, len: u32) {
+pub fn wrapping_count_packet(packets: &mut u64, bytes: &mut u64, len: u32) {
     let before = u128::from(*packets) << 64 | u128::from(*bytes);
     let after = before.wrapping_add(1 << 64 | u128::from(len));
     (*packets, *bytes) = ((after >> 64) as u64, after as u64);

@@ -1,6 +1,6 @@
 //! Count, mean and spread of spans, kept exactly.
 
-use super::tally;
+use super::wrapping_count;
 use crate::units::Span;
 
 /// An online record of spans: their number, their sum, the sum of their squares, the least and the
@@ -36,7 +36,7 @@ impl Moments {
         let ticks = u128::from(span.ticks());
         self.min = self.min.min(span);
         self.max = self.max.max(span);
-        tally(&mut self.count, 1);
+        wrapping_count(&mut self.count, 1);
         // Fewer than 2⁶⁴ spans, each below 2⁶⁴: no sum of them wraps.
         self.sum = self.sum.wrapping_add(ticks);
         // A branch that is never taken costs less than two numbers to choose from.

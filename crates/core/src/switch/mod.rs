@@ -31,7 +31,7 @@ use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::packet::{Leg, Packet, PortIx};
 use crate::queues::Participation;
-use crate::stats::tally;
+use crate::stats::wrapping_count;
 use crate::units::{Span, Time};
 use plan::{ClassPlan, FlowPlan, SwitchPlan};
 use pool::Pool;
@@ -277,7 +277,7 @@ impl Switch {
         is_free: impl FnOnce() -> bool,
     ) -> StartOutcome {
         packet.flow = leg.flow;
-        tally(&mut self.orders, 1);
+        wrapping_count(&mut self.orders, 1);
         let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) else {
             self.unroutable(cx, leg, *packet);
             return StartOutcome::Waits(Ready::NO);

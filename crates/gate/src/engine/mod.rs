@@ -222,7 +222,7 @@ impl Engine {
         }
         let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         if let Some(packet) = self.switch.start(&mut cx, ix) {
-            if packet.mark.is_news() {
+            if packet.mark.is_modified() {
                 rewrite::write_mark(port.arena.frame_mut(packet.body), packet.mark);
             }
             let arrival = port.arena.arrival(packet.body);

@@ -121,7 +121,7 @@ impl Arrivals {
 
     /// Returns true if some of them have equal times, faster than any peak rate taken from gaps
     /// between times.
-    pub fn come_together(&self) -> bool {
+    pub fn has_equal_times(&self) -> bool {
         self.packets().windows(2).any(|pair| pair[0].0 == pair[1].0)
     }
 

@@ -7,8 +7,8 @@
 //! - CSV with a header that names the columns `time`, `size` and, optionally, `flow`;
 //! - any of them compressed with gzip.
 //!
-//! [`load_video`] reads the frame sizes of a video, and [`sniff`] tells which of the two a file
-//! contains. [`load_sizes`] reads a distribution function of transfer sizes.
+//! [`load_video`] reads the frame sizes of a video, and [`detect_format`] tells which of the two a
+//! file contains. [`load_sizes`] reads a distribution function of transfer sizes.
 //!
 //! A file is read as a stream; 16 bytes a packet are kept (up to twice that while a flow grows), of
 //! at most [`MAX_PACKETS`] packets. If a file is cut off, the part before is read, and
@@ -176,7 +176,7 @@ pub enum Content {
 /// # Errors
 ///
 /// [`InputError`] when the file cannot be read, and when it has no line.
-pub fn sniff(path: &Path) -> Result<Content, InputError> {
+pub fn detect_format(path: &Path) -> Result<Content, InputError> {
     with_plain_bytes(open_file(path)?, path, |head, input| {
         if capture::is_capture(head) || !is_text(head) {
             return Ok(Content::Packets);

@@ -35,11 +35,11 @@ pub const MIN_LIFE_PERCENT: u64 = 10;
 
 /// A flow with a target delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish {
+pub struct DelayTarget {
     /// The flow's place in the trace.
     pub flow: usize,
     /// The delay that 99 % of its packets should keep.
-    pub target: Span,
+    pub delay: Span,
 }
 
 /// The link that the flows cross.
@@ -75,8 +75,8 @@ pub enum Reason {
 /// Suggested reservation of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Suggestion {
-    /// The wish that it answers.
-    pub wish: Wish,
+    /// The target that it answers.
+    pub target: DelayTarget,
     /// Reason for the answer.
     pub reason: Reason,
     /// Suggested rate in bit/s with at most three significant digits, never below the mean rate;
@@ -141,7 +141,7 @@ pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observati
     Observation { mean_rate, peak_rate: peak.bits_per_second(), workahead, longest, busy_seconds }
 }
 
-/// Suggests reservations for the flows of `wishes` on `link`: one answer for each wish, in their
+/// Suggests reservations for the flows of `targets` on `link`: one answer for each target, in their
 /// order. `again` is true if the trace is played more than once, end to end.
 ///
 /// Reservations sum to at most [`RESERVABLE_PERCENT`] of the link. `None` when the link's rate is
@@ -149,21 +149,21 @@ pub(super) fn observe_over(packets: &[(Span, u32)], duration: Span) -> Observati
 /// rate).
 ///
 /// # Panics
-/// When a wish names no flow of the trace.
-pub fn suggest(trace: &Trace, link: Link, again: bool, wishes: &[Wish]) -> Option<Vec<Suggestion>> {
+/// When a target names no flow of the trace.
+pub fn suggest(trace: &Trace, link: Link, again: bool, targets: &[DelayTarget]) -> Option<Vec<Suggestion>> {
     let rate = Rate::from_bits_per_second(link.rate)?;
     let usable = u64::try_from(u128::from(link.rate) * u128::from(RESERVABLE_PERCENT) / 100).ok()?;
     let port = Hop { rate, largest: link.longest, delay: Span::ZERO };
-    let mut answers = Vec::with_capacity(wishes.len());
+    let mut answers = Vec::with_capacity(targets.len());
     let mut needs = Vec::new();
-    for (at, wish) in wishes.iter().enumerate() {
-        let flow = &trace.flows[wish.flow];
-        let need = Need::new(at, *wish, flow, again, usable, port);
+    for (at, target) in targets.iter().enumerate() {
+        let flow = &trace.flows[target.flow];
+        let need = Need::new(at, *target, flow, again, usable, port);
         let least = need.as_ref().and_then(|need| need.least(|_| true, need.highest));
         let left_out = left_out(flow, trace.span);
         let reason = left_out.unwrap_or(if least.is_some() { Reason::NoRoom } else { Reason::LinkTooSlow });
         answers.push(Suggestion {
-            wish: *wish,
+            target: *target,
             reason,
             reserve: None,
             needs: least.map(|(rung, _)| rung_rate(rung)),
@@ -255,7 +255,7 @@ struct Promise {
 
 /// A flow and the rates that it may need.
 struct Need<'a> {
-    /// Its place among the wishes.
+    /// Its place among the targets.
     at: usize,
     target: Span,
     flow: &'a TraceFlow,
@@ -270,7 +270,7 @@ impl<'a> Need<'a> {
     /// Returns `None` when not even its mean rate may be reserved.
     fn new(
         at: usize,
-        wish: Wish,
+        target: DelayTarget,
         flow: &'a TraceFlow,
         again: bool,
         usable: u64,
@@ -278,7 +278,7 @@ impl<'a> Need<'a> {
     ) -> Option<Need<'a>> {
         let mean = observe(flow).mean_rate?;
         let (lowest, highest) = (rungs_around(mean.max(1)).0, rungs_around(usable).1);
-        let (passes, target) = (1 + u64::from(again), wish.target);
+        let (passes, target) = (1 + u64::from(again), target.delay);
         (lowest <= highest).then_some(Need { at, target, flow, passes, lowest, highest, port })
     }
 

@@ -3,7 +3,7 @@
 use super::Run;
 use super::table::{Cell, Table};
 use crate::network::Network;
-use crate::usage::Whose;
+use crate::usage::ProfileOwner;
 use Cell::{Text, Whole};
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows("usage");
     let shares = shares(run.network);
     for (metered, usage) in run.world.usage() {
-        let (profile, flow) = match metered.whose {
-            Whose::Shared(ix) => match shares.get(&(metered.link, ix)) {
+        let (profile, flow) = match metered.owner {
+            ProfileOwner::Shared(ix) => match shares.get(&(metered.link, ix)) {
                 Some(flow) => ("", *flow),
                 None => (name(&run.network.profiles, ix), ""),
             },
-            Whose::Flow(ix) => ("", run.network.flows[ix as usize].name.as_str()),
+            ProfileOwner::Flow(ix) => ("", run.network.flows[ix as usize].name.as_str()),
         };
         let [inside, yellow, outside] = usage.coloured;
         rows.row([

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::aal5::{self, Cell, Reassembled, Reassembly};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::Packet;
-use tidegate_core::stats::{Count, tally};
+use tidegate_core::stats::{Count, wrapping_count};
 use tidegate_core::units::Span;
 
 /// The two ends of each flow that is sent as cells.
@@ -135,7 +135,7 @@ impl<Q: EventQueue> World<Q> {
             let flow = &mut self.flows[ix as usize];
             let hop = flow.first_hop;
             let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
-            tally(&mut flow.next_sequence, 1);
+            wrapping_count(&mut flow.next_sequence, 1);
             let colour = flow.mark.colour();
             self.measures.records[ix as usize].count_sent(aal5::CELL);
             let payload = if cell.trailer.is_some() { payload } else { Payload::None };

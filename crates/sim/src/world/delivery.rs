@@ -8,7 +8,7 @@ use crate::packet_log::What;
 use crate::packets::{Content, PacketBody};
 use crate::relay::Crossing;
 use tidegate_core::packet::Packet;
-use tidegate_core::stats::tally_packet;
+use tidegate_core::stats::wrapping_count_packet;
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
@@ -82,7 +82,7 @@ impl<Q: EventQueue> World<Q> {
         }
         let delay = self.now.since(first_sent);
         let record = &mut measures.records[body.flow as usize];
-        tally_packet(&mut record.received.0, &mut record.received.1, packet.len);
+        wrapping_count_packet(&mut record.received.0, &mut record.received.1, packet.len);
         record.delay.add(delay);
         record.queueing.add(body.queueing);
         if let Some(delays) = measures.group_counts.get_mut(body.group as usize) {

@@ -8,7 +8,7 @@ use crate::host::{Sending, Source, Task};
 use crate::packets::PacketBody;
 use tidegate_core::endpoint::{Action, Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{BodyId, Mark, Packet};
-use tidegate_core::stats::tally;
+use tidegate_core::stats::wrapping_count;
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
@@ -30,7 +30,7 @@ impl<Q: EventQueue> World<Q> {
         }
         self.events.set(Event::Source(ix), next);
         let (hop, sequence, group, mark) = (flow.first_hop, flow.next_sequence, flow.group, flow.mark);
-        tally(&mut flow.next_sequence, 1);
+        wrapping_count(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
         let id = self.packets.store(PacketBody::new(self.now, sequence, ix, hop, group));
         let mut packet = Packet::new(id, len);
@@ -174,7 +174,7 @@ impl<Q: EventQueue> World<Q> {
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
-        tally(&mut flow.next_sequence, 1);
+        wrapping_count(&mut flow.next_sequence, 1);
         self.measures.records[ix as usize].count_sent(len);
         let id = if matches!(payload, Payload::None) && first_sent.is_none() {
             self.packets.store(body)

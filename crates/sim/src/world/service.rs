@@ -11,7 +11,7 @@ use tidegate_core::context::{Body, Ctx};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::Packet;
-use tidegate_core::stats::tally;
+use tidegate_core::stats::wrapping_count;
 use tidegate_core::switch::StartOutcome;
 use tidegate_core::units::{Span, Time};
 
@@ -241,7 +241,7 @@ impl<Q: EventQueue> World<Q> {
     /// Handles a packet whose last bit is out of a link, after having waited for `waited`.
     #[inline(always)]
     fn sent(&mut self, ix: u32, packet: &mut Packet, waited: Span) {
-        tally(&mut self.measures.packet_hops, 1);
+        wrapping_count(&mut self.measures.packet_hops, 1);
         let body = self.packets.body_mut(packet.body);
         self.measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Sent);
         body.queueing += waited;

@@ -11,7 +11,7 @@ use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node};
 use crate::scenario::policies::Parts;
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::credit::params::{CreditLink, CreditPlan, Per};
+use tidegate_core::credit::params::{LinkProperties, CreditPlan, Per};
 use tidegate_core::params::Key;
 use tidegate_core::units::Span;
 
@@ -137,7 +137,7 @@ impl OnLink<'_> {
         let of = |link: usize| carried.get(&link).copied().unwrap_or_default();
         let loses = |link: &usize| links[*link].loss.happens();
         let there = of(ix);
-        let known = CreditLink {
+        let known = LinkProperties {
             rate: way.iter().map(|link| links[*link].rate).min().unwrap_or(links[ix].rate),
             further: further.iter().map(|link| links[*link].rate).collect(),
             back: back_links.iter().map(|link| (links[*link].rate, of(*link).largest)).collect(),

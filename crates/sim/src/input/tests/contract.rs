@@ -93,7 +93,7 @@ proptest! {
             packets.iter().filter(drops).count()
         };
         // Packets of one time have no gap that fits a peak rate.
-        let peak = Rate::from_bits_per_second(fitting.peak).filter(|_| !arrivals.come_together());
+        let peak = Rate::from_bits_per_second(fitting.peak).filter(|_| !arrivals.has_equal_times());
         prop_assert_eq!(dropped(fitting.workahead, peak), 0);
         let longest = u64::from(packets.iter().map(|packet| packet.1).max().unwrap());
         if fitting.workahead > longest + 2 {

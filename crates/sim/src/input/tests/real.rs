@@ -1,7 +1,7 @@
 //! Captures from elsewhere. They are beside the repository, not in it; where they are absent, the
 //! tests report that and pass.
 
-use super::super::suggest::{Link, Reason, Wish, suggest};
+use super::super::suggest::{DelayTarget, Link, Reason, suggest};
 use super::super::{Trace, load};
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
@@ -82,8 +82,8 @@ fn damaged_real_captures_do_not_panic() {
 fn a_voice_call_is_reserved_its_rate() {
     let Some(path) = data("pcap/sipp-g711a.pcap") else { return };
     let link = Link { rate: 10_000_000, longest: 294, buffer: None };
-    let wish = Wish { flow: 0, target: Span::from_millis(50) };
-    let call = suggest(&load(&path).unwrap(), link, false, &[wish]).unwrap()[0];
+    let target = DelayTarget { flow: 0, delay: Span::from_millis(50) };
+    let call = suggest(&load(&path).unwrap(), link, false, &[target]).unwrap()[0];
     assert_eq!((call.reason, call.reserve), (Reason::MeanRate, Some(78_800)));
     assert!(call.promised_p99.unwrap() <= Span::from_millis(50));
 }

@@ -1,4 +1,4 @@
-use super::super::suggest::{Link, Observation, Reason, Suggestion, Wish, observe, suggest};
+use super::super::suggest::{DelayTarget, Link, Observation, Reason, Suggestion, observe, suggest};
 use super::super::{Mended, Trace, TraceFlow};
 use proptest::prelude::*;
 use tidegate_core::params::Limit;
@@ -33,9 +33,9 @@ fn bursty() -> Vec<(u64, u32)> {
 /// packet of all flows.
 fn answers(trace: &Trace, rate: u64, buffer: Option<Limit>, millis: u64) -> Vec<Suggestion> {
     let longest = trace.flows.iter().map(|flow| observe(flow).longest).max().unwrap();
-    let target = Span::from_millis(millis);
-    let wishes: Vec<Wish> = (0..trace.flows.len()).map(|flow| Wish { flow, target }).collect();
-    suggest(trace, Link { rate, longest, buffer }, false, &wishes).unwrap()
+    let delay = Span::from_millis(millis);
+    let targets: Vec<DelayTarget> = (0..trace.flows.len()).map(|flow| DelayTarget { flow, delay }).collect();
+    suggest(trace, Link { rate, longest, buffer }, false, &targets).unwrap()
 }
 
 fn reserved(answers: &[Suggestion]) -> Vec<(Reason, Option<u64>)> {
@@ -161,21 +161,21 @@ proptest! {
         trace.flows.iter_mut().for_each(|flow| flow.period = period);
         let target = Span::from_micros(target);
         let link = Link { rate, longest: 1500, buffer };
-        let wishes: Vec<Wish> = (0..trace.flows.len()).map(|flow| Wish { flow, target }).collect();
-        let found = suggest(&trace, link, again, &wishes).unwrap();
+        let targets: Vec<DelayTarget> = (0..trace.flows.len()).map(|flow| DelayTarget { flow, delay: target }).collect();
+        let found = suggest(&trace, link, again, &targets).unwrap();
         let sum: u64 = found.iter().filter_map(|answer| answer.reserve).sum();
         let usable = rate * 95 / 100;
         prop_assert!(sum <= usable);
         let taken = |answer: &&Suggestion| answer.reserve.is_some();
         let (packets, bytes) = found.iter().filter(taken).fold((1, 1500), |(packets, bytes), answer| {
-            let flow = &trace.flows[answer.wish.flow];
+            let flow = &trace.flows[answer.target.flow];
             let most = backlog(flow, answer.reserve.unwrap(), link, again);
             assert_eq!(answer.backlog, Some(most));
             (packets + most.0, bytes + most.1)
         });
         prop_assert!(sum == 0 || buffer.is_none_or(|buffer| buffer.admits(packets, bytes)));
         for answer in &found {
-            let flow = &trace.flows[answer.wish.flow];
+            let flow = &trace.flows[answer.target.flow];
             let mean = observe(flow).mean_rate;
             match (answer.reason, answer.reserve) {
                 (Reason::MeanRate, Some(reserve)) => {

@@ -8,10 +8,10 @@
 
 use crate::fabric::NOWHERE;
 use crate::network::{FlowSetup, Network};
-use crate::packet_log::What as Logged;
+use crate::packet_log::What;
 use crate::relay::{Relay, RelayCx};
 use std::collections::BTreeMap;
-use tidegate_core::admission::signalling::{Act, Message, Next, What, pass};
+use tidegate_core::admission::signalling::{Act, Message, MessageKind, Next, pass};
 use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::switch::plan::FlowPlan;
@@ -27,9 +27,9 @@ enum Step {
     /// A message reaches a link of its route.
     Pass(Message),
     /// A message reaches its source.
-    AtSource(What),
+    AtSource(MessageKind),
     /// A message reaches its destination.
-    AtDestination(What),
+    AtDestination(MessageKind),
     /// Its source has nothing more to send: it is torn down as soon as its packets are through.
     Finish,
     /// Its destination tears it down.
@@ -194,8 +194,8 @@ impl FlowNetwork {
         FlowSpec { rate, interval: contract.interval, largest: self.setup(ix).largest }
     }
 
-    fn send(&mut self, at: Time, ix: u32, place: u32, what: What) {
-        let message = Message { flow: FlowId(u64::from(ix)), place, what };
+    fn send(&mut self, at: Time, ix: u32, place: u32, kind: MessageKind) {
+        let message = Message { flow: FlowId(u64::from(ix)), place, kind };
         self.note(at, ix, Step::Pass(message));
     }
 
@@ -206,7 +206,7 @@ impl FlowNetwork {
     fn ask_for_set_up(&mut self, now: Time, ix: u32) {
         self.standings[ix as usize] = Standing::Asked;
         let spec = self.spec(ix, &self.setup(ix).plans[0]);
-        self.send(now, ix, 0, What::SetUp(spec));
+        self.send(now, ix, 0, MessageKind::SetUp(spec));
     }
 
     fn ask_for_change(&mut self, now: Time, ix: u32, nth: usize) {
@@ -216,7 +216,7 @@ impl FlowNetwork {
         self.standings[ix as usize] = Standing::Changing(nth);
         let plan = FlowPlan { contract: self.setup(ix).life.changes[nth].contract, ..FlowPlan::default() };
         let spec = self.spec(ix, &plan);
-        self.send(now, ix, 0, What::Change(spec));
+        self.send(now, ix, 0, MessageKind::Change(spec));
     }
 
     /// Returns the stamps at a link on the flow's route. Waiting packets of the flow count as
@@ -249,11 +249,11 @@ impl FlowNetwork {
                 let after = self.delay_at(cx, ix, message.place.min(next.place));
                 self.note(cx.now + after, ix, Step::Pass(next));
             }
-            Next::Destination(what) => {
+            Next::Destination(kind) => {
                 let after = self.delay_at(cx, ix, message.place);
-                self.note(cx.now + after, ix, Step::AtDestination(what));
+                self.note(cx.now + after, ix, Step::AtDestination(kind));
             }
-            Next::Source(what) => self.note(cx.now, ix, Step::AtSource(what)),
+            Next::Source(kind) => self.note(cx.now, ix, Step::AtSource(kind)),
         }
     }
 
@@ -270,7 +270,7 @@ impl FlowNetwork {
                 plan.shaper = setup.envelope.filter(|_| place == 0);
                 if let Ok(leg) = switch.open(cx.now, hop.leg.port, &plan) {
                     hop.leg = leg;
-                    cx.measures.log(cx.now, link, Logged::Opened(ix));
+                    cx.measures.log(cx.now, link, What::Opened(ix));
                 }
             }
             Standing::Changing(nth) => {
@@ -279,7 +279,7 @@ impl FlowNetwork {
                 plan.shaper = change.envelope.filter(|_| place == 0);
                 // Ledgers promise no more than schedulers take: building the network checks that.
                 let _ = switch.change(cx.now, hop.leg, &plan);
-                cx.measures.log(cx.now, link, Logged::Changed(ix, nth));
+                cx.measures.log(cx.now, link, What::Changed(ix, nth));
                 cx.outbox.ask(link);
             }
             // Its source has given it up meanwhile: its tear-down is on the way.
@@ -303,43 +303,43 @@ impl FlowNetwork {
         }
         cx.fabric.hops[at].leg.flow = NOWHERE;
         if hop.leg.flow != NOWHERE {
-            cx.measures.log(cx.now, hop.link, Logged::Closed(ix));
+            cx.measures.log(cx.now, hop.link, What::Closed(ix));
         }
     }
 
-    fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, what: What) {
-        if matches!(what, What::SetUp(_) | What::Change(_)) {
+    fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, kind: MessageKind) {
+        if matches!(kind, MessageKind::SetUp(_) | MessageKind::Change(_)) {
             let last = self.links_of(ix) - 1;
             let after = self.delay_at(cx, ix, last);
-            self.send(cx.now + after, ix, last, What::Confirm);
+            self.send(cx.now + after, ix, last, MessageKind::Confirm);
         }
     }
 
-    fn source_told(&mut self, cx: &mut RelayCx<'_>, ix: u32, what: What) {
+    fn source_told(&mut self, cx: &mut RelayCx<'_>, ix: u32, kind: MessageKind) {
         let standing = self.standings[ix as usize];
-        match (what, standing) {
-            (What::Confirm, Standing::Asked) => {
+        match (kind, standing) {
+            (MessageKind::Confirm, Standing::Asked) => {
                 self.standings[ix as usize] = Standing::Granted;
                 self.answer(cx.now, ix, Answer::Granted);
                 cx.notify(ix, Notice::Granted);
             }
-            (What::Confirm, Standing::Changing(nth)) => {
+            (MessageKind::Confirm, Standing::Changing(nth)) => {
                 self.standings[ix as usize] = Standing::Granted;
                 self.answer(cx.now, ix, Answer::Changed);
                 let change = &self.setup(ix).life.changes[nth];
                 cx.notify(ix, Notice::Changed { reserve: change.contract.reserve, pace: change.pace });
             }
-            (What::Refuse(place, refusal), Standing::Asked) => {
+            (MessageKind::Refuse(place, refusal), Standing::Asked) => {
                 self.standings[ix as usize] = Standing::Gone;
                 let link = self.setup(ix).route[place as usize];
                 self.answer(cx.now, ix, Answer::Refused(link, refusal));
             }
-            (What::Refuse(place, refusal), Standing::Changing(_)) => {
+            (MessageKind::Refuse(place, refusal), Standing::Changing(_)) => {
                 self.standings[ix as usize] = Standing::Granted;
                 let link = self.setup(ix).route[place as usize];
                 self.answer(cx.now, ix, Answer::ChangeRefused(link, refusal));
             }
-            (What::TearDown { .. }, Standing::Asked | Standing::Granted | Standing::Changing(_)) => {
+            (MessageKind::TearDown { .. }, Standing::Asked | Standing::Granted | Standing::Changing(_)) => {
                 self.standings[ix as usize] = Standing::Gone;
                 self.answer(cx.now, ix, Answer::HungUp);
                 cx.notify(ix, Notice::HungUp);
@@ -361,7 +361,7 @@ impl FlowNetwork {
         }
         self.standings[ix as usize] = Standing::Gone;
         self.answer(cx.now, ix, Answer::TornDown);
-        self.send(cx.now, ix, 0, What::TearDown { forward: true });
+        self.send(cx.now, ix, 0, MessageKind::TearDown { forward: true });
     }
 
     /// Returns true if a packet of the flow is still in front of a link.
@@ -390,7 +390,7 @@ impl FlowNetwork {
             }
             Standing::Granted | Standing::Changing(_) => {
                 let after = self.delay_at(cx, ix, links - 1);
-                self.send(cx.now + after, ix, links - 1, What::TearDown { forward: false });
+                self.send(cx.now + after, ix, links - 1, MessageKind::TearDown { forward: false });
             }
         }
     }
@@ -406,8 +406,8 @@ impl Relay for FlowNetwork {
                 Step::SetUp => self.ask_for_set_up(cx.now, ix),
                 Step::Change(nth) => self.ask_for_change(cx.now, ix, nth),
                 Step::Pass(message) => self.pass_link(cx, ix, message),
-                Step::AtSource(what) => self.source_told(cx, ix, what),
-                Step::AtDestination(what) => self.destination_asked(cx, ix, what),
+                Step::AtSource(kind) => self.source_told(cx, ix, kind),
+                Step::AtDestination(kind) => self.destination_asked(cx, ix, kind),
                 Step::Finish => self.finish_flow(cx, ix),
                 Step::HangUp => self.hang_up(cx, ix),
             }
