@@ -112,7 +112,8 @@ fn ping_once(net: &Net) -> bool {
 }
 
 /// A longer wait for the kernel's lock on its network configuration means that another process held
-/// it, such as a test that removes its namespaces. The kernel needs the lock to remove a guard.
+/// it, such as a test that removes its namespaces. The kernel needs the lock to remove a duplicate
+/// filter.
 const MAX_LOCK_WAIT: Duration = Duration::from_millis(100);
 
 /// The longest wait for that lock within `duration`.

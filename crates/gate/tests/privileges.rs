@@ -46,7 +46,8 @@ fn privileges_are_given_up() {
     }
 }
 
-/// In a user namespace the kernel lets no process load a guard; without one, a gate works.
+/// In a user namespace the kernel lets no process load a duplicate filter; without one, a gate
+/// works.
 #[test]
 #[ignore = "needs user namespaces"]
 fn in_a_user_namespace_it_can_only_fail_closed() {

@@ -1,5 +1,5 @@
 //! Random early detection (Floyd and Jacobson 1993): the average queue, the probability that
-//! follows from it, and the spread of drops. It is shared by the droppers that drop or mark at
+//! follows from it, and the spacing of drops. It is shared by the droppers that drop or mark at
 //! random by an average queue.
 //!
 //! ```text
@@ -175,16 +175,16 @@ impl Thresholds {
     }
 }
 
-/// The spread of drops: with a constant probability p, the distance from one packet that is chosen
+/// The spacing of drops: with a constant probability p, the distance from one packet that is chosen
 /// to the next is uniform over 1, 2, …, 1/p.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Spread {
+pub(super) struct DropSpacing {
     /// Packets since the last one that was chosen, or since the average was below its thresholds
     /// (count).
     count: u64,
 }
 
-impl Spread {
+impl DropSpacing {
     /// Returns true if a packet is chosen. Draws no number when the choice is certain.
     #[inline]
     fn chooses(&mut self, p: f64, rng: &mut Rng) -> bool {
@@ -230,30 +230,30 @@ impl Settings {
     pub(super) fn judge(
         &self,
         thresholds: &Thresholds,
-        spread: &mut Spread,
+        spacing: &mut DropSpacing,
         average: f64,
         (len, at): (u32, &Occupancy),
         rng: &mut Rng,
     ) -> Verdict {
         if self.limit.is_some_and(|limit| !at.has_room(limit, len)) {
-            spread.restart();
+            spacing.restart();
             return Verdict::Drop(Reason::QueueLimit);
         }
         match thresholds.ask(average) {
             Asked::Nothing => {
-                spread.restart();
+                spacing.restart();
                 Verdict::Accept
             }
             Asked::Some(p) => {
                 let scaled = self.mean.map_or(p, |mean| p * f64::from(len) / mean);
-                match (spread.chooses(scaled, rng), self.signal) {
+                match (spacing.chooses(scaled, rng), self.signal) {
                     (false, _) => Verdict::Accept,
                     (true, Signal::Drop) => Verdict::Drop(Reason::EarlyDrop),
                     (true, _) => Verdict::Congested(Reason::EarlyDrop),
                 }
             }
             Asked::All => {
-                spread.restart();
+                spacing.restart();
                 match self.signal {
                     Signal::Mark => Verdict::Congested(Reason::ForcedDrop),
                     _ => Verdict::Drop(Reason::ForcedDrop),
@@ -264,7 +264,7 @@ impl Settings {
 }
 
 /// A pair of thresholds with its probability, as stated, each with its key.
-pub(super) struct Stated {
+pub(super) struct ThresholdArgs {
     pub(super) min: (&'static str, Limit),
     pub(super) max: (&'static str, Limit),
     pub(super) max_p: (&'static str, f64),
@@ -275,7 +275,7 @@ pub(super) struct Stated {
 /// # Errors
 /// When two thresholds have different units or are not in their order, and when a probability or
 /// the weight is zero.
-pub(super) fn check(stated: &[Stated], weight: f64, limit: Option<Limit>) -> Result<(), Fault> {
+pub(super) fn check(stated: &[ThresholdArgs], weight: f64, limit: Option<Limit>) -> Result<(), Fault> {
     let in_bytes = |limit: Limit| matches!(limit, Limit::Bytes(_));
     let units = |limit: Limit| match limit {
         Limit::Packets(units) | Limit::Bytes(units) => units,
@@ -288,7 +288,7 @@ pub(super) fn check(stated: &[Stated], weight: f64, limit: Option<Limit>) -> Res
             return Err(Fault::at(key, message));
         }
     }
-    for Stated { min, max, max_p } in stated {
+    for ThresholdArgs { min, max, max_p } in stated {
         if units(min.1) >= units(max.1) {
             return Err(Fault::at(min.0, format!("`{}` is not below `{}`", min.0, max.0)));
         }

@@ -14,7 +14,9 @@
 //!   5 packets, and three times as many.
 //! - A packet that the queue's limit does not admit updates the average and restarts `count`.
 
-use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::early_detection::{
+    Average, DropSpacing, Server, Settings, Signal, Slope, ThresholdArgs, Thresholds, check,
+};
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
@@ -77,7 +79,7 @@ impl PolicyParams for RedParams {
             thresholds: Thresholds::new(self.min_th, self.max_th, self.max_p, self.slope),
             server: Server::new(self.mean_packet),
             average: Average::new(self.weight),
-            spread: Spread::default(),
+            spacing: DropSpacing::default(),
         })
     }
 
@@ -99,7 +101,7 @@ impl PolicyParams for RedParams {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let stated = Stated {
+        let stated = ThresholdArgs {
             min: ("min_th", self.min_th),
             max: ("max_th", self.max_th),
             max_p: ("max_p", self.max_p),
@@ -114,7 +116,7 @@ pub struct Red {
     thresholds: Thresholds,
     server: Server,
     average: Average,
-    spread: Spread,
+    spacing: DropSpacing,
 }
 
 impl Dropper for Red {
@@ -131,7 +133,7 @@ impl Dropper for Red {
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let queue = self.settings.length(at.queue);
         let average = self.average.arrive(cx.now, queue, &self.server);
-        self.settings.judge(&self.thresholds, &mut self.spread, average, (packet.len, at), cx.rng)
+        self.settings.judge(&self.thresholds, &mut self.spacing, average, (packet.len, at), cx.rng)
     }
 
     #[inline]

@@ -8,10 +8,12 @@
 //!
 //! Choices where the paper leaves one:
 //! - Each average decays while there is no packet in the queue that it counts.
-//! - Drops of *in* and of *out* packets are spread apart, each by a count of its own.
+//! - Drops of *in* and of *out* packets are spaced apart, each by a count of its own.
 //! - Packets that were queued before the dropper was there count in no average of one colour.
 
-use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::early_detection::{
+    Average, DropSpacing, Server, Settings, Signal, Slope, ThresholdArgs, Thresholds, check,
+};
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
@@ -96,8 +98,8 @@ impl PolicyParams for RioParams {
         let average = Average::new(self.weight);
         Ok(Box::new(Rio {
             settings: Settings::new(Some(self.limit), self.signal, self.mean_packet, self.min_in),
-            within: Twin::new(self.min_in, self.max_in, self.max_p_in, self),
-            beyond: Twin::new(self.min_out, self.max_out, self.max_p_out, self),
+            within: ColourState::new(self.min_in, self.max_in, self.max_p_in, self),
+            beyond: ColourState::new(self.min_out, self.max_out, self.max_p_out, self),
             total: average,
             governs: self.governs,
             server: Server::new(self.mean_packet),
@@ -131,12 +133,12 @@ impl PolicyParams for RioParams {
 
     fn check(&self) -> Result<(), Fault> {
         let stated = [
-            Stated {
+            ThresholdArgs {
                 min: ("min_in", self.min_in),
                 max: ("max_in", self.max_in),
                 max_p: ("max_p_in", self.max_p_in),
             },
-            Stated {
+            ThresholdArgs {
                 min: ("min_out", self.min_out),
                 max: ("max_out", self.max_out),
                 max_p: ("max_p_out", self.max_p_out),
@@ -147,20 +149,20 @@ impl PolicyParams for RioParams {
 }
 
 /// One of the two REDs.
-struct Twin {
+struct ColourState {
     thresholds: Thresholds,
     average: Average,
-    spread: Spread,
+    spacing: DropSpacing,
     /// Packets of this profile in the queue.
     queued: Count,
 }
 
-impl Twin {
-    fn new(min: Limit, max: Limit, max_p: f64, params: &RioParams) -> Twin {
-        Twin {
+impl ColourState {
+    fn new(min: Limit, max: Limit, max_p: f64, params: &RioParams) -> ColourState {
+        ColourState {
             thresholds: Thresholds::new(min, max, max_p, params.slope),
             average: Average::new(params.weight),
-            spread: Spread::default(),
+            spacing: DropSpacing::default(),
             queued: Count::default(),
         }
     }
@@ -170,9 +172,9 @@ impl Twin {
 pub struct Rio {
     settings: Settings,
     /// RED for packets in profile.
-    within: Twin,
+    within: ColourState,
     /// RED for packets out of profile.
-    beyond: Twin,
+    beyond: ColourState,
     /// Average of all packets.
     total: Average,
     governs: Governs,
@@ -180,7 +182,7 @@ pub struct Rio {
 }
 
 impl Rio {
-    fn twin(&mut self, packet: &Packet) -> &mut Twin {
+    fn state_of(&mut self, packet: &Packet) -> &mut ColourState {
         if packet.mark.colour() == Colour::Green { &mut self.within } else { &mut self.beyond }
     }
 
@@ -212,25 +214,25 @@ impl Dropper for Rio {
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let (settings, server) = (self.settings, self.server);
         self.total.arrive(cx.now, settings.length(at.queue), &server);
-        let twin = self.twin(packet);
-        let own = twin.average.arrive(cx.now, settings.length(twin.queued), &server);
+        let state = self.state_of(packet);
+        let own = state.average.arrive(cx.now, settings.length(state.queued), &server);
         let average = if packet.mark.colour() == Colour::Green { own } else { self.governing() };
-        let twin = self.twin(packet);
-        let verdict = settings.judge(&twin.thresholds, &mut twin.spread, average, (packet.len, at), cx.rng);
+        let state = self.state_of(packet);
+        let verdict = settings.judge(&state.thresholds, &mut state.spacing, average, (packet.len, at), cx.rng);
         if verdict.on(packet.mark).is_ok() {
-            twin.queued.add(packet.len);
+            state.queued.add(packet.len);
         }
         verdict
     }
 
     #[inline]
     fn left(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy, _: Left) {
-        let twin = self.twin(packet);
+        let state = self.state_of(packet);
         // A packet may have been queued before the dropper was there.
-        twin.queued.packets = twin.queued.packets.saturating_sub(1);
-        twin.queued.bytes = twin.queued.bytes.saturating_sub(u64::from(packet.len));
-        if twin.queued.packets == 0 {
-            twin.average.emptied(cx.now);
+        state.queued.packets = state.queued.packets.saturating_sub(1);
+        state.queued.bytes = state.queued.bytes.saturating_sub(u64::from(packet.len));
+        if state.queued.packets == 0 {
+            state.average.emptied(cx.now);
         }
         if at.queue.packets == 0 {
             self.total.emptied(cx.now);

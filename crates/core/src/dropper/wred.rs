@@ -2,10 +2,12 @@
 //! precedences of assured forwarding (RFC 2597, section 4), which are a packet's colours.
 //!
 //! All packets count in the average and update it, as in deployed routers; colours differ in how
-//! long the average queue may be. Drops of each colour are spread by a count of its own. The
+//! long the average queue may be. Drops of each colour are spaced by a count of its own. The
 //! choices of RED hold.
 
-use super::early_detection::{Average, Server, Settings, Signal, Slope, Spread, Stated, Thresholds, check};
+use super::early_detection::{
+    Average, DropSpacing, Server, Settings, Signal, Slope, ThresholdArgs, Thresholds, check,
+};
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
@@ -86,7 +88,7 @@ impl PolicyParams for WredParams {
             ],
             server: Server::new(self.mean_packet),
             average: Average::new(self.weight),
-            spreads: [Spread::default(); 3],
+            spacings: [DropSpacing::default(); 3],
         }))
     }
 
@@ -122,17 +124,17 @@ impl PolicyParams for WredParams {
 
     fn check(&self) -> Result<(), Fault> {
         let stated = [
-            Stated {
+            ThresholdArgs {
                 min: ("min_green", self.min_green),
                 max: ("max_green", self.max_green),
                 max_p: ("max_p_green", self.max_p_green),
             },
-            Stated {
+            ThresholdArgs {
                 min: ("min_yellow", self.min_yellow),
                 max: ("max_yellow", self.max_yellow),
                 max_p: ("max_p_yellow", self.max_p_yellow),
             },
-            Stated {
+            ThresholdArgs {
                 min: ("min_red", self.min_red),
                 max: ("max_red", self.max_red),
                 max_p: ("max_p_red", self.max_p_red),
@@ -150,7 +152,7 @@ pub struct Wred {
     server: Server,
     average: Average,
     /// By colour.
-    spreads: [Spread; 3],
+    spacings: [DropSpacing; 3],
 }
 
 impl Dropper for Wred {
@@ -167,8 +169,8 @@ impl Dropper for Wred {
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let colour = packet.mark.colour() as usize;
         let average = self.average.arrive(cx.now, self.settings.length(at.queue), &self.server);
-        let (thresholds, spread) = (&self.thresholds[colour], &mut self.spreads[colour]);
-        self.settings.judge(thresholds, spread, average, (packet.len, at), cx.rng)
+        let (thresholds, spacing) = (&self.thresholds[colour], &mut self.spacings[colour]);
+        self.settings.judge(thresholds, spacing, average, (packet.len, at), cx.rng)
     }
 
     #[inline]

@@ -71,8 +71,8 @@ impl RequestHandler {
                     "{name}: nothing was forwarded for 10 s: the gate ends, and the bridge forwards if \
                      there is one"
                 ));
-                // The forwarding thread cannot be asked to stop. The kernel removes the guard with
-                // the process.
+                // The forwarding thread cannot be asked to stop. The kernel removes the duplicate
+                // filter with the process.
                 std::process::abort();
             }
             None => {}

@@ -83,13 +83,13 @@ pub enum FailoverError {
          with the capabilities CAP_BPF and CAP_NET_ADMIN, and in no user namespace; or set `fail = \
          \"closed\"` under `[gate]`"
     )]
-    GuardPrivilege,
+    DuplicateFilterPrivilege,
     /// Before Linux 6.6 no program after the packet sockets can belong to a process.
     #[error(
         "this kernel cannot guard against duplicates, as `fail = \"open\"` does: Linux 6.6 and later can\n  \
          help: set `fail = \"closed\"` under `[gate]`"
     )]
-    GuardKernel,
+    DuplicateFilterKernel,
     /// The privilege to change a bridge is missing.
     #[error("not permitted to {0}\n  help: run it as root, or with the capability CAP_NET_ADMIN")]
     BridgePrivilege(String),

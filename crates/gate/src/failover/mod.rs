@@ -1,19 +1,21 @@
 //! Failover: forwarding while no gate runs.
 //!
 //! With `fail = "open"` both interfaces are ports of a kernel bridge, which forwards everything
-//! unshaped while no gate runs. A running gate keeps frames from the bridge with a [`Guard`]. The
-//! guard belongs to the process, so the bridge takes over however the process ends, even by
-//! SIGKILL. With `fail = "closed"` there is no bridge, and nothing passes without a gate.
+//! unshaped while no gate runs. A running gate keeps frames from the bridge with a
+//! [`DuplicateFilter`]. The duplicate filter belongs to the process, so the bridge takes over
+//! however the process ends, even by SIGKILL. With `fail = "closed"` there is no bridge, and
+//! nothing passes without a gate.
 //!
-//! AF_XDP takes frames before they reach the bridge, so it needs the bridge but no guard.
+//! AF_XDP takes frames before they reach the bridge, so it needs the bridge but no duplicate
+//! filter.
 
 mod bridge;
-mod guard;
+mod duplicate_filter;
 mod lock;
 mod netlink;
 
 pub(crate) use bridge::Port;
-pub(crate) use guard::Guard;
+pub(crate) use duplicate_filter::DuplicateFilter;
 
 use crate::error::FailoverError;
 use crate::sys::interface::Interface;
@@ -25,13 +27,13 @@ use tidegate_formats::{Fail, GateFile, Io};
 /// A gate's hold on its interfaces, until this value is dropped or the process ends.
 pub(crate) struct Failover {
     /// `None` when the gate fails closed, or uses AF_XDP.
-    pub(crate) guard: Option<Guard>,
+    pub(crate) duplicate_filter: Option<DuplicateFilter>,
     _locks: [Lock; 2],
 }
 
 impl Failover {
     /// Prepares both interfaces of a gate file. With `fail = "open"` the bridge forwards until the
-    /// guard is activated. After an error no new bridge is left behind.
+    /// duplicate filter is activated. After an error no new bridge is left behind.
     ///
     /// # Errors
     /// When another gate uses an interface, an interface has an address and the file does not list
@@ -46,7 +48,7 @@ impl Failover {
                 return Err(FailoverError::InterfaceAddressed(port.name.to_owned()));
             }
         }
-        let guard = match file.fail {
+        let duplicate_filter = match file.fail {
             Fail::Closed => {
                 bridge::require_none(&netlink, ports)?;
                 None
@@ -56,14 +58,14 @@ impl Failover {
                 None
             }
             Fail::Open => {
-                // The guard comes before the bridge: when the guard is refused, nothing has
-                // changed.
-                let guard = Guard::attach(ports.map(|port| port.index))?;
+                // The duplicate filter comes before the bridge: when the duplicate filter is
+                // refused, nothing has changed.
+                let duplicate_filter = DuplicateFilter::attach(ports.map(|port| port.index))?;
                 bridge::ensure(&netlink, ports)?;
-                Some(guard)
+                Some(duplicate_filter)
             }
         };
-        Ok(Failover { guard, _locks: locks })
+        Ok(Failover { duplicate_filter, _locks: locks })
     }
 }
 

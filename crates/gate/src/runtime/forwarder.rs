@@ -12,7 +12,7 @@ use crate::config::link_speed;
 use crate::config::plan::Plan;
 use crate::engine::{Arrival, Engine};
 use crate::error::GateError;
-use crate::failover::{Failover, Guard, Port};
+use crate::failover::{DuplicateFilter, Failover, Port};
 use crate::io::{BATCH, Receiver, Sender, Side};
 use crate::stats::LossReason;
 use crate::sys::clock::{Clock, TICKS_PER_NANOSECOND};
@@ -274,11 +274,11 @@ impl Forwarder {
     /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge
     /// sees no frame.
     fn take_over(&mut self) -> io::Result<()> {
-        let Some(guard) = self.failover.as_ref().and_then(|failover| failover.guard.as_ref()) else {
+        let Some(filter) = self.failover.as_ref().and_then(|failover| failover.duplicate_filter.as_ref()) else {
             return Ok(());
         };
         let sockets = || self.receivers.iter().flat_map(Receiver::sockets);
-        sockets().try_for_each(|socket| guard.filter(socket))?;
+        sockets().try_for_each(|socket| filter.filter(socket))?;
         std::thread::sleep(DRAIN_DELAY);
         // The bridge has forwarded the frames that the sockets hold. The filter lets no more in, so
         // the loop ends.
@@ -288,8 +288,8 @@ impl Forwarder {
                 Err(error) => matches!(error.raw_os_error(), Some(libc::EINTR | libc::EINVAL)),
             } {}
         }
-        guard.activate()?;
-        self.receivers.iter().flat_map(Receiver::sockets).try_for_each(Guard::unfilter)
+        filter.activate()?;
+        self.receivers.iter().flat_map(Receiver::sockets).try_for_each(DuplicateFilter::unfilter)
     }
 
     /// Receives frames and returns true if there may be more.

@@ -1,4 +1,5 @@
-//! bpf(2): the requests that the guard and AF_XDP need: a map, a value in it, a program and a link.
+//! bpf(2): the requests that the duplicate filter and AF_XDP need: a map, a value in it, a program
+//! and a link.
 
 #![allow(unsafe_code)]
 

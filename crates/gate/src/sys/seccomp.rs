@@ -46,7 +46,7 @@ const OLDER_CALLS: &[libc::c_long] = &[
 const OLDER_CALLS: &[libc::c_long] = &[];
 
 /// Calls that are allowed only with certain first arguments: a socket to query interfaces or to
-/// notify the service manager, and a change of a value in a map of the guard.
+/// notify the service manager, and a change of a value in a map of the duplicate filter.
 const WITH_ARGUMENT: [(libc::c_long, &[u64]); 2] = [
     (libc::SYS_socket, &[libc::AF_INET as u64, libc::AF_UNIX as u64]),
     (libc::SYS_bpf, &[crate::sys::bpf::MAP_UPDATE_ELEM as u64]),

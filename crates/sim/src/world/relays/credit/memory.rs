@@ -14,7 +14,7 @@ use tidegate_core::credit::{Arrival, Receiver, Refused};
 use tidegate_core::units::Time;
 
 /// Node memory left over by credit.
-pub(super) struct Rest {
+pub(super) struct UncreditedMemory {
     by_node: BTreeMap<u32, u32>,
     memories: Vec<Memory>,
 }
@@ -31,13 +31,13 @@ struct Memory {
 
 /// A VC without credit, in the memory of a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Uncontrolled {
+pub(super) struct UncreditedVc {
     memory: u32,
     vc: VcIx,
 }
 
-impl Rest {
-    pub(super) fn new(network: &Network) -> Rest {
+impl UncreditedMemory {
+    pub(super) fn new(network: &Network) -> UncreditedMemory {
         let left = network.left_by_credit();
         let mut flows: BTreeMap<usize, u64> = BTreeMap::new();
         for flow in network.flows.iter().filter(|_| !left.is_empty()) {
@@ -51,14 +51,14 @@ impl Rest {
                 *flows.entry(*node).or_default() += 1;
             }
         }
-        let mut rest = Rest { by_node: BTreeMap::new(), memories: Vec::new() };
+        let mut all = UncreditedMemory { by_node: BTreeMap::new(), memories: Vec::new() };
         for (node, left) in left {
             let Some(flows) = flows.get(&node) else { continue };
-            rest.by_node.insert(node as u32, rest.memories.len() as u32);
+            all.by_node.insert(node as u32, all.memories.len() as u32);
             let share = u32::try_from(left / flows).unwrap_or(u32::MAX);
-            rest.memories.push(Memory { share, receiver: Receiver::new(Protocol::Cup, None), latest: None });
+            all.memories.push(Memory { share, receiver: Receiver::new(Protocol::Cup, None), latest: None });
         }
-        rest
+        all
     }
 
     pub(super) fn is_of(&self, node: u32) -> bool {
@@ -70,7 +70,7 @@ impl Rest {
     ///
     /// # Errors
     /// When there is no place for it, or there are more VCs than can be told apart.
-    pub(super) fn vc_of(&mut self, flow: u32, node: u32) -> Result<Option<Uncontrolled>, Refused> {
+    pub(super) fn vc_of(&mut self, flow: u32, node: u32) -> Result<Option<UncreditedVc>, Refused> {
         let Some(&memory) = self.by_node.get(&node) else { return Ok(None) };
         let Memory { share, receiver, latest } = &mut self.memories[memory as usize];
         let vc = match *latest {
@@ -79,17 +79,17 @@ impl Rest {
             _ => receiver.open(*share, *share, Counter::default())?,
         };
         *latest = Some((flow, vc));
-        Ok(Some(Uncontrolled { memory, vc }))
+        Ok(Some(UncreditedVc { memory, vc }))
     }
 
     /// Counts a packet of a VC that has arrived.
-    pub(super) fn arrived(&mut self, of: Uncontrolled) -> Arrival {
+    pub(super) fn arrived(&mut self, of: UncreditedVc) -> Arrival {
         // A constant allocation is valid at any time.
         self.memories[of.memory as usize].receiver.arrived(Time::ORIGIN, of.vc)
     }
 
     /// Counts a packet of a VC that has left, or was dropped.
-    pub(super) fn left(&mut self, of: Uncontrolled) {
+    pub(super) fn left(&mut self, of: UncreditedVc) {
         self.memories[of.memory as usize].receiver.left(of.vc);
     }
 }

@@ -31,7 +31,7 @@ mod reports;
 use cells::Cell;
 pub use figures::{CreditReport, StallReport, VcReport};
 use link::CreditLink;
-use memory::{Rest, Uncontrolled};
+use memory::{UncreditedMemory, UncreditedVc};
 
 use crate::network::Network;
 use crate::probe::Subject;
@@ -65,7 +65,7 @@ struct HopVcs {
     /// The VC of a virtual link whose packets it passes on.
     within: Option<Place>,
     /// Their VC in the memory shared with credit, if they have come without credit.
-    uncontrolled: Option<Uncontrolled>,
+    uncontrolled: Option<UncreditedVc>,
     /// True if copies of a packet leave by other hops, too.
     forks: bool,
 }
@@ -85,7 +85,7 @@ pub(in crate::world) struct Credit {
     /// receiver is at the end of that hop.
     ahead: BTreeMap<u32, (Place, bool)>,
     /// Node memory left over by credit.
-    rest: Rest,
+    uncredited: UncreditedMemory,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were
     /// made on the way.
     forked: BTreeSet<BodyId>,
@@ -114,7 +114,7 @@ impl Credit {
             passing: BTreeMap::new(),
             hops: Vec::new(),
             ahead: BTreeMap::new(),
-            rest: Rest::new(network),
+            uncredited: UncreditedMemory::new(network),
             forked: BTreeSet::new(),
             made_here: BTreeSet::new(),
             agenda: BTreeSet::new(),
@@ -147,7 +147,7 @@ impl Credit {
 
     /// Returns true if VCs without credit share the memory of a node with credit.
     pub(in crate::world) fn shares_memory(&self, node: u32) -> bool {
-        self.rest.is_of(node)
+        self.uncredited.is_of(node)
     }
 
     /// Adds the next hop of the network: of a flow from a node over a link, to which packets come
@@ -184,7 +184,7 @@ impl Credit {
         };
         let uncontrolled = match into {
             Some(_) => None,
-            None => self.rest.vc_of(flow, node).map_err(|why| Refused(why.to_string()))?,
+            None => self.uncredited.vc_of(flow, node).map_err(|why| Refused(why.to_string()))?,
         };
         let within = ahead.map(|(place, _)| place);
         self.hops.push(HopVcs { out, ends, into, within, uncontrolled, forks });
@@ -243,7 +243,7 @@ impl Credit {
         if let Some(Place { link, vc }) = into {
             self.links[link as usize].left(cx, vc);
         } else if let Some(vc) = uncontrolled {
-            self.rest.left(vc);
+            self.uncredited.left(vc);
         }
     }
 
@@ -287,7 +287,7 @@ impl Credit {
             self.made_here.insert(packet.body);
         }
         if let Some(vc) = uncontrolled {
-            if self.rest.arrived(vc) == Arrival::Dropped {
+            if self.uncredited.arrived(vc) == Arrival::Dropped {
                 return Passage::Drop;
             }
             if forks {

@@ -1,4 +1,4 @@
-//! Guard against duplicates: while a gate runs, its bridge sees no frames.
+//! Filter against duplicates: while a gate runs, its bridge sees no frames.
 //!
 //! An incoming frame reaches packet sockets first, then a classifier at the interface (tcx), then
 //! the bridge. The classifier drops the frame, which the gate's socket has already received. The
@@ -27,24 +27,24 @@ const EVERYTHING: i32 = -1;
 /// first, and closing a packet socket takes many milliseconds.
 const FIRST_LINK: i32 = 256;
 
-/// A guard on two interfaces, until it is dropped or the process ends.
-pub(crate) struct Guard {
+/// The filter on two interfaces, until it is dropped or the process ends.
+pub(crate) struct DuplicateFilter {
     /// The flag, which is set while the gate forwards.
     active: OwnedFd,
     filter: OwnedFd,
     _links: [OwnedFd; 2],
 }
 
-impl Guard {
-    /// Attaches an inactive guard: the bridge still sees every frame.
+impl DuplicateFilter {
+    /// Attaches an inactive duplicate filter: the bridge still sees every frame.
     ///
     /// # Errors
     /// When the privilege is missing, or the kernel is too old.
-    pub(super) fn attach(interfaces: [u32; 2]) -> Result<Guard, FailoverError> {
+    pub(super) fn attach(interfaces: [u32; 2]) -> Result<DuplicateFilter, FailoverError> {
         let failed = |error: io::Error| match error.raw_os_error() {
-            Some(libc::EPERM | libc::EACCES) => FailoverError::GuardPrivilege,
-            Some(libc::ENOSYS) => FailoverError::GuardKernel,
-            _ => FailoverError::system("a guard against duplicates", error),
+            Some(libc::EPERM | libc::EACCES) => FailoverError::DuplicateFilterPrivilege,
+            Some(libc::ENOSYS) => FailoverError::DuplicateFilterKernel,
+            _ => FailoverError::system("a filter against duplicates", error),
         };
         let active = bpf::flag().map_err(failed)?;
         let program = |kind, name, [not, yes]: [i32; 2]| {
@@ -65,12 +65,12 @@ impl Guard {
         let link = |interface| {
             let link =
                 bpf::attach(classifier.as_fd(), interface).map_err(|error| match error.raw_os_error() {
-                    Some(libc::EINVAL) => FailoverError::GuardKernel,
+                    Some(libc::EINVAL) => FailoverError::DuplicateFilterKernel,
                     _ => failed(error),
                 })?;
             fcntl_dupfd_cloexec(&link, FIRST_LINK).map_err(|error| failed(error.into()))
         };
-        Ok(Guard { _links: [link(interfaces[0])?, link(interfaces[1])?], active, filter })
+        Ok(DuplicateFilter { _links: [link(interfaces[0])?, link(interfaces[1])?], active, filter })
     }
 
     /// Attaches the filter to a socket, which then receives only frames that the bridge does not
@@ -82,7 +82,8 @@ impl Guard {
         bpf::filter(socket, self.filter.as_fd())
     }
 
-    /// Activates the guard: from now on the gate receives the frames, and the bridge does not.
+    /// Activates the duplicate filter: from now on the gate receives the frames, and the bridge
+    /// does not.
     ///
     /// # Errors
     /// System errors.
@@ -90,7 +91,8 @@ impl Guard {
         bpf::set_flag(self.active.as_fd(), 1)
     }
 
-    /// Detaches the filter from a socket; an active guard's filter passes everything.
+    /// Detaches the filter from a socket; once the duplicate filter is active, the socket filter
+    /// passes everything.
     ///
     /// # Errors
     /// System errors.
@@ -99,7 +101,7 @@ impl Guard {
     }
 }
 
-impl Drop for Guard {
+impl Drop for DuplicateFilter {
     /// Gives both interfaces back to the bridge at once; their links are then closed one after the
     /// other.
     fn drop(&mut self) {
