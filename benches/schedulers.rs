@@ -94,7 +94,7 @@ impl Node {
             out: Vec::new(),
         };
         node.scheduler.set_rate(node.now, Some(link));
-        node.queues.reach(count);
+        node.queues.grow_to(count);
         for (flow, contract) in contracts.iter().enumerate() {
             node.scheduler.set_flow(node.now, FlowIx(flow as u32), contract, &node.queues)?;
         }

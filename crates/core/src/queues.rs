@@ -240,7 +240,7 @@ impl Queues {
     }
 
     /// Gives every index below `flows` a queue.
-    pub fn reach(&mut self, flows: u32) {
+    pub fn grow_to(&mut self, flows: u32) {
         if self.flows.len() < flows as usize {
             self.flows.resize(flows as usize, EMPTY);
         }
@@ -337,7 +337,7 @@ mod tests {
         #[test]
         fn behaves_like_a_deque_per_flow(steps in prop::collection::vec((0u32..4, 0u8..4, 1u32..2000), 1..400)) {
             let mut queues = Queues::default();
-            queues.reach(4);
+            queues.grow_to(4);
             let mut model: Vec<VecDeque<(u32, u64)>> = vec![VecDeque::new(); 4];
             for (order, (flow, what, len)) in steps.into_iter().enumerate() {
                 let (flow, order) = (FlowIx(flow), order as u64);

@@ -193,7 +193,7 @@ impl Storm {
     /// Checks that hold when nothing is under way.
     fn audit_at_rest(&mut self) {
         for ledger in &mut self.ledgers {
-            ledger.settle(Time::NEVER);
+            ledger.expire(Time::NEVER);
             assert_eq!(ledger.claimed(), 0);
         }
         let mut expected = BTreeMap::new();
@@ -296,8 +296,8 @@ fn what_stamps_claim_is_not_resold() {
     let refusal = ledger.set_up(FlowId(2), spec(50_000, 500)).unwrap_err();
     assert_eq!(refusal, Refusal::TooMuch { asked: 50_000, left: 10_000, reservable: 100_000 });
     assert!(ledger.tear_down(FlowId(1), Stamps { passed: at(5), latest: at(12) }));
-    ledger.settle(at(10));
+    ledger.expire(at(10));
     assert_eq!((ledger.claimed(), ledger.left()), (10_000, 90_000));
-    ledger.settle(Time::NEVER);
+    ledger.expire(Time::NEVER);
     assert_eq!((ledger.claimed(), ledger.left()), (0, 100_000));
 }

@@ -115,7 +115,7 @@ impl Drr {
     }
 
     /// Goes on turn by turn, until the first flow may send, or has no packet yet.
-    fn settle(&mut self) {
+    fn pass_turns(&mut self) {
         while !(self.turns.is_empty() && self.resting.is_empty()) {
             let Some(first) = self.turns.first().copied() else {
                 self.begin_round(self.round + 1);
@@ -195,7 +195,7 @@ impl Model for Drr {
             None if active && !present => self.join(waiting.flow, 0),
             _ => {}
         }
-        self.settle();
+        self.pass_turns();
     }
     fn takes_part(&mut self, _: Time, flow: usize, _: Participation) {
         self.see_to_changes();
@@ -222,7 +222,7 @@ impl Model for Drr {
                 }
             }
         }
-        self.settle();
+        self.pass_turns();
     }
     fn start(&mut self, _: Time) -> Option<Waiting> {
         self.see_to_changes();
@@ -231,14 +231,14 @@ impl Model for Drr {
         {
             self.forget(served);
         }
-        self.settle();
+        self.pass_turns();
         let flow = self.turns.first()?.flow;
         let head = *self.line.of(flow).next()?;
         let sent = self.line.remove(head.body);
         self.turns[0].deficit -= u64::from(sent.len) * BYTE;
         self.turns[0].sent = true;
         self.served = Some(flow);
-        self.settle();
+        self.pass_turns();
         Some(sent)
     }
     /// Takes from the longest queue.
@@ -250,7 +250,7 @@ impl Model for Drr {
         if self.is_empty(gone.flow) {
             self.forget(gone.flow);
         }
-        self.settle();
+        self.pass_turns();
     }
 }
 

@@ -139,7 +139,7 @@ impl Ledger {
     }
 
     /// Frees the rates that were given back and are no longer claimed by a stamp.
-    pub fn settle(&mut self, passed: Time) {
+    pub fn expire(&mut self, passed: Time) {
         while let Some(Reverse((latest, rate))) = self.claimed.peek().copied()
             && latest <= passed
         {

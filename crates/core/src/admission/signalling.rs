@@ -68,7 +68,7 @@ pub enum Act {
 /// have been stamped.
 pub fn pass(ledger: &mut Ledger, message: Message, links: u32, stamps: Stamps) -> (Act, Next) {
     let Message { flow, place, kind } = message;
-    ledger.settle(stamps.passed);
+    ledger.expire(stamps.passed);
     let forward = |kind| match place + 1 < links {
         true => Next::Link(Message { flow, place: place + 1, kind }),
         false => Next::Destination(kind),

@@ -25,8 +25,8 @@ pub struct FlowHeap {
 
 impl FlowHeap {
     /// Makes room for every flow index below `flows`.
-    pub fn reach(&mut self, flows: u32) {
-        self.rest.reach(flows);
+    pub fn grow_to(&mut self, flows: u32) {
+        self.rest.grow_to(flows);
     }
 
     /// Returns the flow with the smallest rank.
@@ -119,13 +119,13 @@ const ABSENT: u32 = u32::MAX;
 struct Heap {
     entries: Vec<RankedFlow>,
     /// The position of each flow in `entries`.
-    places: Vec<u32>,
+    slots: Vec<u32>,
 }
 
 impl Heap {
-    fn reach(&mut self, flows: u32) {
-        if self.places.len() < flows as usize {
-            self.places.resize(flows as usize, ABSENT);
+    fn grow_to(&mut self, flows: u32) {
+        if self.slots.len() < flows as usize {
+            self.slots.resize(flows as usize, ABSENT);
         }
     }
 
@@ -135,13 +135,13 @@ impl Heap {
     }
 
     fn contains(&self, flow: FlowIx) -> bool {
-        self.places[flow.ix()] != ABSENT
+        self.slots[flow.ix()] != ABSENT
     }
 
     fn insert(&mut self, entry: RankedFlow) {
-        let place = self.entries.len();
+        let slot = self.entries.len();
         self.entries.push(entry);
-        self.sift_up(place, entry);
+        self.sift_up(slot, entry);
     }
 
     fn pop(&mut self) -> Option<RankedFlow> {
@@ -152,67 +152,67 @@ impl Heap {
 
     /// Removes the flow, if it is in the heap.
     fn remove(&mut self, flow: FlowIx) {
-        let place = core::mem::replace(&mut self.places[flow.ix()], ABSENT);
-        if place == ABSENT {
+        let slot = core::mem::replace(&mut self.slots[flow.ix()], ABSENT);
+        if slot == ABSENT {
             return;
         }
-        let place = place as usize;
+        let slot = slot as usize;
         let Some(last) = self.entries.pop() else { return };
-        if place == self.entries.len() {
+        if slot == self.entries.len() {
             return;
         }
-        if place > 0 && last.wide() < self.entries[place].wide() {
-            self.sift_up(place, last);
+        if slot > 0 && last.wide() < self.entries[slot].wide() {
+            self.sift_up(slot, last);
         } else {
-            self.sift_down(place, last);
+            self.sift_down(slot, last);
         }
     }
 
-    /// Moves `entry` up from the hole at `place`.
+    /// Moves `entry` up from the hole at `slot`.
     #[inline(always)]
-    fn sift_up(&mut self, mut place: usize, entry: RankedFlow) {
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
+    fn sift_up(&mut self, mut slot: usize, entry: RankedFlow) {
+        while slot > 0 {
+            let parent = (slot - 1) / ARITY;
             let above = self.entries[parent];
             if above.wide() <= entry.wide() {
                 break;
             }
-            self.put(place, above);
-            place = parent;
+            self.put(slot, above);
+            slot = parent;
         }
-        self.put(place, entry);
+        self.put(slot, entry);
     }
 
-    /// Moves `entry` down from the hole at `place`.
+    /// Moves `entry` down from the hole at `slot`.
     #[inline(always)]
-    fn sift_down(&mut self, mut place: usize, entry: RankedFlow) {
+    fn sift_down(&mut self, mut slot: usize, entry: RankedFlow) {
         loop {
-            let first = place * ARITY + 1;
+            let first = slot * ARITY + 1;
             let mut children = self.entries.iter().enumerate().skip(first).take(ARITY);
             let Some((mut least, child)) = children.next() else { break };
             let mut rank = child.wide();
-            for (place, child) in children {
+            for (slot, child) in children {
                 if child.wide() < rank {
-                    (least, rank) = (place, child.wide());
+                    (least, rank) = (slot, child.wide());
                 }
             }
             if entry.wide() <= rank {
                 break;
             }
-            self.put(place, self.entries[least]);
-            place = least;
+            self.put(slot, self.entries[least]);
+            slot = least;
         }
-        self.put(place, entry);
+        self.put(slot, entry);
     }
 
     #[inline(always)]
-    fn put(&mut self, place: usize, entry: RankedFlow) {
-        self.entries[place] = entry;
-        self.places[entry.flow as usize] = place as u32;
+    fn put(&mut self, slot: usize, entry: RankedFlow) {
+        self.entries[slot] = entry;
+        self.slots[entry.flow as usize] = slot as u32;
     }
 
     fn memory(&self) -> usize {
-        self.entries.capacity() * size_of::<RankedFlow>() + self.places.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<RankedFlow>() + self.slots.capacity() * size_of::<u32>()
     }
 }
 
@@ -229,7 +229,7 @@ mod tests {
         #[test]
         fn agrees_with_a_sorted_map(steps in prop::collection::vec((0u32..FLOWS, 0u8..4, 0u64..50), 1..800)) {
             let mut heap = FlowHeap::default();
-            heap.reach(FLOWS);
+            heap.grow_to(FLOWS);
             let mut model: BTreeMap<u32, Rank> = BTreeMap::new();
             for (order, (flow, what, key)) in steps.into_iter().enumerate() {
                 if what == 0 {

@@ -84,7 +84,7 @@ impl Default for FlowLadder {
 
 impl FlowLadder {
     /// Makes room for every flow index below `flows`.
-    pub(crate) fn reach(&mut self, flows: u32) {
+    pub(crate) fn grow_to(&mut self, flows: u32) {
         if self.generations.len() < flows as usize {
             self.generations.resize(flows as usize, 0);
         }
@@ -286,7 +286,7 @@ mod tests {
     impl Twins {
         fn new(flows: u32) -> Twins {
             let mut ladder = FlowLadder::default();
-            ladder.reach(flows);
+            ladder.grow_to(flows);
             Twins { ladder, ranks: BTreeMap::new(), sorted: BTreeSet::new(), order: 0 }
         }
 

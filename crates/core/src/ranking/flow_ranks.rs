@@ -21,7 +21,7 @@ const BACK: usize = SHORT / 2;
 
 /// The structure that holds the flows. The prefix is empty unless it is that structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum Structure {
     #[default]
     Prefix,
     Tournament,
@@ -31,7 +31,7 @@ enum Place {
 /// Flows by rank. Each flow is in it at most once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowRanks {
-    place: Place,
+    structure: Structure,
     prefix: SortedPrefix,
     tournament: FlowTournament,
     ladder: Option<Box<FlowLadder>>,
@@ -39,22 +39,22 @@ pub(crate) struct FlowRanks {
 
 impl FlowRanks {
     /// Makes room for every flow index below `flows`.
-    pub(crate) fn reach(&mut self, flows: u32) {
+    pub(crate) fn grow_to(&mut self, flows: u32) {
         if let Some(ladder) = &mut self.ladder {
-            return ladder.reach(flows);
+            return ladder.grow_to(flows);
         }
         if flows <= MOST {
-            return self.tournament.reach(flows);
+            return self.tournament.grow_to(flows);
         }
         let mut ladder = Box::<FlowLadder>::default();
-        ladder.reach(flows);
+        ladder.grow_to(flows);
         while let Some(entry) = self.prefix.pop_last() {
             ladder.insert(FlowIx(entry.flow), entry.rank);
         }
         while let Some((flow, rank)) = self.tournament.pop() {
             ladder.insert(flow, rank);
         }
-        *self = FlowRanks { place: Place::Ladder, ladder: Some(ladder), ..FlowRanks::default() };
+        *self = FlowRanks { structure: Structure::Ladder, ladder: Some(ladder), ..FlowRanks::default() };
     }
 
     /// Returns the flow with the smallest rank.
@@ -69,10 +69,10 @@ impl FlowRanks {
     /// Like [`top`](Self::top), when the prefix is empty.
     #[inline]
     fn top_elsewhere(&self) -> Option<FlowIx> {
-        match self.place {
-            Place::Prefix => None,
-            Place::Tournament => self.tournament.top(),
-            Place::Ladder => self.ladder.as_ref().and_then(|ladder| ladder.top()),
+        match self.structure {
+            Structure::Prefix => None,
+            Structure::Tournament => self.tournament.top(),
+            Structure::Ladder => self.ladder.as_ref().and_then(|ladder| ladder.top()),
         }
     }
 
@@ -92,7 +92,7 @@ impl FlowRanks {
     /// Like [`set`](Self::set), when the flow is not the first of the prefix.
     #[inline]
     fn set_elsewhere(&mut self, flow: FlowIx, rank: Rank) {
-        if self.place == Place::Tournament {
+        if self.structure == Structure::Tournament {
             return self.tournament.set(flow, rank);
         }
         self.remove(flow);
@@ -102,7 +102,7 @@ impl FlowRanks {
     /// Inserts a flow that is not ranked yet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, flow: FlowIx, rank: Rank) {
-        if self.place != Place::Prefix || self.prefix.len == SHORT {
+        if self.structure != Structure::Prefix || self.prefix.len == SHORT {
             return self.insert_among_many(flow, rank);
         }
         self.prefix.insert(RankedFlow { rank, flow: flow.0, generation: 0 });
@@ -110,11 +110,11 @@ impl FlowRanks {
 
     #[inline(never)]
     fn insert_among_many(&mut self, flow: FlowIx, rank: Rank) {
-        if self.place == Place::Prefix {
+        if self.structure == Structure::Prefix {
             while let Some(RankedFlow { rank, flow, .. }) = self.prefix.pop_last() {
                 self.tournament.set(FlowIx(flow), rank);
             }
-            self.place = Place::Tournament;
+            self.structure = Structure::Tournament;
         }
         match &mut self.ladder {
             Some(ladder) => ladder.insert(flow, rank),
@@ -127,7 +127,7 @@ impl FlowRanks {
     pub(crate) fn remove(&mut self, flow: FlowIx) {
         match self.prefix.first() {
             Some(first) if first.flow == flow.0 => self.prefix.pop_first(),
-            _ if self.place == Place::Prefix => self.remove_within_run(flow),
+            _ if self.structure == Structure::Prefix => self.remove_within_run(flow),
             _ => self.remove_from_many(flow),
         }
     }
@@ -151,14 +151,14 @@ impl FlowRanks {
         while let Some((flow, rank)) = self.tournament.pop() {
             self.prefix.push_last(RankedFlow { rank, flow: flow.0, generation: 0 });
         }
-        self.place = Place::Prefix;
+        self.structure = Structure::Prefix;
     }
 
     /// Returns the next flows to be on top, if several have just moved up together
     /// ([`FlowLadder::take_near`]).
     #[inline(always)]
     pub(crate) fn take_near(&mut self) -> Option<&[FlowIx]> {
-        if self.place == Place::Ladder { self.ladder.as_mut()?.take_near() } else { None }
+        if self.structure == Structure::Ladder { self.ladder.as_mut()?.take_near() } else { None }
     }
 
     /// Bytes of memory held, for the memory report.
@@ -174,7 +174,7 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::BTreeMap;
 
-    /// Passes through all three places, and back from the tournament into the prefix: flows come,
+    /// Passes through all three structures, and back from the tournament into the prefix: flows come,
     /// most of them go, and more are opened than a tournament holds.
     #[test]
     fn agrees_with_a_sorted_map() {
@@ -182,11 +182,11 @@ mod tests {
             let mut rng = Rng::named(seed, "ranks");
             let (mut few, mut ranks) = (FlowRanks::default(), BTreeMap::new());
             let most = [6, 40, 3_000, 9_000][seed as usize % 4];
-            let (mut open, mut places) = (0, Vec::new());
+            let (mut open, mut structures) = (0, Vec::new());
             for order in 0..8_000u64 {
                 if open < most && order % 20 == 0 {
                     open = most.min(open + 1 + rng.below(u64::from(most) / 50 + 1) as u32);
-                    few.reach(open);
+                    few.grow_to(open);
                 }
                 let flow = FlowIx(rng.below(u64::from(open)) as u32);
                 let rank = (rng.below(1 << 20) + 100 * order, order);
@@ -213,16 +213,16 @@ mod tests {
                 }
                 let least = ranks.iter().min_by_key(|(_, rank)| **rank).map(|(flow, _)| *flow);
                 assert_eq!(few.top(), least, "seed {seed}, step {order}");
-                places.push(few.place);
+                structures.push(few.structure);
             }
-            places.dedup();
-            let expected: &[Place] = match seed % 4 {
-                0 => &[Place::Prefix],
-                1 | 2 => &[Place::Prefix, Place::Tournament, Place::Prefix],
-                _ => &[Place::Prefix, Place::Tournament],
+            structures.dedup();
+            let expected: &[Structure] = match seed % 4 {
+                0 => &[Structure::Prefix],
+                1 | 2 => &[Structure::Prefix, Structure::Tournament, Structure::Prefix],
+                _ => &[Structure::Prefix, Structure::Tournament],
             };
-            assert!(places.starts_with(expected), "seed {seed}: {places:?}");
-            assert_eq!(places.last() == Some(&Place::Ladder), seed % 4 == 3, "seed {seed}: {places:?}");
+            assert!(structures.starts_with(expected), "seed {seed}: {structures:?}");
+            assert_eq!(structures.last() == Some(&Structure::Ladder), seed % 4 == 3, "seed {seed}: {structures:?}");
         }
     }
 }

@@ -53,7 +53,7 @@ fn play(orders: &[u64], one: Winner, other: Winner) -> Winner {
 
 impl FlowTournament {
     /// Makes room for every flow index below `flows`.
-    pub(crate) fn reach(&mut self, flows: u32) {
+    pub(crate) fn grow_to(&mut self, flows: u32) {
         let leaves = (flows as usize).next_power_of_two();
         let before = self.orders.len();
         if leaves <= before {
@@ -144,7 +144,7 @@ mod tests {
             for order in 0..3_000u64 {
                 if order % 100 == 0 {
                     open += rng.below(60) as u32;
-                    tournament.reach(open);
+                    tournament.grow_to(open);
                 }
                 let flow = FlowIx(rng.below(u64::from(open)) as u32);
                 match rng.below(10) {

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     /// Storage; its length is zero or a power of two.
-    places: Vec<T>,
+    slots: Vec<T>,
     /// Positions of the first value and of the next one to be added, modulo the length of the
     /// storage.
     first: usize,
@@ -13,7 +13,7 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { places: Vec::new(), first: 0, end: 0 }
+        Ring { slots: Vec::new(), first: 0, end: 0 }
     }
 }
 
@@ -25,8 +25,8 @@ impl<T: Copy> Ring<T> {
     }
 
     #[inline(always)]
-    fn place(&self, at: usize) -> usize {
-        at & self.places.len().wrapping_sub(1)
+    fn slot(&self, at: usize) -> usize {
+        at & self.slots.len().wrapping_sub(1)
     }
 
     /// Returns true if the ring is empty.
@@ -39,23 +39,23 @@ impl<T: Copy> Ring<T> {
     #[inline(always)]
     pub fn first(&self) -> Option<&T> {
         // A ring without storage is empty, too.
-        if self.is_empty() { None } else { self.places.get(self.place(self.first)) }
+        if self.is_empty() { None } else { self.slots.get(self.slot(self.first)) }
     }
 
     /// The newest value.
     #[inline(always)]
     pub fn last(&self) -> Option<&T> {
-        if self.is_empty() { None } else { self.places.get(self.place(self.end.wrapping_sub(1))) }
+        if self.is_empty() { None } else { self.slots.get(self.slot(self.end.wrapping_sub(1))) }
     }
 
     /// Appends a value.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
-        if self.len() == self.places.len() {
+        if self.len() == self.slots.len() {
             self.grow(value);
         }
-        let place = self.place(self.end);
-        self.places[place] = value;
+        let slot = self.slot(self.end);
+        self.slots[slot] = value;
         self.end = self.end.wrapping_add(1);
     }
 
@@ -74,14 +74,14 @@ impl<T: Copy> Ring<T> {
         self.first = self.first.wrapping_add(1);
     }
 
-    /// Doubles the storage; `filler` fills the new places.
+    /// Doubles the storage; `filler` fills the new slots.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {
-        let mut places: Vec<T> = core::iter::from_fn(|| self.pop()).collect();
-        (self.first, self.end) = (0, places.len());
-        places.resize((2 * places.len()).max(4), filler);
-        self.places = places;
+        let mut slots: Vec<T> = core::iter::from_fn(|| self.pop()).collect();
+        (self.first, self.end) = (0, slots.len());
+        slots.resize((2 * slots.len()).max(4), filler);
+        self.slots = slots;
     }
 
     /// Removes the newest value equal to `value`, if there is one.
@@ -92,20 +92,20 @@ impl<T: Copy> Ring<T> {
         let last = (0..self.len()).rev().find(|&nth| self.nth(nth) == value);
         if let Some(nth) = last {
             for nth in nth + 1..self.len() {
-                let place = self.place(self.first.wrapping_add(nth - 1));
-                self.places[place] = self.nth(nth);
+                let slot = self.slot(self.first.wrapping_add(nth - 1));
+                self.slots[slot] = self.nth(nth);
             }
             self.end = self.end.wrapping_sub(1);
         }
     }
 
     fn nth(&self, nth: usize) -> T {
-        self.places[self.place(self.first.wrapping_add(nth))]
+        self.slots[self.slot(self.first.wrapping_add(nth))]
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.places.capacity() * size_of::<T>()
+        self.slots.capacity() * size_of::<T>()
     }
 }
 

@@ -46,22 +46,22 @@ impl Default for SortedPrefix {
 impl SortedPrefix {
     /// Position of the `nth` entry, present or not.
     #[inline(always)]
-    fn place(&self, nth: usize) -> usize {
+    fn slot(&self, nth: usize) -> usize {
         self.first.wrapping_add(nth) % MAX_PREFIX
     }
 
     #[inline(always)]
     pub(crate) fn first(&self) -> Option<&RankedFlow> {
-        (self.len > 0).then(|| &self.ring[self.place(0)])
+        (self.len > 0).then(|| &self.ring[self.slot(0)])
     }
 
     #[inline(always)]
     pub(crate) fn last(&self) -> Option<&RankedFlow> {
-        (self.len > 0).then(|| &self.ring[self.place(self.len.wrapping_sub(1))])
+        (self.len > 0).then(|| &self.ring[self.slot(self.len.wrapping_sub(1))])
     }
 
     pub(crate) fn find(&self, flow: FlowIx) -> Option<usize> {
-        (0..self.len).find(|&nth| self.ring[self.place(nth)].flow == flow.0)
+        (0..self.len).find(|&nth| self.ring[self.slot(nth)].flow == flow.0)
     }
 
     /// Removes the first entry. The prefix must not be empty.
@@ -83,24 +83,24 @@ impl SortedPrefix {
     pub(crate) fn insert(&mut self, entry: RankedFlow) {
         let mut nth = self.len;
         self.len = self.len.wrapping_add(1);
-        if nth > 0 && entry.wide() < self.ring[self.place(0)].wide() {
+        if nth > 0 && entry.wide() < self.ring[self.slot(0)].wide() {
             self.first = self.first.wrapping_sub(1);
             nth = 0;
         }
         while nth > 0 {
-            let before = self.ring[self.place(nth.wrapping_sub(1))];
+            let before = self.ring[self.slot(nth.wrapping_sub(1))];
             if before.wide() <= entry.wide() {
                 break;
             }
-            self.ring[self.place(nth)] = before;
+            self.ring[self.slot(nth)] = before;
             nth = nth.wrapping_sub(1);
         }
-        self.ring[self.place(nth)] = entry;
+        self.ring[self.slot(nth)] = entry;
     }
 
     pub(crate) fn remove(&mut self, nth: usize) {
         for nth in nth + 1..self.len {
-            self.ring[self.place(nth - 1)] = self.ring[self.place(nth)];
+            self.ring[self.slot(nth - 1)] = self.ring[self.slot(nth)];
         }
         self.len -= 1;
     }
@@ -108,7 +108,7 @@ impl SortedPrefix {
     /// Appends an entry. There must be room for it.
     #[inline(always)]
     pub(crate) fn push_last(&mut self, entry: RankedFlow) {
-        self.ring[self.place(self.len)] = entry;
+        self.ring[self.slot(self.len)] = entry;
         self.len = self.len.wrapping_add(1);
     }
 
@@ -116,23 +116,23 @@ impl SortedPrefix {
     /// before them.
     pub(crate) fn sort_from(&mut self, nth: usize) {
         for to in nth.wrapping_add(1)..self.len {
-            let entry = self.ring[self.place(to)];
+            let entry = self.ring[self.slot(to)];
             let mut at = to;
             while at > nth {
-                let before = self.ring[self.place(at.wrapping_sub(1))];
+                let before = self.ring[self.slot(at.wrapping_sub(1))];
                 if before.wide() <= entry.wide() {
                     break;
                 }
-                self.ring[self.place(at)] = before;
+                self.ring[self.slot(at)] = before;
                 at = at.wrapping_sub(1);
             }
-            self.ring[self.place(at)] = entry;
+            self.ring[self.slot(at)] = entry;
         }
     }
 
     /// The flows, those with the smallest ranks first.
     pub(crate) fn flows(&self) -> impl Iterator<Item = FlowIx> {
-        (0..self.len).map(|nth| FlowIx(self.ring[self.place(nth)].flow))
+        (0..self.len).map(|nth| FlowIx(self.ring[self.slot(nth)].flow))
     }
 
     /// Bytes of memory held.

@@ -111,25 +111,25 @@ impl Drr {
             self.leave(served);
             self.flows[served.ix()].forget_turn();
         }
-        self.settle_with(flow, len, queues);
+        self.pass_turns_with(flow, len, queues);
         debug_assert_eq!(self.turns.first(), Some(flow));
     }
 
     /// Lets turns pass until the first flow may send its first packet, or has none and keeps its
     /// turn.
-    fn settle(&mut self, queues: &Queues) {
-        self.settle_by(|flow| head(flow, queues));
+    fn pass_turns(&mut self, queues: &Queues) {
+        self.pass_turns_by(|flow| head(flow, queues));
     }
 
-    /// Like [`settle`](Self::settle), while a flow's first packet, of this length, is not in its
+    /// Like [`pass_turns`](Self::pass_turns), while a flow's first packet, of this length, is not in its
     /// queue.
-    fn settle_with(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
-        self.settle_by(|other| if other == flow { len } else { head(other, queues) });
+    fn pass_turns_with(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
+        self.pass_turns_by(|other| if other == flow { len } else { head(other, queues) });
     }
 
-    /// Like [`settle`](Self::settle), with the lengths of first packets; 0 without one.
+    /// Like [`pass_turns`](Self::pass_turns), with the lengths of first packets; 0 without one.
     #[inline]
-    fn settle_by(&mut self, head: impl Fn(FlowIx) -> u32) {
+    fn pass_turns_by(&mut self, head: impl Fn(FlowIx) -> u32) {
         loop {
             let Some(flow) = self.turns.first() else {
                 let Some(((round, _), _)) = self.resting.top() else { return };
@@ -277,8 +277,8 @@ impl Scheduler for Drr {
         contract: &Contract,
         queues: &Queues,
     ) -> Result<(), Refused> {
-        self.turns.reach(flow.0 + 1);
-        self.resting.reach(flow.0 + 1);
+        self.turns.grow_to(flow.0 + 1);
+        self.resting.grow_to(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, DrrFlow { scale: STALE, ..DrrFlow::default() });
         }
@@ -308,7 +308,7 @@ impl Scheduler for Drr {
                 false if !state.may_send(len) => state.turn = Turn::Ahead,
                 _ => {}
             }
-            return self.settle_with(flow, len, queues);
+            return self.pass_turns_with(flow, len, queues);
         }
         if takes_part && (self.turns.len() > 0 || self.resting.top().is_some()) {
             self.join(flow, len);
@@ -337,7 +337,7 @@ impl Scheduler for Drr {
         state.deficit = state.deficit.saturating_sub(u64::from(packet.len) << FRACTION);
         state.turn = Turn::Sending;
         self.served = Some(flow);
-        self.settle(queues);
+        self.pass_turns(queues);
     }
 
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
@@ -349,7 +349,7 @@ impl Scheduler for Drr {
             self.leave(flow);
             self.flows[flow.ix()].forget_turn();
         }
-        self.settle(queues);
+        self.pass_turns(queues);
     }
 
     fn loses_by_length(&self) -> bool {
@@ -372,7 +372,7 @@ impl Scheduler for Drr {
                 self.flows[flow.ix()].forget_turn();
             }
         }
-        self.settle(queues);
+        self.pass_turns(queues);
     }
 
     fn release(&mut self, flow: FlowIx) {

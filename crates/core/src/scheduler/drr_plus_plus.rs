@@ -109,7 +109,7 @@ impl DrrPlusPlus {
 
     /// Lets turns pass until that of the selected flow, whose first packet has left its queue.
     #[inline]
-    fn settle(&mut self, selected: FlowIx, queues: &Queues) {
+    fn pass_turns(&mut self, selected: FlowIx, queues: &Queues) {
         let mut passed = 0;
         while let Some((flow, is_new)) = self.first() {
             let waits = self.flows[flow.ix()].deficit <= 0;
@@ -182,8 +182,8 @@ impl DrrPlusPlus {
 
 impl Scheduler for DrrPlusPlus {
     fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.new.reach(flow.0 + 1);
-        self.old.reach(flow.0 + 1);
+        self.new.grow_to(flow.0 + 1);
+        self.old.grow_to(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, DrrPlusPlusFlow::default());
         }
@@ -220,7 +220,7 @@ impl Scheduler for DrrPlusPlus {
 
     #[inline]
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
-        self.settle(packet.flow, queues);
+        self.pass_turns(packet.flow, queues);
         self.flows[packet.flow.ix()].deficit -= i64::from(packet.len);
     }
 

@@ -89,7 +89,7 @@ impl<R: FairRule> FairQueueing<R> {
     /// Starts anew at a packet that arrives at an empty node.
     fn begin(&mut self) {
         if self.now >= self.over {
-            self.rule.reach(self.latest);
+            self.rule.advance_to(self.latest);
         }
         self.epoch = self.rule.virtual_time().ticks();
     }
@@ -174,9 +174,9 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false };
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, newcomer);
-            self.ready.reach(flow.0 + 1);
+            self.ready.grow_to(flow.0 + 1);
             if R::ORDER == Order::EligibleFinish {
-                self.early.reach(flow.0 + 1);
+                self.early.grow_to(flow.0 + 1);
             }
         }
         let tags = &mut self.flows[flow.ix()];

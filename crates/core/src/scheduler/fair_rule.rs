@@ -88,7 +88,7 @@ pub trait FairRule {
     fn virtual_time(&self) -> VirtualTime;
 
     /// Advances virtual time to `start` if it is earlier.
-    fn reach(&mut self, start: VirtualTime) {
+    fn advance_to(&mut self, start: VirtualTime) {
         let _ = start;
     }
 

@@ -76,7 +76,7 @@ impl Fifo {
     }
 
     /// Returns to the line, if the line gives the order of service again.
-    fn settle(&mut self, queues: &Queues) {
+    fn update_ranking(&mut self, queues: &Queues) {
         self.ranking = !queues.all_take_part() || !queues.is_empty();
     }
 
@@ -88,7 +88,7 @@ impl Fifo {
     #[inline(never)]
     fn dequeued_ranked(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.rank(queues).dequeued(cx, packet, queues);
-        self.settle(queues);
+        self.update_ranking(queues);
     }
 }
 
@@ -143,7 +143,7 @@ impl Scheduler for Fifo {
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         if self.ranking {
             self.rank(queues).removed(cx, packet, queues, why);
-            return self.settle(queues);
+            return self.update_ranking(queues);
         }
         match why {
             // Push-out takes the last packet of the whole line.
@@ -162,7 +162,7 @@ impl Scheduler for Fifo {
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         if self.ranking || !queues.takes_part(flow) {
             self.rank(queues).take_part(now, flow, before, queues);
-            self.settle(queues);
+            self.update_ranking(queues);
         }
     }
 
@@ -181,7 +181,7 @@ pub(super) struct InOrder {
 
 impl StampRule for InOrder {
     fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.reach(flow);
+        self.grow_to(flow);
         Ok(())
     }
 
@@ -210,7 +210,7 @@ impl StampRule for InOrder {
 }
 
 impl InOrder {
-    pub(super) fn reach(&mut self, flow: FlowIx) {
+    pub(super) fn grow_to(&mut self, flow: FlowIx) {
         if self.floors.len() <= flow.ix() {
             self.floors.resize(flow.ix() + 1, 0);
         }

@@ -205,10 +205,10 @@ impl FluidServer {
     }
 
     /// Makes room for every flow index up to this one.
-    pub(super) fn reach(&mut self, flow: FlowIx) {
+    pub(super) fn grow_to(&mut self, flow: FlowIx) {
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Fluid::default());
-            self.backlogged.reach(flow.0 + 1);
+            self.backlogged.grow_to(flow.0 + 1);
         }
     }
 

@@ -131,8 +131,8 @@ impl Scheduler for JitterEdd {
         queues: &Queues,
     ) -> Result<(), Refused> {
         self.deadlines.set(flow, contract);
-        self.eligible.reach(flow.0 + 1);
-        self.regulated.reach(flow.0 + 1);
+        self.eligible.grow_to(flow.0 + 1);
+        self.regulated.grow_to(flow.0 + 1);
         self.refresh(now, flow, queues);
         Ok(())
     }

@@ -60,7 +60,7 @@ pub struct RoundRobin {
 
 impl Scheduler for RoundRobin {
     fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.turns.reach(flow.0 + 1);
+        self.turns.grow_to(flow.0 + 1);
         if self.latest.len() <= flow.ix() {
             self.latest.resize(flow.ix() + 1, 0);
         }

@@ -67,7 +67,7 @@ impl FairRule for Sfq {
         self.virtual_time
     }
 
-    fn reach(&mut self, start: VirtualTime) {
+    fn advance_to(&mut self, start: VirtualTime) {
         self.virtual_time = self.virtual_time.max(start);
     }
 

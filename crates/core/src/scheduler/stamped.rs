@@ -118,7 +118,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
         queues: &Queues,
     ) -> Result<(), Refused> {
         self.rule.set_flow(now, flow, contract, queues)?;
-        self.heads.reach(flow.0 + 1);
+        self.heads.grow_to(flow.0 + 1);
         self.refresh(flow, queues);
         Ok(())
     }
@@ -214,8 +214,8 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 impl Stamped<InOrder> {
     /// Opens a flow without a contract. Its queued packets do not take part until it is refreshed.
     pub(super) fn open(&mut self, flow: FlowIx) {
-        self.rule.reach(flow);
-        self.heads.reach(flow.0 + 1);
+        self.rule.grow_to(flow);
+        self.heads.grow_to(flow.0 + 1);
     }
 }
 

@@ -278,7 +278,7 @@ impl Scheduler for Tdm {
         if self.members.len() <= flow.ix() {
             self.members.resize(flow.ix() + 1, Member { slots: 0, reserve: None });
         }
-        self.datagrams.reach(flow.0 + 1);
+        self.datagrams.grow_to(flow.0 + 1);
         if needed != owned {
             self.assign(flow, needed);
         }

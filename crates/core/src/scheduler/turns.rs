@@ -9,7 +9,7 @@ use crate::packet::FlowIx;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct TurnLinks {
     next: u32,
     prev: u32,
     listed: bool,
@@ -18,13 +18,13 @@ struct Place {
     round: u64,
 }
 
-const AWAY: Place = Place { next: NONE, prev: NONE, listed: false, round: 0 };
+const AWAY: TurnLinks = TurnLinks { next: NONE, prev: NONE, listed: false, round: 0 };
 
 /// Flows in the order of their turns: a list in which joining, leaving and ending a turn take a few
 /// steps.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
-    places: Vec<Place>,
+    links: Vec<TurnLinks>,
     first: u32,
     last: u32,
     len: u32,
@@ -34,15 +34,15 @@ pub(super) struct Turns {
 
 impl Default for Turns {
     fn default() -> Turns {
-        Turns { places: Vec::new(), first: NONE, last: NONE, len: 0, round: 0 }
+        Turns { links: Vec::new(), first: NONE, last: NONE, len: 0, round: 0 }
     }
 }
 
 impl Turns {
     /// Makes room for every flow index below `flows`.
-    pub(super) fn reach(&mut self, flows: u32) {
-        if self.places.len() < flows as usize {
-            self.places.resize(flows as usize, AWAY);
+    pub(super) fn grow_to(&mut self, flows: u32) {
+        if self.links.len() < flows as usize {
+            self.links.resize(flows as usize, AWAY);
         }
     }
 
@@ -60,13 +60,13 @@ impl Turns {
     /// Returns true if the flow takes turns.
     #[inline]
     pub(super) fn contains(&self, flow: FlowIx) -> bool {
-        self.places[flow.ix()].listed
+        self.links[flow.ix()].listed
     }
 
     /// The round of the flow's next turn.
     #[inline]
     pub(super) fn round(&self, flow: FlowIx) -> u64 {
-        self.places[flow.ix()].round
+        self.links[flow.ix()].round
     }
 
     /// Returns the round of the first turn of a flow that joins now.
@@ -79,8 +79,8 @@ impl Turns {
     pub(super) fn iter(&self) -> impl Iterator<Item = FlowIx> {
         let mut at = self.first;
         core::iter::from_fn(move || {
-            let place = self.places.get(at as usize)?;
-            Some(FlowIx(core::mem::replace(&mut at, place.next)))
+            let links = self.links.get(at as usize)?;
+            Some(FlowIx(core::mem::replace(&mut at, links.next)))
         })
     }
 
@@ -88,9 +88,9 @@ impl Turns {
     #[inline]
     pub(super) fn join(&mut self, flow: FlowIx) {
         debug_assert!(!self.contains(flow));
-        let place = Place { next: NONE, prev: self.last, listed: true, round: self.round };
-        self.places[flow.ix()] = place;
-        match self.places.get_mut(self.last as usize) {
+        let links = TurnLinks { next: NONE, prev: self.last, listed: true, round: self.round };
+        self.links[flow.ix()] = links;
+        match self.links.get_mut(self.last as usize) {
             Some(last) => last.next = flow.0,
             None => self.first = flow.0,
         }
@@ -102,15 +102,15 @@ impl Turns {
     #[inline]
     pub(super) fn pass(&mut self, flow: FlowIx) {
         debug_assert!(!self.contains(flow));
-        self.places[flow.ix()].round = self.round;
+        self.links[flow.ix()].round = self.round;
     }
 
     /// Puts a flow that takes no turns in front of all others.
     pub(super) fn join_first(&mut self, flow: FlowIx) {
         let Some(first) = self.first() else { return self.join(flow) };
-        let place = Place { next: first.0, prev: NONE, listed: true, round: self.round(first) };
-        self.places[flow.ix()] = place;
-        self.places[first.ix()].prev = flow.0;
+        let links = TurnLinks { next: first.0, prev: NONE, listed: true, round: self.round(first) };
+        self.links[flow.ix()] = links;
+        self.links[first.ix()].prev = flow.0;
         self.first = flow.0;
         self.len += 1;
     }
@@ -118,19 +118,19 @@ impl Turns {
     /// Removes the flow, if it takes turns.
     #[inline]
     pub(super) fn leave(&mut self, flow: FlowIx) {
-        let Place { next, prev, listed, .. } = self.places[flow.ix()];
+        let TurnLinks { next, prev, listed, .. } = self.links[flow.ix()];
         if !listed {
             return;
         }
-        match self.places.get_mut(prev as usize) {
+        match self.links.get_mut(prev as usize) {
             Some(prev) => prev.next = next,
             None => self.first = next,
         }
-        match self.places.get_mut(next as usize) {
+        match self.links.get_mut(next as usize) {
             Some(next) => next.prev = prev,
             None => self.last = prev,
         }
-        self.places[flow.ix()].listed = false;
+        self.links[flow.ix()].listed = false;
         self.len -= 1;
     }
 
@@ -146,9 +146,9 @@ impl Turns {
     /// Lets this number of rounds pass without a packet.
     pub(super) fn skip_rounds(&mut self, rounds: u64) {
         let mut at = self.first;
-        while let Some(place) = self.places.get_mut(at as usize) {
-            place.round = place.round.saturating_add(rounds);
-            at = place.next;
+        while let Some(links) = self.links.get_mut(at as usize) {
+            links.round = links.round.saturating_add(rounds);
+            at = links.next;
         }
         self.round = self.round.saturating_add(rounds);
     }
@@ -165,13 +165,13 @@ impl Turns {
         debug_assert!(self.len <= 1);
         self.round = 0;
         if let Some(first) = self.first() {
-            self.places[first.ix()].round = 0;
+            self.links[first.ix()].round = 0;
         }
     }
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.places.capacity() * size_of::<Place>()
+        self.links.capacity() * size_of::<TurnLinks>()
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         fn behaves_like_a_deque(steps in prop::collection::vec((0u8..6, 0u32..FLOWS), 1..300)) {
             let (mut turns, mut model) = (Turns::default(), VecDeque::<(u32, u64)>::new());
             let mut next = 0;
-            turns.reach(FLOWS);
+            turns.grow_to(FLOWS);
             for (what, flow) in steps {
                 let away = !turns.contains(FlowIx(flow));
                 prop_assert_eq!(away, model.iter().all(|(other, _)| *other != flow));

@@ -107,8 +107,8 @@ impl TagHeap {
     const MARGIN: u128 = 1 << 61;
 
     /// Makes room for every flow index below `flows`.
-    pub(super) fn reach(&mut self, flows: u32) {
-        self.flows.reach(flows);
+    pub(super) fn grow_to(&mut self, flows: u32) {
+        self.flows.grow_to(flows);
     }
 
     /// Returns the first flow.
@@ -181,7 +181,7 @@ mod tests {
             steps in prop::collection::vec((0u32..8, 0u128..1 << 61, 0u128..YEARS * 2, any::<bool>()), 1..300)
         ) {
             let (mut heap, mut model) = (TagHeap::default(), BTreeSet::new());
-            heap.reach(8);
+            heap.grow_to(8);
             let (mut now, mut tags) = (0u128, [None; 8]);
             for (nth, (flow, ahead, jump, leaves)) in steps.into_iter().enumerate() {
                 if let Some(old) = tags[flow as usize].take() {

@@ -128,7 +128,7 @@ impl Wf2qPlus {
             match needed {
                 Some(needed) if needed <= work => {
                     work -= needed;
-                    self.reach(self.flows[first.ix()].end);
+                    self.advance_to(self.flows[first.ix()].end);
                 }
                 _ => break,
             }
@@ -158,7 +158,7 @@ impl FairRule for Wf2qPlus {
     fn set_weight(&mut self, flow: FlowIx, before: Option<Rate>, weight: Rate) -> Result<(), Refused> {
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Share::default());
-            self.ahead.reach(flow.0 + 1);
+            self.ahead.grow_to(flow.0 + 1);
         }
         if before.is_none() {
             self.leave_out(flow);
@@ -209,7 +209,7 @@ impl FairRule for Wf2qPlus {
     }
 
     #[inline]
-    fn reach(&mut self, start: VirtualTime) {
+    fn advance_to(&mut self, start: VirtualTime) {
         self.virtual_time = self.virtual_time.max(start);
         while let Some(first) = self.ahead.top()
             && self.flows[first.ix()].end <= self.virtual_time
@@ -222,7 +222,7 @@ impl FairRule for Wf2qPlus {
     fn served(&mut self, tags: &Tags, len: u32) {
         // The server has finished the previous packet.
         self.work(self.left);
-        self.reach(tags.start);
+        self.advance_to(tags.start);
         self.left = u128::from(len) * Rate::WEIGHT_SCALE;
         if self.rate == 0 {
             self.work(self.left);

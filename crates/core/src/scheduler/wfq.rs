@@ -137,7 +137,7 @@ impl FairRule for Wfq {
         if self.rate == 0 && !self.follows_service {
             return Err(Refused(NO_RATE.into()));
         }
-        self.fluid.reach(flow);
+        self.fluid.grow_to(flow);
         if before.is_none() {
             self.fluid.flows[flow.ix()] = Fluid::default();
         }
@@ -197,7 +197,7 @@ impl FairRule for Wfq {
 
     /// Empties the fluid server of a class without packets: it still holds the fluid of packets
     /// that were not sent.
-    fn reach(&mut self, _: VirtualTime) {
+    fn advance_to(&mut self, _: VirtualTime) {
         if self.follows_service {
             self.fluid.finish();
         }

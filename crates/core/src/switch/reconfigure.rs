@@ -398,7 +398,7 @@ impl PortPlan {
 /// Checks that the scheduler of a class, or the port's for `None`, accepts this contract.
 fn would_accept(port: &PortPlan, class: Option<u16>, contract: &Contract) -> Result<(), Refused> {
     let mut queues = Queues::default();
-    queues.reach(1);
+    queues.grow_to(1);
     let mut scheduler = port.scheduler_of(class).build()?;
     if class.is_some() {
         scheduler.follow_service();

@@ -52,10 +52,10 @@ impl Shaping {
                 shaper.plan = plan;
             }
             (None, Some(plan)) => {
-                self.queues.reach(flow.0 + 1);
-                self.release.reach(flow.0 + 1);
+                self.queues.grow_to(flow.0 + 1);
+                self.release.grow_to(flow.0 + 1);
                 if let Some(longest) = &mut self.longest {
-                    longest.reach(flow.0 + 1);
+                    longest.grow_to(flow.0 + 1);
                 }
                 let bucket = TokenBucket::new(plan.rate, plan.burst).with_peak(plan.peak);
                 if self.shapers.len() <= flow.ix() {
@@ -140,7 +140,7 @@ impl Shaping {
     pub(super) fn longest(&mut self) -> Option<FlowIx> {
         if self.longest.is_none() {
             let mut longest = FlowHeap::default();
-            longest.reach(self.queues.flows());
+            longest.grow_to(self.queues.flows());
             self.longest = Some(longest);
             (0..self.queues.flows()).map(FlowIx).for_each(|flow| self.renew_length(flow));
         }

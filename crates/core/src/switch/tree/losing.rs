@@ -50,7 +50,7 @@ impl Losing {
     pub(super) fn new(node: &Node, in_bytes: bool, beneath: impl Fn(usize) -> Beneath) -> Losing {
         let Node { queues, scheduler, members, spared, .. } = node;
         let mut losing = Losing { in_bytes, ..Losing::default() };
-        losing.reach(queues.flows());
+        losing.grow_to(queues.flows());
         for (slot, member) in members.iter().enumerate() {
             let slot = FlowIx(slot as u32);
             if queues.len(slot) > 0 {
@@ -68,9 +68,9 @@ impl Losing {
     }
 
     /// Makes room for every index below `members`.
-    pub(super) fn reach(&mut self, members: u32) {
-        self.all.reach(members);
-        self.blocked.reach(members);
+    pub(super) fn grow_to(&mut self, members: u32) {
+        self.all.grow_to(members);
+        self.blocked.grow_to(members);
     }
 
     /// Updates a flow whose queue, participation or spared state has changed.

@@ -130,7 +130,7 @@ impl Tree {
     ) -> Result<FlowIx, Refused> {
         let node = &mut self.nodes[node];
         let slot = FlowIx(node.members.len() as u32);
-        node.reach(slot.0 + 1);
+        node.grow_to(slot.0 + 1);
         node.scheduler.set_flow(now, slot, contract, &node.queues)?;
         node.members.push(member);
         Ok(slot)

@@ -87,13 +87,13 @@ impl Node {
     }
 
     /// Makes room for every index below `members`.
-    pub(super) fn reach(&mut self, members: u32) {
-        self.queues.reach(members);
+    pub(super) fn grow_to(&mut self, members: u32) {
+        self.queues.grow_to(members);
         if let Some(oldest) = &mut self.oldest {
-            oldest.reach(members);
+            oldest.grow_to(members);
         }
         if let Some(losing) = &mut self.losing {
-            losing.reach(members);
+            losing.grow_to(members);
         }
     }
 
@@ -244,7 +244,7 @@ pub(super) fn spares(queues: &Queues, spared: &LazyTable<Option<Limit>>, slot: F
 /// Builds an index of the members that have a rank.
 fn index(queues: &Queues, rank: impl Fn(FlowIx) -> Option<Rank>) -> FlowHeap {
     let mut index = FlowHeap::default();
-    index.reach(queues.flows());
+    index.grow_to(queues.flows());
     for slot in (0..queues.flows()).map(FlowIx) {
         if let Some(rank) = rank(slot) {
             index.set(slot, rank);
