@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::oracle::{Oracle, Rule, give_way, push_out, shares};
+use common::oracle::{Oracle, Rule, evict_one, push_out, shares};
 use common::{World, every_scheduler, kind, pick, rate, reserved, rounds};
 use tidegate_core::context::{Body, Reason};
 use tidegate_core::contract::Contract;
@@ -65,7 +65,7 @@ impl Pool {
         let mut expected = Vec::new();
         while !self.fits() {
             let goes = match self.push_out {
-                PushOut::Shares => give_way(&mut self.ports, self.limit),
+                PushOut::Shares => evict_one(&mut self.ports, self.limit),
                 PushOut::LongestQueue => push_out(&mut self.ports),
             };
             expected.push((goes.body, Reason::PushedOut, Body::Released));

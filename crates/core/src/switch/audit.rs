@@ -67,16 +67,16 @@ impl Port {
         if total != self.backlog {
             return Err(format!("{total:?} in queues, {:?} counted", self.backlog));
         }
-        self.audit_guards()?;
+        self.audit_droppers()?;
         self.audit_blocked()?;
-        self.audit_watched(now)?;
+        self.audit_release_times(now)?;
         self.audit_tree(now)
     }
 
     /// Checks that the count of each guarded queue equals the queues of the flows beneath it.
-    fn audit_guards(&self) -> Result<(), String> {
+    fn audit_droppers(&self) -> Result<(), String> {
         for at in 0..self.tree.nodes.len() {
-            let Some(counted) = self.guards.counted(at) else { continue };
+            let Some(counted) = self.droppers.counted(at) else { continue };
             let mut queued = Count::default();
             for (flow, entry) in self.table.flows.iter().enumerate() {
                 let mut node = Some(usize::from(entry.node));
@@ -112,7 +112,7 @@ impl Port {
     }
 
     /// Checks that a class that waits for a time is released by then.
-    fn audit_watched(&self, now: Time) -> Result<(), String> {
+    fn audit_release_times(&self, now: Time) -> Result<(), String> {
         for (at, node) in self.tree.nodes.iter().enumerate() {
             let Some(parent) = self.tree.parent(at) else { continue };
             let is_child =
@@ -129,8 +129,8 @@ impl Port {
                 Select::NotBefore(time) if time < Time::NEVER => time,
                 Select::NotBefore(_) | Select::Idle => continue,
             };
-            if !self.lets_go_by(at, until) {
-                return Err(format!("node {at}: waits until {until:?}, and nothing lets it go by then"));
+            if !self.releases_by(at, until) {
+                return Err(format!("node {at}: waits until {until:?}, and nothing releases it by then"));
             }
         }
         Ok(())

@@ -28,8 +28,8 @@ pub struct MeterUsage {
 /// Position of a meter: its class, `None` for the port, and its index there.
 type At = (Option<u16>, usize);
 
-/// One meter of a plan.
-struct Stage {
+/// One meter of a node.
+struct NodeMeter {
     /// The flows' own profiles, by the flows' indices at the port.
     own: Box<dyn Meter + Send>,
     /// The profiles that several flows share, by their indices in the plan.
@@ -37,27 +37,27 @@ struct Stage {
 }
 
 /// A node of the tree, and its meters.
-struct Place {
+struct MeteredNode {
     parent: Option<usize>,
-    stages: Vec<Stage>,
+    meters: Vec<NodeMeter>,
 }
 
 /// The meters of a port.
 #[derive(Default)]
 pub(super) struct Metering {
     /// Indexed by node; empty when there is no meter.
-    places: Vec<Place>,
+    nodes: Vec<MeteredNode>,
     /// By flow; few flows share a profile.
     shared: BTreeMap<FlowIx, Shared>,
 }
 
-impl Stage {
-    fn new(kind: &MeterKind, profiles: &[Contract]) -> Result<Stage, Refused> {
-        let mut stage = Stage { own: kind.build()?, shared: kind.build()? };
+impl NodeMeter {
+    fn new(kind: &MeterKind, profiles: &[Contract]) -> Result<NodeMeter, Refused> {
+        let mut meter = NodeMeter { own: kind.build()?, shared: kind.build()? };
         for (ix, terms) in profiles.iter().enumerate() {
-            stage.shared.set_profile(ProfileIx(ix as u32), terms);
+            meter.shared.set_profile(ProfileIx(ix as u32), terms);
         }
-        Ok(stage)
+        Ok(meter)
     }
 }
 
@@ -70,36 +70,36 @@ impl Metering {
         if plan.nodes().all(|(_, meters, _)| meters.is_empty()) {
             return Ok(Metering::default());
         }
-        let mut places = Vec::new();
+        let mut nodes = Vec::new();
         for (parent, meters, _) in plan.nodes() {
-            let stages = meters.iter().map(|kind| Stage::new(kind, &plan.profiles));
-            places.push(Place { parent, stages: stages.collect::<Result<_, _>>()? });
+            let meters = meters.iter().map(|kind| NodeMeter::new(kind, &plan.profiles));
+            nodes.push(MeteredNode { parent, meters: meters.collect::<Result<_, _>>()? });
         }
-        Ok(Metering { places, shared: BTreeMap::new() })
+        Ok(Metering { nodes, shared: BTreeMap::new() })
     }
 
     /// Adds the meters of the plan's new last class. Fails if a meter cannot be made.
     pub(super) fn add_class(&mut self, plan: &PortPlan) -> Result<(), Refused> {
         let Some(class) = plan.classes.last().filter(|_| !self.is_empty()) else {
-            self.places = Metering::new(plan)?.places;
+            self.nodes = Metering::new(plan)?.nodes;
             return Ok(());
         };
-        let stages = class.meters.iter().map(|kind| Stage::new(kind, &plan.profiles));
-        let stages = stages.collect::<Result<_, _>>()?;
-        self.places.push(Place { parent: Some(node_of(class.parent)), stages });
+        let meters = class.meters.iter().map(|kind| NodeMeter::new(kind, &plan.profiles));
+        let meters = meters.collect::<Result<_, _>>()?;
+        self.nodes.push(MeteredNode { parent: Some(node_of(class.parent)), meters });
         Ok(())
     }
 
     /// Returns true if there is no meter.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.nodes.is_empty()
     }
 
     /// Keeps the previous meters of a node where their plans are equal.
     pub(super) fn take_over(&mut self, node: usize, before: &mut Metering) {
-        if let (Some(place), Some(before)) = (self.places.get_mut(node), before.places.get_mut(node)) {
-            place.stages = core::mem::take(&mut before.stages);
+        if let (Some(node), Some(before)) = (self.nodes.get_mut(node), before.nodes.get_mut(node)) {
+            node.meters = core::mem::take(&mut before.meters);
         }
     }
 
@@ -112,9 +112,9 @@ impl Metering {
             self.shared.remove(&flow);
         }
         let mut nth = 0;
-        self.on_path(node, |stage| {
+        self.on_path(node, |meter| {
             if plan.profiles.get(nth).copied().flatten().is_none() {
-                stage.own.set_profile(ProfileIx(flow.0), &plan.contract);
+                meter.own.set_profile(ProfileIx(flow.0), &plan.contract);
             }
             nth += 1;
         });
@@ -127,16 +127,16 @@ impl Metering {
 
     /// Forgets the flow; its index goes to another one.
     pub(super) fn forget(&mut self, flow: FlowIx) {
-        for stage in self.places.iter_mut().flat_map(|place| &mut place.stages) {
-            stage.own.forget(ProfileIx(flow.0));
+        for meter in self.nodes.iter_mut().flat_map(|node| &mut node.meters) {
+            meter.own.forget(ProfileIx(flow.0));
         }
     }
 
-    fn on_path(&mut self, node: usize, mut act: impl FnMut(&mut Stage)) {
+    fn on_path(&mut self, node: usize, mut act: impl FnMut(&mut NodeMeter)) {
         let mut at = Some(node);
-        while let Some(place) = at.and_then(|at| self.places.get_mut(at)) {
-            place.stages.iter_mut().for_each(&mut act);
-            at = place.parent;
+        while let Some(node) = at.and_then(|at| self.nodes.get_mut(at)) {
+            node.meters.iter_mut().for_each(&mut act);
+            at = node.parent;
         }
     }
 
@@ -149,18 +149,18 @@ impl Metering {
     ) -> impl Iterator<Item = (At, Option<u16>, &dyn Meter, ProfileIx)> {
         let shared = self.profiles(flow);
         let mut at = Some(node);
-        let places = core::iter::from_fn(move || {
-            let node = at?;
-            let place = self.places.get(node)?;
-            at = place.parent;
-            let class = node.checked_sub(1).map(|class| class as u16);
-            Some(place.stages.iter().enumerate().map(move |(nth, stage)| ((class, nth), stage)))
+        let nodes = core::iter::from_fn(move || {
+            let ix = at?;
+            let node = self.nodes.get(ix)?;
+            at = node.parent;
+            let class = ix.checked_sub(1).map(|class| class as u16);
+            Some(node.meters.iter().enumerate().map(move |(nth, meter)| ((class, nth), meter)))
         });
-        let numbered = places.flatten().enumerate();
-        numbered.map(move |(nth, (at, stage))| -> (At, Option<u16>, &dyn Meter, ProfileIx) {
+        let numbered = nodes.flatten().enumerate();
+        numbered.map(move |(nth, (at, meter))| -> (At, Option<u16>, &dyn Meter, ProfileIx) {
             match shared.get(nth).copied().flatten() {
-                Some(profile) => (at, Some(profile), &*stage.shared, ProfileIx(u32::from(profile))),
-                None => (at, None, &*stage.own, ProfileIx(flow.0)),
+                Some(profile) => (at, Some(profile), &*meter.shared, ProfileIx(u32::from(profile))),
+                None => (at, None, &*meter.own, ProfileIx(flow.0)),
             }
         })
     }
@@ -178,24 +178,24 @@ impl Metering {
         let shared = shared.and_then(|shared| shared.get(nth).copied().flatten());
         let (mut left, mut at) = (nth, node);
         loop {
-            let place = self.places.get_mut(at)?;
-            match place.stages.get_mut(left) {
-                Some(stage) => {
+            let node = self.nodes.get_mut(at)?;
+            match node.meters.get_mut(left) {
+                Some(meter) => {
                     let own = ProfileIx(packet.flow.0);
                     return Some(match shared {
-                        Some(profile) => stage.shared.see(cx, ProfileIx(u32::from(profile)), packet),
-                        None => stage.own.see(cx, own, packet),
+                        Some(profile) => meter.shared.see(cx, ProfileIx(u32::from(profile)), packet),
+                        None => meter.own.see(cx, own, packet),
                     });
                 }
-                None => (left, at) = (left - place.stages.len(), place.parent?),
+                None => (left, at) = (left - node.meters.len(), node.parent?),
             }
         }
     }
 
     /// Returns when none of the flow's own profiles differs any more from a new one.
     pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
-        let stages = self.places.iter().flat_map(|place| &place.stages);
-        let at = stages.map(|stage| stage.own.forgettable_at(ProfileIx(flow.0)));
+        let meters = self.nodes.iter().flat_map(|node| &node.meters);
+        let at = meters.map(|meter| meter.own.forgettable_at(ProfileIx(flow.0)));
         at.max().unwrap_or(Time::from_ticks(0))
     }
 
@@ -213,8 +213,8 @@ impl Metering {
 
     /// Returns true if a meter's windows follow round-trip times.
     pub(super) fn follows_round_trips(&self) -> bool {
-        let mut stages = self.places.iter().flat_map(|place| &place.stages);
-        stages.any(|stage| stage.own.follows_round_trips())
+        let mut meters = self.nodes.iter().flat_map(|node| &node.meters);
+        meters.any(|meter| meter.own.follows_round_trips())
     }
 
     /// Passes a round-trip time that the flow's transport has measured to the meters of the flow's
@@ -222,10 +222,10 @@ impl Metering {
     pub(super) fn set_round_trip(&mut self, node: usize, flow: FlowIx, round_trip: Span) {
         let shared = self.profiles(flow);
         let mut nth = 0;
-        self.on_path(node, |stage| {
+        self.on_path(node, |meter| {
             match shared.get(nth).copied().flatten() {
-                Some(profile) => stage.shared.set_round_trip(ProfileIx(u32::from(profile)), round_trip),
-                None => stage.own.set_round_trip(ProfileIx(flow.0), round_trip),
+                Some(profile) => meter.shared.set_round_trip(ProfileIx(u32::from(profile)), round_trip),
+                None => meter.own.set_round_trip(ProfileIx(flow.0), round_trip),
             }
             nth += 1;
         });
@@ -233,8 +233,8 @@ impl Metering {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        let stages = self.places.iter().flat_map(|place| &place.stages);
-        stages.map(|stage| stage.own.memory() + stage.shared.memory()).sum::<usize>()
+        let meters = self.nodes.iter().flat_map(|node| &node.meters);
+        meters.map(|meter| meter.own.memory() + meter.shared.memory()).sum::<usize>()
             + self.shared.len() * (size_of::<FlowIx>() + size_of::<Shared>())
     }
 }

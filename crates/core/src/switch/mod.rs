@@ -11,9 +11,10 @@
 mod audit;
 mod blocked;
 mod counters;
+mod dropper_chain;
 mod flows;
-mod guards;
 mod metering;
+mod node_dropper;
 mod observe;
 pub mod plan;
 mod pool;

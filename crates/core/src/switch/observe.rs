@@ -54,7 +54,7 @@ impl Switch {
     /// Shows the gauges of the dropper of a port's whole queue: names and values in base units.
     pub fn dropper_gauges(&self, port: PortIx, show: &mut dyn FnMut(&'static str, f64)) {
         if let Some(port) = self.ports.get(usize::from(port.0)) {
-            port.guards.gauges(show);
+            port.droppers.gauges(show);
         }
     }
 
@@ -132,7 +132,7 @@ impl Switch {
     pub fn count_green(&mut self, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
             port.green.get_or_insert_default();
-            port.see_whether_plain();
+            port.update_fast_path();
         }
     }
 

@@ -71,7 +71,7 @@ fn push_out_beyond_share(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>) 
         .iter_mut()
         .filter(|port| port.evictable() > 0 || !port.shaping.queues.is_empty())
         .max_by_key(|port| (excess(pool, port, all), port.latest));
-    most.is_some_and(|port| port.give_way(cx, pool))
+    most.is_some_and(|port| port.evict_one(cx, pool))
 }
 
 fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {

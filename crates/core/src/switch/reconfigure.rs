@@ -1,7 +1,7 @@
 //! Reconfiguration: plan → diff → apply, all or nothing; queued packets stay queued.
 
 use super::flows::State;
-use super::guards::Guards;
+use super::dropper_chain::DropperChain;
 use super::metering::Metering;
 use super::plan::{PlanChange, Diff, FlowPlan, PortPlan, SwitchPlan};
 use super::pool::Pool;
@@ -90,13 +90,13 @@ impl Switch {
     ) -> Result<Ready, Refused> {
         let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(Ready::NO) };
         let plans: Vec<FlowPlan> = port.flows().map(|flow| port.plan_of(flow)).collect();
-        let tree = port.plant(cx.now, &port.plan, &plans)?;
-        if !port.guards.is_empty() {
-            port.tell_moved(cx, &self.pool, &whose);
+        let tree = port.build_tree(cx.now, &port.plan, &plans)?;
+        if !port.droppers.is_empty() {
+            port.report_moved(cx, &self.pool, &whose);
         }
-        port.replant(cx, tree, &[], &whose);
+        port.requeue_into(cx, tree, &[], &whose);
         let plan = port.plan.clone();
-        port.refit(cx.now, &plan, false)?;
+        port.update_policies(cx.now, &plan, false)?;
         port.retire_drained(cx.now);
         port.ask(cx);
         Ok(port.ready())
@@ -119,7 +119,7 @@ impl Port {
         wanted: &PortPlan,
         flows: &[(Leg, FlowPlan)],
     ) -> Result<Option<Tree>, Refused> {
-        Guards::new(now, self.ix, wanted)?;
+        DropperChain::new(now, self.ix, wanted)?;
         Metering::new(wanted)?;
         let mut plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let moves = self.new_plans(flows).any(|(flow, plan)| plan.class != plans[flow.ix()].class);
@@ -146,7 +146,7 @@ impl Port {
             return Err(Refused(format!("port {}: flows remain in class {missing}", self.ix.0)));
         }
         if moves || !self.plan.same_tree(wanted) {
-            return self.plant(now, wanted, &plans).map(Some);
+            return self.build_tree(now, wanted, &plans).map(Some);
         }
         for (class, plan) in wanted.classes.iter().enumerate() {
             if plan.contract != self.plan.classes[class].contract {
@@ -155,7 +155,7 @@ impl Port {
         }
         let divides = |kind: &SchedulerKind| kind.divides();
         if divides(&wanted.scheduler) || wanted.classes.iter().any(|class| divides(&class.scheduler)) {
-            self.plant(now, wanted, &plans)?;
+            self.build_tree(now, wanted, &plans)?;
         }
         for (_, plan) in self.new_plans(flows) {
             would_accept(wanted, plan.class, &plan.contract)?;
@@ -205,16 +205,16 @@ impl Port {
             .collect();
         let same_tree = tree.is_none();
         if let Some(tree) = tree {
-            self.replant(cx, tree, &changed, |packet| packet.flow);
+            self.requeue_into(cx, tree, &changed, |packet| packet.flow);
             diff.push(PlanChange::Tree(ix));
         }
-        self.refit(cx.now, wanted, same_tree)?;
+        self.update_policies(cx.now, wanted, same_tree)?;
         for (flow, plan) in changed {
             self.change(cx.now, flow, &plan)?;
             diff.push(PlanChange::Flow(ix, flow.0));
         }
         if same_tree {
-            (1..self.tree.nodes.len()).for_each(|class| self.settle(cx.now, class));
+            (1..self.tree.nodes.len()).for_each(|class| self.update_eligibility(cx.now, class));
         }
         Ok(())
     }
@@ -238,7 +238,7 @@ impl Port {
 
     /// Makes the meters and droppers as a plan that is in force from now on says. Those whose plan
     /// is unchanged go on: the port's, and those of classes if the tree is unchanged.
-    fn refit(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
+    fn update_policies(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
         let plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let mut metering = Metering::new(wanted)?;
         if self.plan.profiles == wanted.profiles {
@@ -250,9 +250,9 @@ impl Port {
             }
         }
         self.metering = metering;
-        let guards = Guards::new(now, self.ix, wanted)?;
-        let before = core::mem::replace(&mut self.guards, guards);
-        self.guards.take_over(now, before, same_tree);
+        let droppers = DropperChain::new(now, self.ix, wanted)?;
+        let before = core::mem::replace(&mut self.droppers, droppers);
+        self.droppers.take_over(now, before, same_tree);
         self.plan = wanted.clone();
         for (flow, mut plan) in self.flows().zip(plans) {
             let entry = &self.table.flows[flow.ix()];
@@ -264,15 +264,15 @@ impl Port {
             plan.profiles = plan.profiles.map(|profile| profile.filter(is_there));
             let node = usize::from(entry.node);
             self.metering.set_flow(node, flow, &plan);
-            self.guards.set_flow(now, node, flow, &plan.contract)?;
+            self.droppers.set_flow(now, node, flow, &plan.contract)?;
         }
-        if !self.guards.is_empty() {
+        if !self.droppers.is_empty() {
             let queued = |flow: FlowIx| (usize::from(self.table.flows[flow.ix()].node), self.queued(flow));
             let open = |flow: &FlowIx| self.table.flows[flow.ix()].state != State::Closed;
             let queued: Vec<_> = self.flows().filter(open).map(queued).collect();
-            self.guards.recount(queued.into_iter());
+            self.droppers.recount(queued.into_iter());
         }
-        self.see_whether_plain();
+        self.update_fast_path();
         Ok(())
     }
 
@@ -287,7 +287,7 @@ impl Port {
     /// Builds a new tree with all flows. Without classes, the root's members are the port's flows
     /// in their order. With classes, the first closed flow stands there for all of them. With a
     /// place for each, a port whose flows come and go between plans would grow without end.
-    fn plant(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
+    fn build_tree(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
         let mut tree = Tree::new(now, wanted)?;
         let mut vacant = false;
         for (flow, (plan, entry)) in plans.iter().zip(&self.table.flows).enumerate() {
@@ -301,7 +301,7 @@ impl Port {
     }
 
     /// Reports packets that move to other flows to the droppers of flows' own queues.
-    fn tell_moved(&mut self, cx: &mut Ctx<'_>, pool: &Pool, whose: impl Fn(&Packet) -> FlowIx) {
+    fn report_moved(&mut self, cx: &mut Ctx<'_>, pool: &Pool, whose: impl Fn(&Packet) -> FlowIx) {
         for flow in self.flows() {
             let entry = &self.table.flows[flow.ix()];
             let node = usize::from(entry.node);
@@ -316,7 +316,7 @@ impl Port {
                 let pooled = self.taken(pool);
                 let mut at =
                     Occupancy { flow: rest, pool: pooled, limit: pool.limit, ..Occupancy::default() };
-                self.guards.moved(cx, node, packet, &mut at);
+                self.droppers.moved(cx, node, packet, &mut at);
             }
         }
     }
@@ -334,7 +334,7 @@ impl Port {
 
     /// Moves all queued packets into the new tree, in the order of arrival; `whose` maps a packet,
     /// which has its flow's index at the port, to its flow from now on.
-    fn replant(
+    fn requeue_into(
         &mut self,
         cx: &mut Ctx<'_>,
         tree: Tree,
@@ -373,7 +373,7 @@ impl Port {
             let (node, slot) = (usize::from(entry.node), entry.slot);
             self.tree.set_spared(node, slot, self.table.spared(flow));
             self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
-            self.tell_participation(cx.now, flow);
+            self.pass_participation(cx.now, flow);
         }
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {
@@ -381,7 +381,7 @@ impl Port {
             let node = usize::from(entry.node);
             waiting.packet.flow = entry.slot;
             self.tree.push(cx, node, &mut waiting.packet, waiting.order);
-            self.watch(cx.now, node);
+            self.schedule_release(cx.now, node);
         }
     }
 }

@@ -257,7 +257,7 @@ pub fn push_out(ports: &mut [Oracle]) -> Waiting {
 
 /// Takes a packet from the port that holds most beyond its share: one that may not be sent, if
 /// those are more than a third of the rest.
-pub fn give_way(ports: &mut [Oracle], limit: Limit) -> Waiting {
+pub fn evict_one(ports: &mut [Oracle], limit: Limit) -> Waiting {
     let (shares, whole) = shares(ports, limit);
     let beyond = |port: &Oracle, share: i128| i128::from(port.holds(limit)) * whole - share;
     let gives = ports.iter_mut().zip(shares).filter(|(port, _)| !port.waiting.is_empty());

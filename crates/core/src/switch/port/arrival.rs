@@ -114,7 +114,7 @@ impl Port {
         self.latest = order;
         packet.flow = slot;
         self.tree.push(cx, node, packet, order);
-        self.watch(cx.now, node);
+        self.schedule_release(cx.now, node);
     }
 
     /// Returns true if the meters and the droppers admit the packet to the queue.
@@ -127,8 +127,8 @@ impl Port {
             green.add(packet.len);
         }
         let verdict = match metered {
-            Ok(marked) if !self.guards.is_empty() => {
-                self.guarded(cx, pool, packet, node).map(|guarded| marked.or(guarded))
+            Ok(marked) if !self.droppers.is_empty() => {
+                self.ask_droppers(cx, pool, packet, node).map(|by_dropper| marked.or(by_dropper))
             }
             metered => metered,
         };
@@ -145,7 +145,7 @@ impl Port {
 
     /// Asks the droppers about the packet; returns the reason for marking it, if any.
     #[inline(never)]
-    fn guarded(
+    fn ask_droppers(
         &mut self,
         cx: &mut Ctx<'_>,
         pool: &Pool,
@@ -153,7 +153,7 @@ impl Port {
         node: usize,
     ) -> Result<Option<Reason>, Reason> {
         let mut at = self.occupancy(pool, packet);
-        self.guards.arrive(cx, node, packet, &mut at)
+        self.droppers.arrive(cx, node, packet, &mut at)
     }
 
     /// Asks the meters about the packet, one after the other; returns the reason for marking it, if

@@ -74,7 +74,7 @@ impl Port {
     /// Gives a closed flow's index to another flow.
     fn reopen(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
         self.metering.forget(flow);
-        self.guards.forget(flow);
+        self.droppers.forget(flow);
         self.change(now, flow, plan)?;
         let sent = self.counters(flow).sent;
         self.table.start_counting(flow, sent);
@@ -100,8 +100,8 @@ impl Port {
             self.table.unplace_all();
         }
         self.metering.add_class(&self.plan)?;
-        self.guards.add_class(now, &self.plan)?;
-        self.see_whether_plain();
+        self.droppers.add_class(now, &self.plan)?;
+        self.update_fast_path();
         Ok(class as u16)
     }
 
@@ -124,7 +124,7 @@ impl Port {
         let node = usize::from(entry.node);
         self.table.set_contract(flow, &plan.contract);
         self.set_extras(now, flow, plan)?;
-        self.settle(now, node);
+        self.update_eligibility(now, node);
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl Port {
         let entry = &self.table.flows[flow.ix()];
         let node = usize::from(entry.node);
         self.metering.set_flow(node, flow, plan);
-        self.guards.set_flow(now, node, flow, &plan.contract)?;
+        self.droppers.set_flow(now, node, flow, &plan.contract)?;
         let entry = &self.table.flows[flow.ix()];
         let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
         self.table.set_claim(flow, plan);
@@ -174,7 +174,7 @@ impl Port {
         let node = usize::from(entry.node);
         self.tree.nodes[node].scheduler.release(entry.slot);
         // Other flows of its class may be sent sooner now.
-        self.settle(now, node);
+        self.update_eligibility(now, node);
         if let Some(at) = self.forgettable_at(now, flow) {
             self.table.closing -= 1;
             self.table.retire(flow, at);

@@ -9,7 +9,7 @@ mod waiting;
 use super::Ready;
 use super::counters::{ByReason, FlowCounters, QueueStats};
 use super::flows::{FlowEntry, FlowTable};
-use super::guards::Guards;
+use super::dropper_chain::DropperChain;
 use super::metering::Metering;
 use super::plan::{PortPlan, Sharing};
 use super::pool::Pool;
@@ -49,7 +49,7 @@ pub(super) struct Port {
     pub(super) stats: QueueStats,
     /// The packet in service, or the last one that was.
     pub(super) serving: Packet,
-    pub(super) guards: Guards,
+    pub(super) droppers: DropperChain,
     pub(super) table: FlowTable,
     pub(super) tree: Tree,
     /// Members of the tree that a ceiling holds, by their release time.
@@ -72,7 +72,7 @@ impl Port {
             table: FlowTable::default(),
             metering: Metering::new(plan)?,
             green: None,
-            guards: Guards::new(now, ix, plan)?,
+            droppers: DropperChain::new(now, ix, plan)?,
             is_plain_in: false,
             is_plain_out: false,
             is_plain: false,
@@ -88,14 +88,14 @@ impl Port {
             drops: ByReason::default(),
             marks: ByReason::default(),
         };
-        port.see_whether_plain();
+        port.update_fast_path();
         Ok(port)
     }
 
     /// Updates the plain flags after the tree, the meters or the droppers have changed.
-    pub(super) fn see_whether_plain(&mut self) {
-        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.guards.is_empty();
-        self.is_plain_out = self.tree.is_plain() && !self.guards.look_at_heads();
+    pub(super) fn update_fast_path(&mut self) {
+        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
+        self.is_plain_out = self.tree.is_plain() && !self.droppers.look_at_heads();
         self.is_plain = self.is_plain_in && self.is_plain_out;
     }
 

@@ -18,7 +18,7 @@ impl Port {
 
     /// Drops a blocked packet if the blocked backlog exceeds a third of the rest; otherwise the
     /// packet that would be sent last. Returns false if there was none.
-    pub(in crate::switch) fn give_way(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
+    pub(in crate::switch) fn evict_one(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         self.tree.measure_in_bytes(pool.counts_bytes());
         let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
         let blocked = pool.measure(self.tree.blocked());
@@ -34,8 +34,8 @@ impl Port {
     /// Drops the packet that the schedulers would send last, of all packets or of the blocked ones.
     pub(in crate::switch) fn push_out(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, blocked: bool) -> bool {
         self.tree.measure_in_bytes(pool.counts_bytes());
-        let Some((place, packet)) = self.tree.push_out(cx, blocked) else { return false };
-        self.leave_unsent(cx, pool, place.node, &packet, Reason::PushedOut, Left::PushedOut);
+        let Some((member, packet)) = self.tree.push_out(cx, blocked) else { return false };
+        self.leave_unsent(cx, pool, member.node, &packet, Reason::PushedOut, Left::PushedOut);
         true
     }
 

@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::scheduler::Removal;
 use crate::switch::plan::Sharing;
 use crate::switch::pool::Pool;
-use crate::switch::tree::{Next, Place, ROOT};
+use crate::switch::tree::{MemberRef, Next, ROOT};
 
 impl Port {
     /// Starts the service of the next packet on a free link: its first bit leaves. Returns false
@@ -46,7 +46,7 @@ impl Port {
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         // While the link is busy no wake-up for a ceiling is requested.
         if !self.held.is_empty() {
-            self.let_go(cx.now);
+            self.release_due(cx.now);
         }
         let node = match self.is_plain_out {
             true => self.take_plain(cx).then_some(ROOT),
@@ -56,7 +56,7 @@ impl Port {
         if self.table.with_ceiling > 0 {
             self.hold_if_over_its_ceiling(cx.now, self.serving);
         }
-        self.watch(cx.now, node);
+        self.schedule_release(cx.now, node);
         true
     }
 
@@ -65,45 +65,45 @@ impl Port {
     fn take_selected(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> Option<usize> {
         loop {
             match self.tree.next(cx.now) {
-                Next::At(place) => {
-                    let verdict = if self.guards.is_empty() { Ok(None) } else { self.head(cx, pool, place) };
+                Next::At(member) => {
+                    let verdict = if self.droppers.is_empty() { Ok(None) } else { self.head(cx, pool, member) };
                     match verdict {
                         Ok(marked) => {
-                            self.serving = self.tree.take(cx, place)?;
+                            self.serving = self.tree.take(cx, member)?;
                             if let Some(reason) = marked {
                                 let mut packet = self.serving;
                                 self.mark(cx, &mut packet, reason);
                                 self.serving = packet;
                             }
-                            return Some(place.node);
+                            return Some(member.node);
                         }
-                        Err(reason) => self.drop_at_head(cx, pool, place, reason),
+                        Err(reason) => self.drop_at_head(cx, pool, member, reason),
                     }
                 }
                 Next::Late(node) => {
-                    self.settle(cx.now, node);
+                    self.update_eligibility(cx.now, node);
                 }
                 Next::NotBefore(_) => return None,
             }
         }
     }
 
-    /// Asks the droppers whether the first packet of a place may leave; returns the reason for
+    /// Asks the droppers whether the first packet of a member may leave; returns the reason for
     /// marking it, if any.
-    fn head(&mut self, cx: &mut Ctx<'_>, pool: &Pool, place: Place) -> Result<Option<Reason>, Reason> {
-        let Some(packet) = self.tree.first(place) else { return Ok(None) };
+    fn head(&mut self, cx: &mut Ctx<'_>, pool: &Pool, member: MemberRef) -> Result<Option<Reason>, Reason> {
+        let Some(packet) = self.tree.first(member) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);
         at.flow.take(packet.len);
         if pool.sharing == Sharing::Partitioned {
             at.pool.take(packet.len);
         }
-        self.guards.head(cx, place.node, &packet, &mut at)
+        self.droppers.head(cx, member.node, &packet, &mut at)
     }
 
-    /// Drops the first packet of a place, which was selected for service.
-    fn drop_at_head(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, place: Place, reason: Reason) {
-        let Some(packet) = self.tree.remove(cx, place, Removal::DroppedAtHead) else { return };
-        self.leave_unsent(cx, pool, place.node, &packet, reason, Left::DroppedAtHead);
+    /// Drops the first packet of a member, which was selected for service.
+    fn drop_at_head(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, member: MemberRef, reason: Reason) {
+        let Some(packet) = self.tree.remove(cx, member, Removal::DroppedAtHead) else { return };
+        self.leave_unsent(cx, pool, member.node, &packet, reason, Left::DroppedAtHead);
     }
 
     /// Handles the loss of a packet that was queued at a node.
@@ -117,16 +117,16 @@ impl Port {
         how: Left,
     ) {
         // The remaining packets may have to wait.
-        self.watch(cx.now, node);
+        self.schedule_release(cx.now, node);
         match how {
             Left::DroppedAtHead => self.stats.reached(self.backlog.packets),
             _ => self.stats.pushed_out(cx.now, self.backlog.packets),
         }
         self.stats.left(cx.now);
         self.backlog.take(packet.len);
-        if !self.guards.is_empty() {
+        if !self.droppers.is_empty() {
             let mut at = self.occupancy(pool, packet);
-            self.guards.left(cx, node, packet, &mut at, how);
+            self.droppers.left(cx, node, packet, &mut at, how);
         }
         self.drop(cx, pool, packet, reason);
         self.retire_if_drained(cx.now, packet.flow);
@@ -144,8 +144,8 @@ impl Port {
         self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
         self.sent.add(len);
-        if !self.guards.is_empty() {
-            self.tell_sent(cx, pool);
+        if !self.droppers.is_empty() {
+            self.report_sent(cx, pool);
         }
         if self.table.closing > 0 {
             self.retire_if_drained(cx.now, flow);
@@ -155,10 +155,10 @@ impl Port {
 
     /// Reports to the droppers that the packet in service was sent.
     #[inline(never)]
-    fn tell_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
+    fn report_sent(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
         let packet = self.serving;
         let mut at = self.occupancy(pool, &packet);
         let node = usize::from(self.table.flows[packet.flow.ix()].node);
-        self.guards.left(cx, node, &packet, &mut at, Left::Sent);
+        self.droppers.left(cx, node, &packet, &mut at, Left::Sent);
     }
 }

@@ -13,27 +13,27 @@ use std::cmp::Reverse;
 impl Port {
     pub(in crate::switch) fn take_part(&mut self, now: Time, flow: FlowIx, how: Participation) {
         self.table.flows[flow.ix()].participation = how;
-        self.tell_participation(now, flow);
+        self.pass_participation(now, flow);
     }
 
     pub(super) fn hold(&mut self, now: Time, flow: FlowIx, held: bool) {
         self.table.flows[flow.ix()].held = held;
-        self.tell_participation(now, flow);
+        self.pass_participation(now, flow);
     }
 
     /// Passes the flow's participation to its node.
-    pub(in crate::switch) fn tell_participation(&mut self, now: Time, flow: FlowIx) {
+    pub(in crate::switch) fn pass_participation(&mut self, now: Time, flow: FlowIx) {
         let entry = &self.table.flows[flow.ix()];
         let at = usize::from(entry.node);
         self.tree.take_part(now, at, entry.slot, entry.effective_participation());
-        self.settle(now, at);
+        self.update_eligibility(now, at);
     }
 
     /// Updates a node and its ancestors after time has passed, or after its scheduler, a member or
     /// a rate has changed: whether they may send, and when they are released if they may not.
-    pub(in crate::switch) fn settle(&mut self, now: Time, at: usize) {
-        self.tree.settle(now, at);
-        self.watch(now, at);
+    pub(in crate::switch) fn update_eligibility(&mut self, now: Time, at: usize) {
+        self.tree.update_participation(now, at);
+        self.schedule_release(now, at);
     }
 
     /// Holds a flow whose ceiling delays it after it has sent.
@@ -50,20 +50,20 @@ impl Port {
 
     /// Schedules the release of the nodes from `at` upwards.
     #[inline]
-    pub(in crate::switch) fn watch(&mut self, now: Time, at: usize) {
+    pub(in crate::switch) fn schedule_release(&mut self, now: Time, at: usize) {
         if at != ROOT {
-            self.watch_up(now, at);
+            self.schedule_release_upwards(now, at);
         }
     }
 
     #[inline(never)]
-    fn watch_up(&mut self, now: Time, mut at: usize) {
+    fn schedule_release_upwards(&mut self, now: Time, mut at: usize) {
         while let Some(parent) = self.tree.parent(at) {
             if let Some(until) = self.tree.held_until(now, at)
                 && until > now
-                && until < self.tree.nodes[at].watched
+                && until < self.tree.nodes[at].release_at
             {
-                self.tree.nodes[at].watched = until;
+                self.tree.nodes[at].release_at = until;
                 self.held.push(Reverse((until, Member::Node(at as u16))));
             }
             at = parent;
@@ -103,7 +103,7 @@ impl Port {
             }
         }
         if !self.held.is_empty() {
-            self.let_go(cx.now);
+            self.release_due(cx.now);
         }
         match self.backlog.packets > 0 && !self.busy {
             // The driver starts the port now; the start then asks for the tree's time.
@@ -115,7 +115,7 @@ impl Port {
 
     /// Releases members that ceilings held until now.
     #[inline(never)]
-    pub(super) fn let_go(&mut self, now: Time) {
+    pub(super) fn release_due(&mut self, now: Time) {
         while let Some(Reverse((at, member))) = self.held.peek().copied()
             && at <= now
         {
@@ -130,21 +130,21 @@ impl Port {
                 }
                 Member::Node(node) => {
                     let node = usize::from(node);
-                    if self.tree.nodes[node].watched == at {
-                        self.tree.nodes[node].watched = Time::NEVER;
+                    if self.tree.nodes[node].release_at == at {
+                        self.tree.nodes[node].release_at = Time::NEVER;
                     }
-                    self.settle(now, node);
+                    self.update_eligibility(now, node);
                 }
             }
         }
     }
 
     /// Returns true if the port releases a node at this time at the latest.
-    pub(in crate::switch) fn lets_go_by(&self, at: usize, until: Time) -> bool {
-        let lets_go = |(time, member): (Time, Member)| {
+    pub(in crate::switch) fn releases_by(&self, at: usize, until: Time) -> bool {
+        let releases = |(time, member): (Time, Member)| {
             time <= until && matches!(member, Member::Node(node) if usize::from(node) == at)
         };
-        self.held.iter().any(|Reverse(held)| lets_go(*held))
+        self.held.iter().any(|Reverse(held)| releases(*held))
     }
 
     /// Forgets held nodes after a change of the tree: their old indexes are invalid.

@@ -7,14 +7,14 @@
 //! urgent packet came), the difference goes into its next token: in the long run a parent charges
 //! exactly what was sent.
 
-mod losing;
+mod eviction_index;
 mod node;
 mod push_out;
 mod serve;
 mod tokens;
 
 pub(super) use node::{Member, Node};
-pub(super) use serve::{Next, Place};
+pub(super) use serve::{MemberRef, Next};
 
 use super::plan::{ClassPlan, PortPlan};
 use crate::contract::{Contract, Refused};

@@ -1,6 +1,6 @@
 //! A node: a scheduler, its members' queues, and the indexes over them.
 
-use super::losing::Losing;
+use super::eviction_index::EvictionIndex;
 use crate::context::Ctx;
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};
@@ -29,7 +29,7 @@ pub(in crate::switch) struct Node {
     pub(in crate::switch) queues: Queues,
     /// Index of the members by push-out order. Kept only from the first push-out until the port is
     /// empty: most links never push out.
-    pub(super) losing: Option<Box<Losing>>,
+    pub(super) eviction: Option<Box<EvictionIndex>>,
     pub(in crate::switch) scheduler: AnyScheduler,
     pub(in crate::switch) members: Vec<Member>,
     pub(in crate::switch) ceiling: Option<Ceiling>,
@@ -38,14 +38,14 @@ pub(in crate::switch) struct Node {
     /// The parent node, and this node's index there; `None` for the root.
     pub(in crate::switch) parent: Option<(usize, FlowIx)>,
     /// When the port releases it, if it is held; otherwise [`Time::NEVER`].
-    pub(in crate::switch) watched: Time,
+    pub(in crate::switch) release_at: Time,
     /// Bytes sent less bytes charged by the parent so far.
     pub(super) uncharged: i64,
     /// Members with packets, in order of arrival of their first packet. Built on first use: few
     /// nodes ever have only packets that may not be sent yet.
     oldest: Option<FlowHeap>,
     /// Backlog of a class and its subclasses; not counted for the root.
-    pub(super) beneath: Count,
+    pub(super) subtree: Count,
     /// Backlog of each member that push-out spares; few members have such a limit.
     pub(super) spared: LazyTable<Option<Limit>>,
 }
@@ -77,12 +77,12 @@ impl Node {
             ceiling: ceiling.map(Ceiling::new),
             rate,
             parent: None,
-            watched: Time::NEVER,
+            release_at: Time::NEVER,
             uncharged: 0,
             oldest: None,
-            beneath: Count::default(),
+            subtree: Count::default(),
             spared: LazyTable::default(),
-            losing: None,
+            eviction: None,
         }
     }
 
@@ -92,8 +92,8 @@ impl Node {
         if let Some(oldest) = &mut self.oldest {
             oldest.grow_to(members);
         }
-        if let Some(losing) = &mut self.losing {
-            losing.grow_to(members);
+        if let Some(eviction) = &mut self.eviction {
+            eviction.grow_to(members);
         }
     }
 
@@ -119,7 +119,7 @@ impl Node {
     pub(super) fn push(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) {
         self.scheduler.enqueue(cx, packet, &self.queues);
         self.queues.push(packet);
-        if self.losing.is_some() {
+        if self.eviction.is_some() {
             self.renew_tail(packet.flow);
         }
     }
@@ -128,7 +128,7 @@ impl Node {
     /// the packet has to be queued.
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
-        if self.losing.is_some() {
+        if self.eviction.is_some() {
             return false;
         }
         self.queues.announce(order);
@@ -165,7 +165,7 @@ impl Node {
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
         let depends_on_length = || self.scheduler.loses_by_length() || self.spared.get(slot).is_some();
-        if self.losing.is_some() && (self.queues.len(slot) == 0 || depends_on_length()) {
+        if self.eviction.is_some() && (self.queues.len(slot) == 0 || depends_on_length()) {
             self.renew_tail(slot);
         }
     }
@@ -181,7 +181,7 @@ impl Node {
         let packet = removed?.packet;
         self.scheduler.removed(cx, &packet, &self.queues, why);
         self.renew_first(slot);
-        if self.losing.is_some() {
+        if self.eviction.is_some() {
             self.renew_tail(slot);
         }
         Some(packet)
@@ -210,16 +210,16 @@ impl Node {
     /// changed. The tree reports a class's blocked backlog.
     #[inline(never)]
     pub(in crate::switch) fn renew_tail(&mut self, slot: FlowIx) {
-        let Some(losing) = &mut self.losing else { return };
+        let Some(eviction) = &mut self.eviction else { return };
         match self.members[slot.ix()] {
             Member::Flow(_) => {
                 let spared = spares(&self.queues, &self.spared, slot);
-                losing.renew_flow(&self.queues, &self.scheduler, slot, spared);
+                eviction.renew_flow(&self.queues, &self.scheduler, slot, spared);
             }
-            Member::Node(_) => losing.renew(&self.queues, &self.scheduler, slot),
+            Member::Node(_) => eviction.renew(&self.queues, &self.scheduler, slot),
         }
         if self.queues.is_empty() && self.parent.is_none() {
-            self.losing = None;
+            self.eviction = None;
         }
     }
 
@@ -229,7 +229,7 @@ impl Node {
             + self.scheduler.memory()
             + self.members.capacity() * size_of::<Member>()
             + self.oldest.as_ref().map_or(0, FlowHeap::memory)
-            + self.losing.as_ref().map_or(0, |losing| losing.memory())
+            + self.eviction.as_ref().map_or(0, |eviction| eviction.memory())
             + self.spared.memory()
             + size_of::<Node>()
     }

@@ -1,8 +1,8 @@
 //! Push-out from the tree, and its blocked backlog: packets of held or absent flows, all packets
 //! beneath a held or absent class, and those behind the first packet under a ceiling.
 
-use super::losing::{Beneath, Losing};
-use super::{Member, Node, Nodes, Place, ROOT, Tree};
+use super::eviction_index::{EvictionIndex, SubtreeBacklog};
+use super::{Member, MemberRef, Node, Nodes, ROOT, Tree};
 use crate::context::Ctx;
 use crate::packet::{FlowIx, Packet};
 use crate::params::Limit;
@@ -15,12 +15,12 @@ impl Tree {
         &mut self,
         cx: &mut Ctx<'_>,
         mut blocked: bool,
-    ) -> Option<(Place, Packet)> {
+    ) -> Option<(MemberRef, Packet)> {
         self.index();
         let mut at = ROOT;
         loop {
-            let Node { losing, members, queues, .. } = &self.nodes[at];
-            let slot = losing.as_ref()?.first(blocked)?;
+            let Node { eviction, members, queues, .. } = &self.nodes[at];
+            let slot = eviction.as_ref()?.first(blocked)?;
             match members[slot.ix()] {
                 Member::Node(class) => {
                     at = usize::from(class);
@@ -29,8 +29,8 @@ impl Tree {
                     blocked &= queues.takes_part(slot) && self.nodes[at].ceiling.is_none();
                 }
                 Member::Flow(flow) => {
-                    let place = Place { node: at, slot, flow };
-                    return self.remove(cx, place, Removal::PushedOut).map(|packet| (place, packet));
+                    let member = MemberRef { node: at, slot, flow };
+                    return self.remove(cx, member, Removal::PushedOut).map(|packet| (member, packet));
                 }
             }
         }
@@ -46,7 +46,7 @@ impl Tree {
     /// Returns the blocked backlog.
     pub(in crate::switch) fn blocked(&mut self) -> Count {
         self.index();
-        self.nodes[ROOT].losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default()
+        self.nodes[ROOT].eviction.as_ref().map(|eviction| eviction.blocked()).unwrap_or_default()
     }
 
     /// Sets whether a member of a node has a ceiling.
@@ -68,7 +68,7 @@ impl Tree {
     /// Returns the blocked backlog as kept, and as found in the queues; `None` while it is not
     /// kept. For audits.
     pub(in crate::switch) fn blocked_kept_and_found(&self) -> Option<(Count, Count)> {
-        let kept = self.nodes[ROOT].losing.as_ref()?.blocked();
+        let kept = self.nodes[ROOT].eviction.as_ref()?.blocked();
         Some((kept, self.nodes.found_blocked(ROOT)))
     }
 
@@ -76,7 +76,7 @@ impl Tree {
     pub(super) fn entered(&mut self, class: usize, len: u32) {
         let mut at = class;
         while let Some((parent, _)) = self.nodes[at].parent {
-            self.nodes[at].beneath.add(len);
+            self.nodes[at].subtree.add(len);
             at = parent;
         }
         self.renew_above(class);
@@ -86,7 +86,7 @@ impl Tree {
     pub(super) fn left(&mut self, class: usize, len: u32) {
         let mut at = class;
         while let Some((parent, _)) = self.nodes[at].parent {
-            self.nodes[at].beneath.take(len);
+            self.nodes[at].subtree.take(len);
             at = parent;
         }
         self.renew_above(class);
@@ -94,7 +94,7 @@ impl Tree {
 
     /// Builds the index of every node with packets, if there is none.
     fn index(&mut self) {
-        if self.nodes[ROOT].losing.is_some() {
+        if self.nodes[ROOT].eviction.is_some() {
             return;
         }
         self.forget_index();
@@ -108,13 +108,13 @@ impl Tree {
     }
 
     fn index_node(&mut self, at: usize) {
-        let losing = Losing::new(&self.nodes[at], self.in_bytes, |class| self.nodes.beneath(class));
-        self.nodes[at].losing = Some(Box::new(losing));
+        let eviction = EvictionIndex::new(&self.nodes[at], self.in_bytes, |class| self.nodes.subtree_backlog(class));
+        self.nodes[at].eviction = Some(Box::new(eviction));
     }
 
     fn forget_index(&mut self) {
         if core::mem::take(&mut self.indexed) {
-            (0..self.nodes.len()).for_each(|at| self.nodes[at].losing = None);
+            (0..self.nodes.len()).for_each(|at| self.nodes[at].eviction = None);
         }
     }
 
@@ -123,17 +123,17 @@ impl Tree {
         if !self.indexed {
             return;
         }
-        if self.nodes[ROOT].losing.is_none() {
+        if self.nodes[ROOT].eviction.is_none() {
             return self.forget_index();
         }
         while let Some((parent, slot)) = self.nodes[at].parent {
-            if self.nodes[at].losing.is_none() {
+            if self.nodes[at].eviction.is_none() {
                 self.index_node(at);
             }
-            let beneath = self.nodes.beneath(at);
-            let Node { losing, queues, scheduler, .. } = &mut self.nodes[parent];
-            if let Some(losing) = losing {
-                losing.renew_class(queues, scheduler, slot, beneath);
+            let subtree = self.nodes.subtree_backlog(at);
+            let Node { eviction, queues, scheduler, .. } = &mut self.nodes[parent];
+            if let Some(eviction) = eviction {
+                eviction.renew_class(queues, scheduler, slot, subtree);
             }
             at = parent;
         }
@@ -142,30 +142,30 @@ impl Tree {
 
 impl Nodes {
     /// Returns the state of a class for its parent's index.
-    fn beneath(&self, class: usize) -> Beneath {
-        let spared = self[class].losing.as_ref().is_some_and(|losing| losing.is_spared());
-        Beneath { blocked: self.blocked_in(class), queued: self[class].beneath, spared }
+    fn subtree_backlog(&self, class: usize) -> SubtreeBacklog {
+        let spared = self[class].eviction.as_ref().is_some_and(|eviction| eviction.is_spared());
+        SubtreeBacklog { blocked: self.blocked_in(class), queued: self[class].subtree, spared }
     }
 
     /// Returns the blocked backlog of a class.
     fn blocked_in(&self, class: usize) -> Count {
         let node = &self[class];
-        let within = node.losing.as_ref().map(|losing| losing.blocked()).unwrap_or_default();
+        let within = node.eviction.as_ref().map(|eviction| eviction.blocked()).unwrap_or_default();
         self.blocked_with(class, within)
     }
 
     /// Like [`blocked_in`](Self::blocked_in), given the backlog that is blocked at its own members.
     fn blocked_with(&self, class: usize, within: Count) -> Count {
-        let Node { parent, beneath, ceiling, .. } = &self[class];
+        let Node { parent, subtree, ceiling, .. } = &self[class];
         let Some((parent, slot)) = *parent else { return within };
         let queues = &self[parent].queues;
         if !queues.takes_part(slot) {
-            return *beneath;
+            return *subtree;
         }
         match queues.first(slot) {
-            Some(first) if ceiling.is_some() && within.packets + 1 < beneath.packets => Count {
-                packets: beneath.packets - 1,
-                bytes: beneath.bytes.saturating_sub(u64::from(first.packet.len)),
+            Some(first) if ceiling.is_some() && within.packets + 1 < subtree.packets => Count {
+                packets: subtree.packets - 1,
+                bytes: subtree.bytes.saturating_sub(u64::from(first.packet.len)),
             },
             _ => within,
         }

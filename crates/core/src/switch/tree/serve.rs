@@ -9,7 +9,7 @@ use crate::units::Time;
 
 /// Location of a queued packet: the node, and its flow's index there and at the port.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::switch) struct Place {
+pub(in crate::switch) struct MemberRef {
     pub(in crate::switch) node: usize,
     pub(in crate::switch) slot: FlowIx,
     pub(in crate::switch) flow: FlowIx,
@@ -18,7 +18,7 @@ pub(in crate::switch) struct Place {
 /// The tree's next packet.
 pub(in crate::switch) enum Next {
     /// The first packet there.
-    At(Place),
+    At(MemberRef),
     /// A packet of this node, which should have been released before now.
     Late(usize),
     /// Nothing before this time; [`Time::NEVER`] when there is nothing to wait for.
@@ -36,7 +36,7 @@ impl Tree {
             if node.queues.len(packet.flow) == 1 {
                 node.renew_first(packet.flow);
             }
-            self.settle_with(cx, at, None);
+            self.update_tokens(cx, at, None);
             self.entered(at, packet.len);
         }
     }
@@ -83,7 +83,7 @@ impl Tree {
             let node = &mut self.nodes[at];
             match node.select(now) {
                 Select::Flow(slot) => match node.members[slot.ix()] {
-                    Member::Flow(flow) => return Next::At(Place { node: at, slot, flow }),
+                    Member::Flow(flow) => return Next::At(MemberRef { node: at, slot, flow }),
                     Member::Node(child) => at = usize::from(child),
                 },
                 Select::NotBefore(time) if at == ROOT => return Next::NotBefore(time),
@@ -93,24 +93,24 @@ impl Tree {
         }
     }
 
-    /// Returns the first packet at a place, with its flow's index at the port.
-    pub(in crate::switch) fn first(&self, place: Place) -> Option<Packet> {
-        let first = self.nodes[place.node].queues.first(place.slot)?;
-        Some(Packet { flow: place.flow, ..first.packet })
+    /// Returns the first packet of a member, with its flow's index at the port.
+    pub(in crate::switch) fn first(&self, member: MemberRef) -> Option<Packet> {
+        let first = self.nodes[member.node].queues.first(member.slot)?;
+        Some(Packet { flow: member.flow, ..first.packet })
     }
 
-    /// Takes the first packet at a place for service, with its flow's index at the port; charges
+    /// Takes the first packet of a member for service, with its flow's index at the port; charges
     /// every level.
-    pub(in crate::switch) fn take(&mut self, cx: &mut Ctx<'_>, place: Place) -> Option<Packet> {
-        let node = &mut self.nodes[place.node];
-        let mut packet = node.pop_first(cx, place.slot)?;
-        packet.flow = place.flow;
+    pub(in crate::switch) fn take(&mut self, cx: &mut Ctx<'_>, member: MemberRef) -> Option<Packet> {
+        let node = &mut self.nodes[member.node];
+        let mut packet = node.pop_first(cx, member.slot)?;
+        packet.flow = member.flow;
         if let Some(ceiling) = &mut node.ceiling {
             ceiling.take(cx.now, packet.arrived, packet.len);
         }
-        self.charge(cx, place.node, &packet);
-        if place.node != ROOT {
-            self.left(place.node, packet.len);
+        self.charge(cx, member.node, &packet);
+        if member.node != ROOT {
+            self.left(member.node, packet.len);
         }
         Some(packet)
     }
@@ -120,15 +120,15 @@ impl Tree {
     pub(in crate::switch) fn remove(
         &mut self,
         cx: &mut Ctx<'_>,
-        place: Place,
+        member: MemberRef,
         why: Removal,
     ) -> Option<Packet> {
-        let packet = self.nodes[place.node].remove(cx, place.slot, why)?;
-        if place.node != ROOT {
-            self.settle_with(cx, place.node, Some(why));
-            self.left(place.node, packet.len);
+        let packet = self.nodes[member.node].remove(cx, member.slot, why)?;
+        if member.node != ROOT {
+            self.update_tokens(cx, member.node, Some(why));
+            self.left(member.node, packet.len);
         }
-        Some(Packet { flow: place.flow, ..packet })
+        Some(Packet { flow: member.flow, ..packet })
     }
 
     /// Returns when a node that holds packets back may send: the time of its ceiling or of its

@@ -59,7 +59,7 @@ impl Tree {
     /// Updates the tokens and the participation of a node and its ancestors after its queues have
     /// changed. `why` is set if they lost a packet.
     #[inline(never)]
-    pub(super) fn settle_with(&mut self, cx: &mut Ctx<'_>, mut at: usize, why: Option<Removal>) {
+    pub(super) fn update_tokens(&mut self, cx: &mut Ctx<'_>, mut at: usize, why: Option<Removal>) {
         while let Some((parent, slot)) = self.nodes[at].parent {
             if self.nodes[parent].queues.len(slot) == 0 && !self.nodes[at].queues.is_empty() {
                 // A held class joins as a held flow does.
@@ -81,7 +81,7 @@ impl Tree {
 
     /// Updates the participation of a node and its ancestors after time has passed or a member's
     /// participation has changed.
-    pub(in crate::switch) fn settle(&mut self, now: Time, mut at: usize) {
+    pub(in crate::switch) fn update_participation(&mut self, now: Time, mut at: usize) {
         while let Some((parent, _)) = self.nodes[at].parent {
             self.set_participation_of(now, at);
             at = parent;

@@ -9,14 +9,14 @@ use crate::ranking::lazy_table::LazyTable;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
-/// Rank of members that lose only when all members are spared.
+/// Rank of members that are evicted only when all members are spared.
 const SPARED: u64 = u64::MAX;
 
 /// Upper bound of a packet's length in bytes.
 const ONE_PACKET: u64 = u32::MAX as u64;
 
 /// State of a class that its parent's index needs.
-pub(super) struct Beneath {
+pub(super) struct SubtreeBacklog {
     /// Backlog that may not be sent now.
     pub(super) blocked: Count,
     /// Total backlog.
@@ -25,18 +25,18 @@ pub(super) struct Beneath {
     pub(super) spared: bool,
 }
 
-/// Members with packets, ranked by their latest packet with the first to lose on top, and the
+/// Members with packets, ranked by their latest packet with the first to be evicted on top, and the
 /// blocked backlog: packets that may not be sent now.
 #[derive(Default)]
-pub(super) struct Losing {
+pub(super) struct EvictionIndex {
     all: FlowHeap,
     /// Members with blocked backlog.
     blocked: FlowHeap,
     /// Blocked backlog of each member.
-    of: LazyTable<Count>,
+    blocked_of: LazyTable<Count>,
     /// Backlog of each class beyond its token.
-    behind: LazyTable<Count>,
-    /// Members that lose only when all are spared: flows whose backlog is within their spared
+    beyond_token: LazyTable<Count>,
+    /// Members that are evicted only when all are spared: flows whose backlog is within their spared
     /// limit, and classes that contain only such flows.
     spared: LazyTable<bool>,
     /// Blocked backlog of all members.
@@ -45,26 +45,26 @@ pub(super) struct Losing {
     in_bytes: bool,
 }
 
-impl Losing {
-    /// Builds the index of a node's backlogged members; `beneath` returns the state of a class.
-    pub(super) fn new(node: &Node, in_bytes: bool, beneath: impl Fn(usize) -> Beneath) -> Losing {
+impl EvictionIndex {
+    /// Builds the index of a node's backlogged members; `subtree_backlog` returns the state of a class.
+    pub(super) fn new(node: &Node, in_bytes: bool, subtree_backlog: impl Fn(usize) -> SubtreeBacklog) -> EvictionIndex {
         let Node { queues, scheduler, members, spared, .. } = node;
-        let mut losing = Losing { in_bytes, ..Losing::default() };
-        losing.grow_to(queues.flows());
+        let mut eviction = EvictionIndex { in_bytes, ..EvictionIndex::default() };
+        eviction.grow_to(queues.flows());
         for (slot, member) in members.iter().enumerate() {
             let slot = FlowIx(slot as u32);
             if queues.len(slot) > 0 {
                 match member {
                     Member::Flow(_) => {
-                        losing.renew_flow(queues, scheduler, slot, spares(queues, spared, slot));
+                        eviction.renew_flow(queues, scheduler, slot, spares(queues, spared, slot));
                     }
                     Member::Node(class) => {
-                        losing.renew_class(queues, scheduler, slot, beneath(usize::from(*class)));
+                        eviction.renew_class(queues, scheduler, slot, subtree_backlog(usize::from(*class)));
                     }
                 }
             }
         }
-        losing
+        eviction
     }
 
     /// Makes room for every index below `members`.
@@ -92,22 +92,22 @@ impl Losing {
         queues: &Queues,
         scheduler: &AnyScheduler,
         slot: FlowIx,
-        Beneath { blocked, queued, spared }: Beneath,
+        SubtreeBacklog { blocked, queued, spared }: SubtreeBacklog,
     ) {
         self.renew_blocked(slot, blocked);
         self.spared.set(slot, spared);
         let token = queues.bytes_of(slot);
         let (packets, bytes) = (queued.packets.saturating_sub(1), queued.bytes.saturating_sub(token));
-        self.behind.set(slot, Count { packets, bytes });
+        self.beyond_token.set(slot, Count { packets, bytes });
         self.renew(queues, scheduler, slot);
     }
 
     fn renew_blocked(&mut self, slot: FlowIx, blocked: Count) {
-        let before = self.of.get(slot);
+        let before = self.blocked_of.get(slot);
         if before != blocked {
             self.total.packets = self.total.packets + blocked.packets - before.packets;
             self.total.bytes = self.total.bytes + blocked.bytes - before.bytes;
-            self.of.set(slot, blocked);
+            self.blocked_of.set(slot, blocked);
             if blocked.packets == 0 {
                 self.blocked.remove(slot);
             }
@@ -121,7 +121,7 @@ impl Losing {
             self.blocked.remove(slot);
             return;
         };
-        let behind = self.behind.get(slot);
+        let behind = self.beyond_token.get(slot);
         let to_lose = match scheduler.loses_by_length() {
             false => scheduler.rank_to_lose(slot, last, behind),
             true => self.length(queues, slot, behind),
@@ -129,7 +129,7 @@ impl Losing {
         let rank = if self.spared.get(slot) { SPARED } else { (!to_lose).min(SPARED - 1) };
         let rank = (rank, !last.order);
         self.all.set(slot, rank);
-        if self.of.get(slot).packets > 0 {
+        if self.blocked_of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
         }
     }
@@ -144,7 +144,7 @@ impl Losing {
         }
     }
 
-    /// Returns the member whose latest packet is the first to lose; `blocked` restricts it to
+    /// Returns the member whose latest packet is evicted first; `blocked` restricts it to
     /// members with blocked backlog.
     pub(super) fn first(&self, blocked: bool) -> Option<FlowIx> {
         let heap = if blocked { &self.blocked } else { &self.all };
@@ -165,8 +165,8 @@ impl Losing {
     pub(super) fn memory(&self) -> usize {
         self.all.memory()
             + self.blocked.memory()
-            + self.of.memory()
-            + self.behind.memory()
+            + self.blocked_of.memory()
+            + self.beyond_token.memory()
             + self.spared.memory()
     }
 }
