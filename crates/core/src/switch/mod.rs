@@ -20,6 +20,7 @@ pub mod plan;
 mod pool;
 mod port;
 mod push_out;
+mod rebuild;
 mod reconfigure;
 mod shaping;
 mod tree;

@@ -4,14 +4,12 @@ use super::flows::State;
 use super::dropper_chain::DropperChain;
 use super::metering::Metering;
 use super::plan::{PlanChange, Diff, FlowPlan, PortPlan, SwitchPlan};
-use super::pool::Pool;
 use super::port::Port;
-use super::tree::{Member, ROOT, Tree, node_of};
+use super::tree::{ROOT, Tree};
 use super::{Ready, Switch};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
-use crate::dropper::Occupancy;
-use crate::packet::{FlowIx, Leg, Packet, PortIx};
+use crate::packet::{FlowIx, Leg, PortIx};
 use crate::queues::Queues;
 use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
@@ -72,34 +70,6 @@ impl Switch {
             port.ask(cx);
         }
         Ok((diff, Ready(self.ports.iter().any(|port| port.ready().0))))
-    }
-}
-
-impl Switch {
-    /// Moves the packets that wait at a port to the flows that `whose` names (for those of
-    /// [`waiting`](Self::waiting), and other open ones), as if they had arrived for them. They are
-    /// stamped again in their order of arrival, and all clocks of the port start afresh.
-    ///
-    /// # Errors
-    /// When a scheduler refuses a contract that it accepted before; nothing is changed.
-    pub fn reassign(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        port: PortIx,
-        whose: impl Fn(&Packet) -> FlowIx,
-    ) -> Result<Ready, Refused> {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return Ok(Ready::NO) };
-        let plans: Vec<FlowPlan> = port.flows().map(|flow| port.plan_of(flow)).collect();
-        let tree = port.build_tree(cx.now, &port.plan, &plans)?;
-        if !port.droppers.is_empty() {
-            port.report_moved(cx, &self.pool, &whose);
-        }
-        port.requeue_into(cx, tree, &[], &whose);
-        let plan = port.plan.clone();
-        port.update_policies(cx.now, &plan, false)?;
-        port.retire_drained(cx.now);
-        port.ask(cx);
-        Ok(port.ready())
     }
 }
 
@@ -238,7 +208,7 @@ impl Port {
 
     /// Makes the meters and droppers as a plan that is in force from now on says. Those whose plan
     /// is unchanged go on: the port's, and those of classes if the tree is unchanged.
-    fn update_policies(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
+    pub(super) fn update_policies(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
         let plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let mut metering = Metering::new(wanted)?;
         if self.plan.profiles == wanted.profiles {
@@ -276,113 +246,12 @@ impl Port {
         Ok(())
     }
 
-    fn flows(&self) -> impl Iterator<Item = FlowIx> + use<> {
+    pub(super) fn flows(&self) -> impl Iterator<Item = FlowIx> + use<> {
         (0..self.table.flows.len() as u32).map(FlowIx)
     }
 
-    fn plan_of(&self, flow: FlowIx) -> FlowPlan {
+    pub(super) fn plan_of(&self, flow: FlowIx) -> FlowPlan {
         FlowPlan { profiles: self.metering.profiles(flow), ..self.table.plan_of(flow) }
-    }
-
-    /// Builds a new tree with all flows. Without classes, the root's members are the port's flows
-    /// in their order. With classes, the first closed flow stands there for all of them. With a
-    /// place for each, a port whose flows come and go between plans would grow without end.
-    fn build_tree(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
-        let mut tree = Tree::new(now, wanted)?;
-        let mut vacant = false;
-        for (flow, (plan, entry)) in plans.iter().zip(&self.table.flows).enumerate() {
-            let closed = entry.state == State::Closed;
-            if wanted.classes.is_empty() || !(closed && vacant) {
-                tree.add(now, node_of(plan.class), Member::Flow(FlowIx(flow as u32)), &plan.contract)?;
-            }
-            vacant |= closed;
-        }
-        Ok(tree)
-    }
-
-    /// Reports packets that move to other flows to the droppers of flows' own queues.
-    fn report_moved(&mut self, cx: &mut Ctx<'_>, pool: &Pool, whose: impl Fn(&Packet) -> FlowIx) {
-        for flow in self.flows() {
-            let entry = &self.table.flows[flow.ix()];
-            let node = usize::from(entry.node);
-            let queued = self.tree.nodes[node].queues.of(entry.slot);
-            let moved: Vec<Packet> = queued
-                .map(|queued| Packet { flow, ..queued.packet })
-                .filter(|packet| whose(packet) != flow)
-                .collect();
-            let mut rest = self.queued(flow);
-            for packet in &moved {
-                rest.take(packet.len);
-                let pooled = self.taken(pool);
-                let mut at =
-                    Occupancy { flow: rest, pool: pooled, limit: pool.limit, ..Occupancy::default() };
-                self.droppers.moved(cx, node, packet, &mut at);
-            }
-        }
-    }
-
-    /// Lists when closed flows may be forgotten, after the old tree's memory of them is gone.
-    fn list_closed(&mut self, now: Time, vacant: Option<(u16, FlowIx)>) {
-        for flow in self.table.unlist_closed(vacant) {
-            let at = self.forgettable_at(now, flow).unwrap_or(now);
-            match vacant {
-                Some(_) => self.table.unplace(flow, at),
-                None => self.table.retire(flow, at),
-            }
-        }
-    }
-
-    /// Moves all queued packets into the new tree, in the order of arrival; `whose` maps a packet,
-    /// which has its flow's index at the port, to its flow from now on.
-    fn requeue_into(
-        &mut self,
-        cx: &mut Ctx<'_>,
-        tree: Tree,
-        changed: &[(FlowIx, FlowPlan)],
-        whose: impl Fn(&Packet) -> FlowIx,
-    ) {
-        let mut before = core::mem::replace(&mut self.tree, tree);
-        let mut queued = Vec::new();
-        for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
-            let (node, slot) = (self.table.flows[flow.ix()].node, self.table.flows[flow.ix()].slot);
-            let queues = &mut before.nodes[usize::from(node)].queues;
-            while let Some(mut waiting) = queues.pop_first(slot).copied() {
-                waiting.packet.flow = flow;
-                waiting.packet.flow = whose(&waiting.packet);
-                self.table.credit(flow, waiting.packet.flow, waiting.packet.len);
-                queued.push(waiting);
-            }
-        }
-        for (flow, plan) in changed {
-            self.table.flows[flow.ix()].node = node_of(plan.class) as u16;
-        }
-        for (at, node) in self.tree.nodes.iter().enumerate() {
-            for (slot, member) in node.members.iter().enumerate() {
-                if let Member::Flow(flow) = member {
-                    let entry = &mut self.table.flows[flow.ix()];
-                    (entry.node, entry.slot) = (at as u16, FlowIx(slot as u32));
-                }
-            }
-        }
-        let classes = self.tree.nodes.len() > 1;
-        let closed = self.table.flows.iter().find(|entry| classes && entry.state == State::Closed);
-        self.list_closed(cx.now, closed.map(|entry| (entry.node, entry.slot)));
-        self.forget_held_nodes();
-        for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
-            let entry = &self.table.flows[flow.ix()];
-            let (node, slot) = (usize::from(entry.node), entry.slot);
-            self.tree.set_spared(node, slot, self.table.spared(flow));
-            self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
-            self.pass_participation(cx.now, flow);
-        }
-        queued.sort_unstable_by_key(|waiting| waiting.order);
-        for mut waiting in queued {
-            let entry = &self.table.flows[waiting.packet.flow.ix()];
-            let node = usize::from(entry.node);
-            waiting.packet.flow = entry.slot;
-            self.tree.push(cx, node, &mut waiting.packet, waiting.order);
-            self.schedule_release(cx.now, node);
-        }
     }
 }
 
