@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
+use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::context::{Ctx, Effect};

@@ -125,7 +125,8 @@ fn a_window_makes_the_profile_a_rate() {
 fn a_cascade_tells_the_usage_of_each_meter() {
     let contract = Contract { reserve: Some(rate(8_000)), workahead: Some(1500), ..Contract::default() };
     let marker = MeterKind::BuiltIn(BuiltInMeter::SrTcm(SrTcmParams::example()));
-    let meters = vec![marker, clearing(ClearingParams { excess: ClearingExcess::Drop, ..ClearingParams::example() })];
+    let meters =
+        vec![marker, clearing(ClearingParams { excess: ClearingExcess::Drop, ..ClearingParams::example() })];
     let (mut world, legs) = port(meters, contract, 1);
     let came = Mark::from_ip(0, 0b11);
     assert_eq!(pass(&mut world, legs[0], 1000, came).map(Mark::ecn), Some(0b10));

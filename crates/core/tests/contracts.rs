@@ -244,8 +244,7 @@ fn at_any_rate_what_passes_keeps_w_to_the_byte() {
         let reserve = rate(bits);
         let burst = 1500 + rng.below(20_000) as u32;
         let contract = Contract { reserve: Some(reserve), workahead: Some(burst), ..Contract::default() };
-        let meter =
-            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
+        let meter = MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
         let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("fifo")) };
         let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
         let leg = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });
@@ -303,8 +302,7 @@ fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
         Contract { workahead: None, reserve: None, interval, ..stated },
     ];
     let burst = |contract| {
-        let meter =
-            MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
+        let meter = MeterKind::BuiltIn(BuiltInMeter::Policer(PolicerParams { excess: PolicerExcess::Drop }));
         let port = PortPlan { meters: vec![meter], ..PortPlan::new(kind("fifo")) };
         let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });
         let leg = world.open(0, &FlowPlan { contract, ..FlowPlan::default() });

@@ -314,7 +314,10 @@ fn checks_by_data_notice_a_fast_sender_sooner_than_checks_by_time() {
     // From then on, every twelve packets against every interval.
     assert_eq!(by_data.len(), 200 / 12 - 1);
     assert_eq!(by_time.len(), 3);
-    assert!(warned_at(monitor(MonitorExcess::Warn), 1, 2000).is_empty(), "a flow that keeps its rate is not warned");
+    assert!(
+        warned_at(monitor(MonitorExcess::Warn), 1, 2000).is_empty(),
+        "a flow that keeps its rate is not warned"
+    );
 }
 
 #[test]
@@ -328,7 +331,8 @@ fn the_threshold_can_be_set() {
 /// A closed flow's index goes to another one only when its clock has come back, and then as new.
 #[test]
 fn a_newcomer_inherits_nothing() {
-    let port = PortPlan { meters: vec![monitor(MonitorExcess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
+    let port =
+        PortPlan { meters: vec![monitor(MonitorExcess::Warn)], ..PortPlan::new(kind("virtual-clock")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let contract = Contract {
         reserve: Some(rate(20_000)),

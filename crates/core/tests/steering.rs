@@ -6,7 +6,7 @@ use common::headers::from_host;
 use common::{kind, rate, rounds};
 use proptest::prelude::*;
 use std::sync::Arc;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
+use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;

@@ -12,7 +12,7 @@ use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
-use tidegate_core::switch::plan::{PlanChange, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PlanChange, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// Transmission time of 250 bytes at 400 kbit/s.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::endpoint::window::WindowParams;
-use tidegate_core::endpoint::{BuiltInTransport, Endpoint, EndpointSetup, HostCx, Notice, Payload, TransportKind};
+use tidegate_core::endpoint::{
+    BuiltInTransport, Endpoint, EndpointSetup, HostCx, Notice, Payload, TransportKind,
+};
 use tidegate_core::link::Loss;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::Limit;

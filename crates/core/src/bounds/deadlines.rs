@@ -102,7 +102,8 @@ pub fn first_overrun_of(server: Guarantee, demands: &[DeadlineDemand]) -> Option
     let capacity = server.rate;
     let carries = |within: f64| capacity * (within - server.latency).max(0.0);
     // Packets that may be in service, the latest due first.
-    let due = |demand: &DeadlineDemand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
+    let due =
+        |demand: &DeadlineDemand| demand.contract.deadline.map_or(f64::INFINITY, |due| due.as_secs_f64());
     let mut blocking: Vec<(f64, f64)> =
         demands.iter().map(|demand| (due(demand), f64::from(demand.largest))).collect();
     blocking.sort_by(|a, b| b.0.total_cmp(&a.0));

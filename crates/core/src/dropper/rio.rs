@@ -218,7 +218,8 @@ impl Dropper for Rio {
         let own = state.average.arrive(cx.now, settings.length(state.queued), &server);
         let average = if packet.mark.colour() == Colour::Green { own } else { self.governing() };
         let state = self.state_of(packet);
-        let verdict = settings.judge(&state.thresholds, &mut state.spacing, average, (packet.len, at), cx.rng);
+        let verdict =
+            settings.judge(&state.thresholds, &mut state.spacing, average, (packet.len, at), cx.rng);
         if verdict.on(packet.mark).is_ok() {
             state.queued.add(packet.len);
         }

@@ -7,7 +7,7 @@
 //! the cost is O(log n), as for any heap.
 
 use crate::packet::FlowIx;
-use crate::ranking::sorted_prefix::{RankedFlow, MAX_PREFIX, SortedPrefix};
+use crate::ranking::sorted_prefix::{MAX_PREFIX, RankedFlow, SortedPrefix};
 
 pub use crate::ranking::sorted_prefix::Rank;
 

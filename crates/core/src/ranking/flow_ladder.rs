@@ -15,7 +15,7 @@
 
 use crate::packet::FlowIx;
 use crate::ranking::radix_ladder::{CHUNK, RadixLadder};
-use crate::ranking::sorted_prefix::{RankedFlow, MAX_PREFIX, Rank, SortedPrefix};
+use crate::ranking::sorted_prefix::{MAX_PREFIX, Rank, RankedFlow, SortedPrefix};
 use core::cmp::Reverse;
 use std::collections::BinaryHeap;
 

@@ -9,7 +9,7 @@
 use crate::packet::FlowIx;
 use crate::ranking::flow_ladder::FlowLadder;
 use crate::ranking::flow_tournament::FlowTournament;
-use crate::ranking::sorted_prefix::{RankedFlow, Rank, SortedPrefix};
+use crate::ranking::sorted_prefix::{Rank, RankedFlow, SortedPrefix};
 
 /// Greatest number of flows of a tournament.
 const MOST: u32 = 4096;
@@ -174,8 +174,8 @@ mod tests {
     use crate::rng::Rng;
     use std::collections::BTreeMap;
 
-    /// Passes through all three structures, and back from the tournament into the prefix: flows come,
-    /// most of them go, and more are opened than a tournament holds.
+    /// Passes through all three structures, and back from the tournament into the prefix: flows
+    /// come, most of them go, and more are opened than a tournament holds.
     #[test]
     fn agrees_with_a_sorted_map() {
         for seed in 0..12u64 {
@@ -222,7 +222,11 @@ mod tests {
                 _ => &[Structure::Prefix, Structure::Tournament],
             };
             assert!(structures.starts_with(expected), "seed {seed}: {structures:?}");
-            assert_eq!(structures.last() == Some(&Structure::Ladder), seed % 4 == 3, "seed {seed}: {structures:?}");
+            assert_eq!(
+                structures.last() == Some(&Structure::Ladder),
+                seed % 4 == 3,
+                "seed {seed}: {structures:?}"
+            );
         }
     }
 }

@@ -121,8 +121,8 @@ impl Drr {
         self.pass_turns_by(|flow| head(flow, queues));
     }
 
-    /// Like [`pass_turns`](Self::pass_turns), while a flow's first packet, of this length, is not in its
-    /// queue.
+    /// Like [`pass_turns`](Self::pass_turns), while a flow's first packet, of this length, is not
+    /// in its queue.
     fn pass_turns_with(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
         self.pass_turns_by(|other| if other == flow { len } else { head(other, queues) });
     }

@@ -38,7 +38,8 @@ pub trait FairRule {
     /// The criterion that selects a flow.
     const ORDER: Order;
 
-    /// Sets the rate of the server behind the node; see [`Scheduler::set_rate`](super::Scheduler::set_rate).
+    /// Sets the rate of the server behind the node; see
+    /// [`Scheduler::set_rate`](super::Scheduler::set_rate).
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         let _ = (now, rate);
     }

@@ -8,7 +8,7 @@ use crate::contract::{Contract, Refused};
 use crate::dropper::{Left, Occupancy};
 use crate::packet::{FlowIx, Packet, PortIx};
 use crate::stats::Count;
-use crate::units::{Rate, Time};
+use crate::units::Time;
 
 /// A node of the tree, and its dropper.
 struct ChainNode {
@@ -99,7 +99,10 @@ impl DropperChain {
 
     /// Forgets the flow; its index goes to another one.
     pub(super) fn forget(&mut self, flow: FlowIx) {
-        self.nodes.iter_mut().filter_map(|node| node.dropper.as_mut()).for_each(|dropper| dropper.forget(flow));
+        self.nodes
+            .iter_mut()
+            .filter_map(|node| node.dropper.as_mut())
+            .for_each(|dropper| dropper.forget(flow));
     }
 
     /// Decides whether a packet of a node may join its queues, and counts it there if so. Returns
@@ -186,7 +189,8 @@ impl DropperChain {
         self.on_path(node, |dropper| dropper.moved(cx, packet, at));
     }
 
-    /// Recounts the queues of nodes with a dropper, from the node and the size of each flow's queue.
+    /// Recounts the queues of nodes with a dropper, from the node and the size of each flow's
+    /// queue.
     pub(super) fn recount(&mut self, queued: impl Iterator<Item = (usize, Count)>) {
         self.nodes.iter_mut().filter_map(|node| node.dropper.as_mut()).for_each(NodeDropper::restart_count);
         for (node, count) in queued {

@@ -341,7 +341,9 @@ impl Switch {
         port: PortIx,
         is_free: impl FnOnce() -> bool,
     ) -> StartOutcome {
-        let Some(port) = self.ports.get_mut(usize::from(port.0)) else { return StartOutcome::Waits(Ready::NO) };
+        let Some(port) = self.ports.get_mut(usize::from(port.0)) else {
+            return StartOutcome::Waits(Ready::NO);
+        };
         match port.timer(cx, &mut self.pool, &mut self.orders, is_free) {
             true => StartOutcome::Started,
             false => StartOutcome::Waits(port.ready()),

@@ -44,7 +44,12 @@ impl Port {
     /// Builds a new tree with all flows. Without classes, the root's members are the port's flows
     /// in their order. With classes, the first closed flow stands there for all of them. With a
     /// place for each, a port whose flows come and go between plans would grow without end.
-    pub(super) fn build_tree(&self, now: Time, wanted: &PortPlan, plans: &[FlowPlan]) -> Result<Tree, Refused> {
+    pub(super) fn build_tree(
+        &self,
+        now: Time,
+        wanted: &PortPlan,
+        plans: &[FlowPlan],
+    ) -> Result<Tree, Refused> {
         let mut tree = Tree::new(now, wanted)?;
         let mut vacant = false;
         for (flow, (plan, entry)) in plans.iter().zip(&self.table.flows).enumerate() {

@@ -1,9 +1,9 @@
 //! Reconfiguration: plan → diff → apply, all or nothing; queued packets stay queued.
 
-use super::flows::State;
 use super::dropper_chain::DropperChain;
+use super::flows::State;
 use super::metering::Metering;
-use super::plan::{PlanChange, Diff, FlowPlan, PortPlan, SwitchPlan};
+use super::plan::{Diff, FlowPlan, PlanChange, PortPlan, SwitchPlan};
 use super::port::Port;
 use super::tree::{ROOT, Tree};
 use super::{Ready, Switch};
@@ -208,7 +208,12 @@ impl Port {
 
     /// Makes the meters and droppers as a plan that is in force from now on says. Those whose plan
     /// is unchanged go on: the port's, and those of classes if the tree is unchanged.
-    pub(super) fn update_policies(&mut self, now: Time, wanted: &PortPlan, same_tree: bool) -> Result<(), Refused> {
+    pub(super) fn update_policies(
+        &mut self,
+        now: Time,
+        wanted: &PortPlan,
+        same_tree: bool,
+    ) -> Result<(), Refused> {
         let plans: Vec<FlowPlan> = self.flows().map(|flow| self.plan_of(flow)).collect();
         let mut metering = Metering::new(wanted)?;
         if self.plan.profiles == wanted.profiles {

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, TransportKind};
+use tidegate_core::endpoint::{
+    Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, TransportKind,
+};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;

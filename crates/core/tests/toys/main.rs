@@ -16,7 +16,7 @@ use tidegate_core::packet::{FlowIx, Packet};
 use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::plan::{PlanChange, ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PlanChange, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// Round robin over flows, a quantum of packets a turn, as a user would write it outside the crate.

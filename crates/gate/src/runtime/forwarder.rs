@@ -274,7 +274,8 @@ impl Forwarder {
     /// Takes over from the bridge, if there is one: from here on the gate forwards, and the bridge
     /// sees no frame.
     fn take_over(&mut self) -> io::Result<()> {
-        let Some(filter) = self.failover.as_ref().and_then(|failover| failover.duplicate_filter.as_ref()) else {
+        let Some(filter) = self.failover.as_ref().and_then(|failover| failover.duplicate_filter.as_ref())
+        else {
             return Ok(());
         };
         let sockets = || self.receivers.iter().flat_map(Receiver::sockets);

@@ -149,7 +149,13 @@ impl Watch {
     /// Sets the flow's route, whose hops begin with `first_hop`, the terms that it states, and the
     /// presence of an envelope.
     #[must_use]
-    pub(crate) fn of(self, route: Vec<Leg>, first_hop: u32, terms: Option<WatchTerms>, enveloped: bool) -> Watch {
+    pub(crate) fn of(
+        self,
+        route: Vec<Leg>,
+        first_hop: u32,
+        terms: Option<WatchTerms>,
+        enveloped: bool,
+    ) -> Watch {
         let workahead = terms.map(|terms| Workahead::new(terms.reserve));
         Watch { route, first_hop, terms, workahead, enveloped, ..self }
     }

@@ -4,7 +4,7 @@
 use super::generate::unsure;
 use super::{check_receivers, run};
 use std::path::{Path, PathBuf};
-use tidegate_core::credit::params::{Protocol, CreditTerms};
+use tidegate_core::credit::params::{CreditTerms, Protocol};
 use tidegate_core::rng::Rng;
 use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;

@@ -8,8 +8,8 @@ mod waiting;
 
 use super::Ready;
 use super::counters::{ByReason, FlowCounters, QueueStats};
-use super::flows::{FlowEntry, FlowTable};
 use super::dropper_chain::DropperChain;
+use super::flows::{FlowEntry, FlowTable};
 use super::metering::Metering;
 use super::plan::{PortPlan, Sharing};
 use super::pool::Pool;

@@ -66,7 +66,8 @@ impl Port {
         loop {
             match self.tree.next(cx.now) {
                 Next::At(member) => {
-                    let verdict = if self.droppers.is_empty() { Ok(None) } else { self.head(cx, pool, member) };
+                    let verdict =
+                        if self.droppers.is_empty() { Ok(None) } else { self.head(cx, pool, member) };
                     match verdict {
                         Ok(marked) => {
                             self.serving = self.tree.take(cx, member)?;

@@ -36,8 +36,8 @@ pub(super) struct EvictionIndex {
     blocked_of: LazyTable<Count>,
     /// Backlog of each class beyond its token.
     beyond_token: LazyTable<Count>,
-    /// Members that are evicted only when all are spared: flows whose backlog is within their spared
-    /// limit, and classes that contain only such flows.
+    /// Members that are evicted only when all are spared: flows whose backlog is within their
+    /// spared limit, and classes that contain only such flows.
     spared: LazyTable<bool>,
     /// Blocked backlog of all members.
     total: Count,
@@ -46,8 +46,13 @@ pub(super) struct EvictionIndex {
 }
 
 impl EvictionIndex {
-    /// Builds the index of a node's backlogged members; `subtree_backlog` returns the state of a class.
-    pub(super) fn new(node: &Node, in_bytes: bool, subtree_backlog: impl Fn(usize) -> SubtreeBacklog) -> EvictionIndex {
+    /// Builds the index of a node's backlogged members; `subtree_backlog` returns the state of a
+    /// class.
+    pub(super) fn new(
+        node: &Node,
+        in_bytes: bool,
+        subtree_backlog: impl Fn(usize) -> SubtreeBacklog,
+    ) -> EvictionIndex {
         let Node { queues, scheduler, members, spared, .. } = node;
         let mut eviction = EvictionIndex { in_bytes, ..EvictionIndex::default() };
         eviction.grow_to(queues.flows());

@@ -108,7 +108,8 @@ impl Tree {
     }
 
     fn index_node(&mut self, at: usize) {
-        let eviction = EvictionIndex::new(&self.nodes[at], self.in_bytes, |class| self.nodes.subtree_backlog(class));
+        let eviction =
+            EvictionIndex::new(&self.nodes[at], self.in_bytes, |class| self.nodes.subtree_backlog(class));
         self.nodes[at].eviction = Some(Box::new(eviction));
     }
 

@@ -11,7 +11,7 @@ use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node};
 use crate::scenario::policies::Parts;
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::credit::params::{LinkProperties, CreditPlan, Per};
+use tidegate_core::credit::params::{CreditPlan, LinkProperties, Per};
 use tidegate_core::params::Key;
 use tidegate_core::units::Span;
 

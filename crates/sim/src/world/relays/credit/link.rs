@@ -4,7 +4,7 @@ use super::figures::{Figures, StallReport, VcFigures};
 use crate::probe::Subject;
 use crate::relay::RelayCx;
 use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
-use tidegate_core::credit::params::{CreditPlan, Per, CreditTerms};
+use tidegate_core::credit::params::{CreditPlan, CreditTerms, Per};
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::credit::{Arrival, RECORDS_PER_CELL, Receiver, Refused, Sender};
 use tidegate_core::endpoint::Payload;
