@@ -27,26 +27,29 @@ fn run(network: &Network, seed: u64, probes: &Probes) -> World<Calendar> {
     world
 }
 
-/// The share of a bottleneck of `mbit` Mbit/s that data used, and the mean time that a packet of
-/// data waited, in ms.
-fn outcome(network: &Network, seed: u64, mbit: f64) -> (f64, f64) {
+/// The share of the busiest link that was used, and the mean time that a
+/// packet of data waited, in ms.
+fn outcome(network: &Network, seed: u64) -> (f64, f64) {
     let world = run(network, seed, &Probes::default());
     // The data of a connection are one flow, and its acknowledgements, which are 40 B, another.
     let data = || world.records().iter().filter(|record| record.received.1 > 100 * record.received.0);
-    let bytes: u64 = data().map(|record| record.received.1).sum();
     let packets: u64 = data().map(|record| record.received.0).sum();
     let waited = |record: &tidegate_sim::record::FlowRecord| {
         record.queueing.mean().unwrap().as_secs_f64() * record.received.0 as f64
     };
     let seconds = (network.duration - network.warmup).as_secs_f64();
-    (bytes as f64 * 8.0 / seconds / mbit / 1e6, data().map(waited).sum::<f64>() / packets as f64 * 1e3)
+    // Bits out of the link: those that left their sources before the warm-up's end count, too.
+    let used =
+        |ix: usize| world.link(ix).sent.1 as f64 * 8.0 / seconds / network.links[ix].rate.bits_per_second();
+    let most = (0..network.links.len()).map(used).fold(0.0, f64::max);
+    (most, data().map(waited).sum::<f64>() / packets as f64 * 1e3)
 }
 
 /// CoDel's target is 5 ms. With windows that losses raised, the link was used to 82 %, and packets
 /// waited for 84 ms.
 #[test]
 fn cubic_over_codel_fills_its_link_without_a_queue() {
-    let (used, waited) = outcome(&defect("cubic-rises.toml", &[]), 1, 100.0);
+    let (used, waited) = outcome(&defect("cubic-rises.toml", &[]), 1);
     assert!(used > 0.98 && waited < 8.0, "{used} of the link, {waited} ms");
 }
 
@@ -71,17 +74,15 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
 /// longer for it.
 #[test]
 fn cubic_needs_no_longer_queue_than_reno() {
-    let long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
-    for seed in 0..if long { 200 } else { 24 } {
+    for seed in 0..200 {
         let mut rng = Rng::named(seed, "relatives");
-        let mbit = [5, 10, 20, 40][rng.below(4) as usize];
+        let mbit = [5, 10, 20][rng.below(3) as usize];
         let delay = [2, 5, 10, 20][rng.below(4) as usize];
         let connections = 1 + rng.below(12);
         let dropper =
             ["\"codel\"", "\"pie\"", "{ kind = \"drop-tail\", limit = \"100p\" }"][rng.below(3) as usize];
-        let [cubic, reno] = [CUBIC, SACK].map(|settings| {
-            outcome(&relative(settings, mbit, delay, connections, dropper, 20), seed, mbit as f64)
-        });
+        let [cubic, reno] = [CUBIC, SACK]
+            .map(|settings| outcome(&relative(settings, mbit, delay, connections, dropper, 20), seed));
         let case =
             format!("{seed}: {mbit} Mbit/s, {delay} ms, {connections}, {dropper}: {cubic:?}, Reno {reno:?}");
         assert!(cubic.0 > reno.0 - 0.01, "{case}");
