@@ -22,27 +22,27 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// Hops onto which a multicast packet forks, keyed by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
+    /// The node of the gate, whose ports have flows of their own.
+    pub(crate) gate: Option<u32>,
     /// Flows closed at ports while packets of them waited, by hop: the leg and the flow.
     pub(crate) closing: BTreeMap<u32, (Leg, u32)>,
     /// Number of destinations behind each hop of a multicast flow.
     pub(crate) destinations: BTreeMap<u32, u32>,
     /// Packets in flight on links with only a propagation delay, by delay.
     pub(crate) flights: Vec<Flights>,
-    /// Sets of relays, indexed by hops; the first set is empty.
-    pub(crate) relay_sets: Vec<Box<[u32]>>,
+    /// Sets of stages, indexed by hops; the first set is empty.
+    pub(crate) stage_sets: Vec<StageSet>,
     /// Reports of switches that the world has not handled yet.
     pub(crate) out: Vec<Effect>,
 }
 
-/// A switch, with the links and relays around it.
+/// A switch, with the links behind its ports.
 #[repr(C, align(64))]
 pub(crate) struct Node {
     pub(crate) switch: Switch,
     pub(crate) rng: Rng,
     /// The link behind each port.
     pub(crate) links: Vec<u32>,
-    /// The relays at it.
-    pub(crate) relays: Vec<u32>,
 }
 
 /// One direction of a link, with the port in front of it. Fields used by every packet-hop are on
@@ -51,7 +51,7 @@ pub(crate) struct Node {
 pub(crate) struct Link {
     pub(crate) node: u32,
     pub(crate) port: PortIx,
-    /// True if work is done between the end of a packet and the start of the next: a relay or a
+    /// True if work is done between the end of a packet and the start of the next: a stage or a
     /// source is notified, a multicast packet is copied, a trace is consulted.
     pub(crate) stepwise: bool,
     /// True if the start of a packet is recorded, or decided by a trace.
@@ -94,6 +94,34 @@ pub(crate) struct Before {
     pub(crate) used: u64,
 }
 
+/// Indexes of the stages of a hop, by the calls that they want, in the order of the calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct StageSet {
+    pub(crate) enter: Box<[u32]>,
+    pub(crate) released: Box<[u32]>,
+    pub(crate) leave: Box<[u32]>,
+    pub(crate) dropped: Box<[u32]>,
+    /// Those that packets enter at the destination behind the hop, if one is.
+    pub(crate) receive: Box<[u32]>,
+}
+
+impl StageSet {
+    /// Returns the stages that a packet enters in front of the port of the hop `to`, or at its
+    /// destination.
+    #[inline(always)]
+    pub(crate) fn entered(&self, to: Option<u32>) -> &[u32] {
+        if to.is_some() { &self.enter } else { &self.receive }
+    }
+
+    pub(crate) fn left(&self) -> &[u32] {
+        &self.leave
+    }
+
+    pub(crate) fn released(&self) -> &[u32] {
+        &self.released
+    }
+}
+
 /// One link of a flow's route.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hop {
@@ -101,13 +129,10 @@ pub(crate) struct Hop {
     /// The node in front of the link.
     pub(crate) node: u32,
     pub(crate) leg: Leg,
-    /// The relays that packets pass here: an index into the sets.
-    pub(crate) relays: u16,
-    /// True if its packets count for the credit of a link: this one, or the one over which they
-    /// come.
-    pub(crate) credit: bool,
-    /// True if packets are processed before they enter the port: by a relay, for credit, or because
-    /// they are followed.
+    /// The stages that packets pass here: an index into the sets.
+    pub(crate) stages: u16,
+    /// True if packets are processed before they enter the port: by a stage, or because they are
+    /// followed.
     pub(crate) attended: bool,
     /// True if packets are followed: by a watch, a log, the exact W of flows, a fork of a multicast
     /// route.

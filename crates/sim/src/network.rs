@@ -1,7 +1,7 @@
 //! The plan of a world: nodes, links and flows, with every name resolved.
 
-use crate::relay::RelayFactory;
 use crate::source::Traffic;
+use crate::stage::StageFactory;
 use crate::watch::WatchTerms;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,15 +164,15 @@ impl FlowSetup {
     }
 }
 
-/// A relay at a node.
+/// A stage at a node.
 #[derive(Clone, Debug)]
-pub struct RelayPlan {
+pub struct StagePlan {
     /// Its name; also names its random stream.
     pub name: String,
     /// Index of the node.
     pub node: usize,
     /// The factory that makes it.
-    pub factory: Arc<dyn RelayFactory>,
+    pub factory: Arc<dyn StageFactory>,
 }
 
 /// A port that controls the rates of the ABR connections that pass it.
@@ -255,8 +255,8 @@ pub struct Network {
     pub flows: Vec<FlowSetup>,
     /// Ports that control the rates of ABR connections, at most one for a link.
     pub rate_control: Vec<RateControlPlan>,
-    /// Relays at nodes, in addition to the built-in ones.
-    pub relays: Vec<RelayPlan>,
+    /// Stages at nodes, in addition to the built-in ones.
+    pub stages: Vec<StagePlan>,
     /// Notes for readers on the recordings that are played, one sentence each.
     pub notes: Vec<String>,
     /// Duration of the run.
@@ -272,6 +272,12 @@ impl Network {
             Some(gate) if gate.links.contains(&link) => self.nodes.len(),
             _ => self.links[link].from,
         }
+    }
+
+    /// Returns true if a flow has an envelope in front of its first port, which is not a gate's.
+    pub(crate) fn is_enveloped(&self, setup: &FlowSetup) -> bool {
+        let at_gate = self.gate.as_ref().is_some_and(|gate| gate.links.contains(&setup.route[0]));
+        setup.envelope.is_some() && !at_gate
     }
 
     /// Returns true if the receiver of a link with credit is at the end of the link with this place

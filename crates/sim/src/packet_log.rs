@@ -48,7 +48,7 @@ pub enum What {
     /// A packet was dropped at the port, or at the end of the link, where there was no place for
     /// it.
     Dropped(PacketId, Reason),
-    /// A relay at the end of the link, or at the source in front of it, took a packet for itself.
+    /// A stage at the end of the link, or at the source in front of it, took a packet for itself.
     Absorbed(PacketId),
     /// A packet was lost on the link after it had left.
     Lost(PacketId),

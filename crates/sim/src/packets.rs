@@ -24,7 +24,7 @@ pub(crate) struct PacketBody {
 /// The content of a packet without one.
 const NOTHING: u32 = u32::MAX;
 
-/// Content that only some packets have: those of connections and of relays.
+/// Content that only some packets have: those of connections and of stages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Content {
     pub(crate) payload: Payload,

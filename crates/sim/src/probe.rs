@@ -31,8 +31,8 @@ pub enum Subject {
     Group(u32),
     /// A flow: the gauges of its endpoint.
     Flow(u32),
-    /// A relay planned at a node.
-    Relay(u32),
+    /// A stage of the network's plan.
+    Stage(u32),
     /// The VC of a flow at the port in front of a link.
     Vc {
         /// The link.

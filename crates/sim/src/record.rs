@@ -18,7 +18,7 @@ pub struct FlowRecord {
     pub dropped: u64,
     /// Packets that the envelope discarded at the source.
     pub discarded: u64,
-    /// Packets that relays on the way took for themselves.
+    /// Packets that stages on the way took for themselves.
     pub absorbed: u64,
     /// Time from leaving the source, of a retransmission from the first transmission, to last bit
     /// in at the destination.

@@ -1,5 +1,5 @@
-//! Closed loops in miniature: hosts that answer, control that flows back, relays that pace and
-//! gate. Each is an endpoint or a relay of at most 60 lines; the world has no special case for any
+//! Closed loops in miniature: hosts that answer, control that flows back, stages that pace and
+//! gate. Each is an endpoint or a stage of at most 60 lines; the world has no special case for any
 //! of them.
 
 mod common;
@@ -22,10 +22,10 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::host::TransportEnd;
-use tidegate_sim::network::{Network, RelayPlan};
+use tidegate_sim::network::{Network, StagePlan};
 use tidegate_sim::probe::{Probes, Subject};
-use tidegate_sim::relay::{Crossing, Passage, Relay, RelayCx, RelayFactory};
 use tidegate_sim::source::{EndpointFactory, Traffic};
+use tidegate_sim::stage::{Crossing, Interest, Passage, Site, Stage, StageCx, StageFactory};
 use tidegate_sim::world::World;
 
 /// Nodes s1 … s(N+1) in a row, joined by duplex links: link 2i goes from the i-th node to the next,
@@ -271,15 +271,18 @@ struct FairShare {
     node: u32,
     flows: BTreeSet<u32>,
 }
-impl RelayFactory for FairShare {
-    fn make(&self, node: u32, _: Rng) -> Box<dyn Relay> {
+impl StageFactory for FairShare {
+    fn make(&self, node: u32, _: Rng) -> Box<dyn Stage> {
         Box::new(FairShare { node, flows: BTreeSet::new() })
     }
 }
-impl Relay for FairShare {
+impl Stage for FairShare {
+    fn interest(&self, _: &Site) -> Interest {
+        Interest::ENTER
+    }
     fn enter(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -297,8 +300,8 @@ impl Relay for FairShare {
     }
 }
 
-fn relay(network: &mut Network, node: usize, factory: Arc<dyn RelayFactory>) {
-    network.relays.push(RelayPlan { name: format!("relay {node}"), node, factory });
+fn place(network: &mut Network, node: usize, factory: Arc<dyn StageFactory>) {
+    network.stages.push(StagePlan { name: format!("stage {node}"), node, factory });
 }
 
 /// Three sources of 4 Mbit/s each share 6 Mbit/s: each is told 0.9 · 6 / 3 within a round trip and
@@ -307,7 +310,7 @@ fn relay(network: &mut Network, node: usize, factory: Arc<dyn RelayFactory>) {
 fn an_explicit_rate_is_lowered_on_its_way_back() {
     let mut network = row(3, 6_000_000, Span::from_millis(5), 5);
     (0..3).for_each(|_| explicit_rate(&mut network, 4_000_000));
-    (0..4).for_each(|node| relay(&mut network, node, Arc::new(FairShare::default())));
+    (0..4).for_each(|node| place(&mut network, node, Arc::new(FairShare::default())));
     let world = run(&network);
     let series = world.series().unwrap();
     for flow in [0, 2, 4] {
@@ -330,15 +333,21 @@ struct VirtualSource {
     /// The rate that the next loop allows each flow.
     allowed: Vec<(u32, Rate)>,
 }
-impl RelayFactory for VirtualSource {
-    fn make(&self, node: u32, _: Rng) -> Box<dyn Relay> {
+impl StageFactory for VirtualSource {
+    fn make(&self, node: u32, _: Rng) -> Box<dyn Stage> {
         Box::new(VirtualSource { node, allowed: Vec::new() })
     }
 }
-impl Relay for VirtualSource {
+impl Stage for VirtualSource {
+    fn interest(&self, _: &Site) -> Interest {
+        Interest::ENTER
+    }
+    fn begin(&self) -> Time {
+        Time::ORIGIN
+    }
     fn enter(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -373,7 +382,7 @@ impl Relay for VirtualSource {
             _ => Passage::Forward,
         }
     }
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx<'_>) {
         for (flow, _) in &self.allowed {
             let hop = cx.hop_at(*flow, self.node).unwrap();
             cx.send(*flow, hop, 50, Mark::NONE, control(SWITCH_LOOP, rate(PEAK)));
@@ -391,9 +400,9 @@ fn a_loop_ends_and_another_begins_at_a_switch() {
         (network.links[0].delay, network.links[1].delay) = (Span::from_millis(50), Span::from_millis(50));
         network.links[4].rate = rate(3_000_000);
         (0..2).for_each(|_| explicit_rate(&mut network, 3_000_000));
-        relay(&mut network, 2, Arc::new(FairShare::default()));
+        place(&mut network, 2, Arc::new(FairShare::default()));
         if cut {
-            relay(&mut network, 1, Arc::new(VirtualSource::default()));
+            place(&mut network, 1, Arc::new(VirtualSource::default()));
         }
         let world = run(&network);
         let series = world.series().unwrap();
@@ -423,15 +432,18 @@ enum Credit {
 const DATA: u32 = 0;
 const CREDITS: u32 = 1;
 const BUFFER: u64 = 24;
-impl RelayFactory for Credit {
-    fn make(&self, _: u32, _: Rng) -> Box<dyn Relay> {
+impl StageFactory for Credit {
+    fn make(&self, _: u32, _: Rng) -> Box<dyn Stage> {
         Box::new(self.clone())
     }
 }
-impl Relay for Credit {
+impl Stage for Credit {
+    fn interest(&self, site: &Site) -> Interest {
+        if site.to.is_some() { Interest::ENTER | Interest::LEAVE } else { Interest::ENTER }
+    }
     fn enter(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -446,7 +458,7 @@ impl Relay for Credit {
         }
         Passage::Forward
     }
-    fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, _: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, _: &mut Packet, _: &mut Payload) {
         match self {
             Credit::Sender { sent, forwarded } if flow == DATA => {
                 *sent += 1;
@@ -466,7 +478,7 @@ impl Relay for Credit {
     }
 }
 
-/// The sender of a flow on which relays send.
+/// The sender of a flow on which stages send.
 #[derive(Debug)]
 struct Silent;
 impl EndpointFactory for Silent {
@@ -487,8 +499,8 @@ fn credits_gate_a_flow() {
     network.flows[0].route = vec![0, 2];
     add(&mut network, 0..1, None, Traffic::Endpoint(Arc::new(Silent)));
     network.flows[1].route = vec![1];
-    relay(&mut network, 0, Arc::new(Credit::Sender { sent: 0, forwarded: 0 }));
-    relay(&mut network, 1, Arc::new(Credit::Receiver { forwarded: 0 }));
+    place(&mut network, 0, Arc::new(Credit::Sender { sent: 0, forwarded: 0 }));
+    place(&mut network, 1, Arc::new(Credit::Receiver { forwarded: 0 }));
     let world = run(&network);
     let [data, credits] = [&world.records()[0], &world.records()[1]];
     assert_eq!((data.dropped, credits.dropped), (0, 0));

@@ -44,7 +44,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
         rate_control: rate_control(scenario),
-        relays: Vec::new(),
+        stages: Vec::new(),
         notes: Vec::new(),
         duration: scenario.duration,
         warmup: scenario.warmup,

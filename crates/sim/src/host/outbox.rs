@@ -1,11 +1,11 @@
-//! Outbox: work handed out by endpoints and relays that the world has not taken yet.
+//! Outbox: work handed out by endpoints and stages that the world has not taken yet.
 
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Notice, Payload};
 use tidegate_core::packet::Mark;
 use tidegate_core::units::Time;
 
-/// Work handed out by endpoints and relays that the world has not taken yet.
+/// Work handed out by endpoints and stages that the world has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     /// Actions of the endpoint called last.
@@ -40,7 +40,7 @@ pub(crate) enum Task {
     Start(u32),
     /// A port is asked if it is ready.
     Ask(u32),
-    /// Relays are notified that a flow's source has ended.
+    /// Stages are notified that a flow's source has ended.
     Ended(u32),
 }
 

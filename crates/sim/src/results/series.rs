@@ -15,7 +15,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             Subject::Link(ix) => run.network.links[ix as usize].name.as_str(),
             Subject::Group(ix) => run.network.groups[ix as usize].as_str(),
             Subject::Flow(ix) => run.network.flows[ix as usize].name.as_str(),
-            Subject::Relay(ix) => run.network.relays[ix as usize].name.as_str(),
+            Subject::Stage(ix) => run.network.stages[ix as usize].name.as_str(),
             Subject::Vc { link, flow } => {
                 let (link, flow) = (&run.network.links[link as usize], &run.network.flows[flow as usize]);
                 of_vc = format!("{} on {}", flow.name, link.name);

@@ -126,7 +126,7 @@ impl<Q: EventQueue> World<Q> {
         if self.measures.warm {
             ends.counts.sent.add(len);
         }
-        // Packets that relays send between two cells stay between them.
+        // Packets that stages send between two cells stay between them.
         let waiting = self.outbox.take_sends();
         for cell in aal5::segment(number, len) {
             if self.is_over_full() {

@@ -1,7 +1,10 @@
 //! Delivery of a link's own cells: credit cells and credit_check cells.
 
+use super::stages::Credit;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
+use crate::stage::{Stage, StageCx};
+use core::any::Any;
 use tidegate_core::link::Flight;
 
 impl<Q: EventQueue> World<Q> {
@@ -44,6 +47,16 @@ impl<Q: EventQueue> World<Q> {
             Flight::InFlight { .. } => {}
         }
         true
+    }
+
+    /// Calls the stage of credit; `None` where no link has credit.
+    fn call_credit<T>(&mut self, call: impl FnOnce(&mut Credit, &mut StageCx<'_>) -> T) -> Option<T> {
+        let is_credit = |stage: &dyn Stage| (stage as &dyn Any).is::<Credit>();
+        let ix = self.stages.iter().position(|placed| is_credit(placed.stage.as_ref()))?;
+        self.call_stage(ix as u32, |stage, cx| {
+            let stage: &mut dyn Any = stage;
+            stage.downcast_mut().map(|credit| call(credit, cx))
+        })
     }
 
     /// Handles a link's own cell at its end.

@@ -18,9 +18,8 @@ impl<Q> World<Q> {
     /// Returns the present counts of the meters on the flow's way, port by port; at a gate it has
     /// no port of its own.
     pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
-        let edge = self.gate_edge();
         let hops = &self.fabric.hops[self.flows[flow].range()];
-        let own = hops.iter().filter(move |hop| edge.is_none_or(|edge| !edge.has(hop.link as usize)));
+        let own = hops.iter().filter(|hop| self.fabric.gate != Some(hop.node));
         own.filter_map(|hop| self.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
     }
 
@@ -154,8 +153,8 @@ impl<Q: EventQueue> World<Q> {
         }
         self.measures.usage_before = self.usage_so_far();
         self.begin_in_traffic();
-        for relay in 0..self.relays.len() {
-            self.call_relay(relay as u32, |relay, cx| relay.count_anew(cx));
+        for stage in 0..self.stages.len() {
+            self.call_stage(stage as u32, |stage, cx| stage.restart_counts(cx));
         }
         let warm_at = self.measures.warm_at;
         for (ix, link) in self.fabric.links.iter_mut().enumerate() {

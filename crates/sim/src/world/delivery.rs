@@ -6,7 +6,7 @@ use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
 use crate::packets::{Content, PacketBody};
-use crate::relay::Crossing;
+use crate::stage::Crossing;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::wrapping_count_packet;
 use tidegate_core::units::Time;
@@ -24,25 +24,16 @@ impl<Q: EventQueue> World<Q> {
         self.enter(hop + 1, packet, Some(hop));
     }
 
-    /// Delivers a packet at its destination: relays there see it, it is counted, and the endpoint
+    /// Delivers a packet at its destination: stages there see it, it is counted, and the endpoint
     /// that receives its flow is notified.
     #[inline(never)]
     fn receive(&mut self, hop: u32, packet: &mut Packet) {
         let flow = self.packets.body(packet.body).flow;
         self.came_over(flow, hop, packet);
-        let Hop { link, credit, .. } = self.fabric.hops[hop as usize];
-        if credit && !self.enter_credit(Crossing { flow, from: Some(hop), to: None }, packet) {
+        let Hop { link, stages, .. } = self.fabric.hops[hop as usize];
+        let at = Crossing { flow, from: Some(hop), to: None };
+        if stages != 0 && !self.enter_stages(stages, at, packet) {
             return self.settle();
-        }
-        let to = self.fabric.links[link as usize].to;
-        if !self.fabric.nodes[to as usize].relays.is_empty() {
-            let at = Crossing { flow, from: Some(hop), to: None };
-            let relays = core::mem::take(&mut self.fabric.nodes[to as usize].relays);
-            let goes_on = self.pass_relays(&relays, at, packet);
-            self.fabric.nodes[to as usize].relays = relays;
-            if !goes_on {
-                return self.settle();
-            }
         }
         let (body, content) = self.packets.take(packet.body);
         let Content { payload, first_sent, cell } = content.unwrap_or(Content::NONE);

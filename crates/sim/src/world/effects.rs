@@ -2,10 +2,9 @@
 
 use super::{Event, World};
 use crate::event_queue::EventQueue;
-use crate::fabric::Hop;
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
-use crate::relay::Crossing;
+use crate::stage::Crossing;
 use tidegate_core::context::{Body, Effect, Finding, Reason};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::packet::{BodyId, FlowIx, Packet};
@@ -20,8 +19,10 @@ impl<Q: EventQueue> World<Q> {
             match self.fabric.out[nth] {
                 Effect::Dropped { port, packet, reason, body } => {
                     let link = self.fabric.nodes[node as usize].links[usize::from(port.0)];
-                    self.tell_relays_dropped(link, &packet, body);
                     let hop = self.fabric.hop_over(self.packets.body(packet.body).hop, link);
+                    if body == Body::Released {
+                        self.drop_stages(hop, &packet);
+                    }
                     let missed = self.fabric.destinations_behind(hop);
                     self.dropped(link, packet, reason, body, true, missed);
                 }
@@ -50,7 +51,7 @@ impl<Q: EventQueue> World<Q> {
     /// Handles a packet released by the shaper in front of a port: from an envelope it enters the
     /// network.
     fn left_shaper(&mut self, packet: &Packet) {
-        self.let_go_relays(packet);
+        self.release_stages(packet);
         let body = self.packets.body(packet.body);
         let link = self.fabric.hops[body.hop as usize].link;
         self.measures.log(self.now, link, What::LetGo(body.id()));
@@ -74,19 +75,6 @@ impl<Q: EventQueue> World<Q> {
             Finding::BackedOff => return self.measures.backed_off(self.now, link, at_port),
         }
         self.notify_back(body, Notice::Network(finding));
-    }
-
-    /// Notifies the relays that let the packet pass to the port in front of a link.
-    fn tell_relays_dropped(&mut self, link: u32, packet: &Packet, held: Body) {
-        let body = self.packets.body(packet.body);
-        let (flow, hop) = (body.flow, self.fabric.hop_over(body.hop, link));
-        let Hop { credit, relays: set, .. } = self.fabric.hops[hop as usize];
-        let set = usize::from(set);
-        if held == Body::Released && (credit || !self.fabric.relay_sets[set].is_empty()) {
-            let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
-            self.tell_dropped(&relays, flow, Some(hop), packet);
-            self.fabric.relay_sets[set] = relays;
-        }
     }
 
     /// Drops a packet for which there is no room at the end of its link, or at its source.

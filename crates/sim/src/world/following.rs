@@ -88,7 +88,7 @@ impl<Q: EventQueue> World<Q> {
             (None, Some(workaheads)) if hop == self.flows[flow as usize].first_hop => {
                 workaheads.sent(flow, self.now, packet.len);
             }
-            // A relay on the way made it.
+            // A stage on the way made it.
             (None, _) => {}
         }
     }

@@ -82,7 +82,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn carry_out(&mut self, ix: u32) {
         let actions = core::mem::take(&mut self.outbox.actions);
-        // Packets already sent by relays go first, and consequences of a packet wait.
+        // Packets already sent by stages go first, and consequences of a packet wait.
         let at_once = self.outbox.has_no_sends();
         let outside = core::mem::replace(&mut self.outbox.being_emptied, true);
         for action in &actions {
@@ -122,7 +122,7 @@ impl<Q: EventQueue> World<Q> {
         matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
     }
 
-    /// Carries out all tasks of endpoints and relays, and all their consequences at this instant.
+    /// Carries out all tasks of endpoints and stages, and all their consequences at this instant.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
         if self.outbox.is_left() {
@@ -147,8 +147,8 @@ impl<Q: EventQueue> World<Q> {
                 Task::Start(link) => self.start(link),
                 Task::Ask(link) => self.timer(link),
                 Task::Ended(flow) => {
-                    for relay in 0..self.relays.len() {
-                        self.call_relay(relay as u32, |relay, cx| relay.source_ended(cx, flow));
+                    for stage in 0..self.stages.len() {
+                        self.call_stage(stage as u32, |stage, cx| stage.source_ended(cx, flow));
                     }
                 }
             }

@@ -20,9 +20,7 @@ use tidegate_core::units::{Span, Time};
 /// When an ideal server would have no rate.
 pub(super) fn measures(network: &Network, probes: &Probes) -> Result<Measures, Refused> {
     let (groups, flows) = (network.groups.len(), network.flows.len());
-    let at_gate = |link: &usize| network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
-    let enveloped = |flow: &FlowSetup| flow.envelope.is_some() && !at_gate(&flow.route[0]);
-    let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| enveloped(flow));
+    let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| network.is_enveloped(flow));
     let copied = network.flows.iter().enumerate().filter(|(_, flow)| !flow.depths.is_empty());
     let has_meters = |port: &PortPlan| {
         !port.meters.is_empty() || port.classes.iter().any(|class| !class.meters.is_empty())
@@ -72,7 +70,6 @@ fn observed(flow: &FlowSetup) -> workahead::Route<'_> {
 fn watching(watch: Watch, network: &Network) -> Watch {
     match network.flows.get(watch.flow()) {
         Some(flow) => {
-            let at_gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(&flow.route[0]));
             let (destinations, first_hop) = (flow.destinations_behind(), network.first_hops()[watch.flow()]);
             let leg = |(ix, link): (usize, &usize)| Leg {
                 link: *link as u32,
@@ -80,7 +77,7 @@ fn watching(watch: Watch, network: &Network) -> Watch {
                 destinations: destinations.get(ix).copied().unwrap_or(1),
             };
             let route = flow.route.iter().enumerate().map(leg).collect();
-            watch.of(route, first_hop, flow.terms(), flow.envelope.is_some() && !at_gate)
+            watch.of(route, first_hop, flow.terms(), network.is_enveloped(flow))
         }
         None => watch,
     }

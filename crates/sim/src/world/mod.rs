@@ -1,13 +1,13 @@
-//! The discrete-event world: switches of [`tidegate_core`], links between them, hosts and relays.
+//! The discrete-event world: switches of [`tidegate_core`], links between them, hosts and stages.
 //!
-//! Events are in a total order: by time, then by kind (a relay, a departure before an arrival, a
+//! Events are in a total order: by time, then by kind (a stage, a departure before an arrival, a
 //! timer, a source, the start of a packet at an idle port whose scheduler orders by urgency), then
 //! by the index of the link or source, which has one event of a kind at a time. A link without
 //! delay hands over at once, after its next packet has started; one with a delay keeps its packets
 //! in flight and schedules only the first.
 //!
-//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and reassembles them, `relays`
-//! calls relays, `service` serves links, `delivery` handles packets at the end of a link, `effects`
+//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and reassembles them, `stages`
+//! calls stages, `service` serves links, `delivery` handles packets at the end of a link, `effects`
 //! the reports of switches, `counting` and `sampling` the measurements.
 
 mod aal5;
@@ -23,19 +23,18 @@ mod measuring;
 mod overflow;
 mod pending;
 mod provisioning;
-mod relay_sets;
-mod relays;
 mod report;
 mod sampling;
 mod service;
 mod setup;
+mod stages;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
 pub use aal5::PacketCounts;
 pub(crate) use lives::lives;
 pub use overflow::Overflow;
-pub use relays::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 pub use report::LinkReport;
+pub use stages::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 
 use crate::event_queue::EventQueue;
 use crate::fabric::Fabric;
@@ -46,7 +45,7 @@ use crate::packets::Packets;
 use aal5::Aal5;
 use host_events::{HostEvent, HostEvents};
 use pending::Pending;
-use relays::AnyRelay;
+use stages::Placed;
 use tidegate_core::units::{Span, Time};
 
 /// A pending event; indexes are of links or flows.
@@ -68,16 +67,14 @@ pub struct World<Q> {
     events: Pending<Q>,
     now: Time,
     until: Time,
-    /// Next time of the end of the warm-up, a relay, a notice, a sample or the end of a window.
+    /// Next time of the end of the warm-up, a stage, a notice, a sample or the end of a window.
     due_at: Time,
     fabric: Fabric,
     flows: Vec<Flow>,
     packets: Packets,
-    relays: Vec<AnyRelay>,
+    stages: Vec<Placed>,
     /// Links whose idle ports start a packet once all packets of this instant have arrived.
     starts: Vec<u32>,
-    /// The relay for credit on links, if any link has credit.
-    credit: Option<u32>,
     outbox: Outbox,
     host_events: HostEvents,
     aal5: Aal5,
@@ -168,18 +165,18 @@ impl<Q: EventQueue> World<Q> {
         event
     }
 
-    /// Does one due task: ends the warm-up, wakes a relay, handles a host's event, or takes a
+    /// Does one due task: ends the warm-up, wakes a stage, handles a host's event, or takes a
     /// sample.
     #[cold]
     #[inline(never)]
     fn catch_up(&mut self) {
-        let (relay_at, relay) = self.events.relays.first();
+        let (stage_at, stage) = self.events.stages.first();
         if !self.measures.warm && self.due_at == self.measures.warm_at {
             self.pass_to(self.due_at);
             self.warm_up();
-        } else if self.due_at == relay_at {
-            self.pass_to(relay_at);
-            self.wake_relay(relay);
+        } else if self.due_at == stage_at {
+            self.pass_to(stage_at);
+            self.wake_stage(stage);
         } else if self.due_at == self.host_events.next() {
             self.pass_to(self.due_at);
             match self.host_events.pop() {
@@ -201,8 +198,8 @@ impl<Q: EventQueue> World<Q> {
         // A sample is taken after the events of its instant, and a window ends after those.
         let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
         let look_at = sample_at.min(self.measures.in_traffic.next());
-        let (relay_at, _) = self.events.relays.first();
-        self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(relay_at);
+        let (stage_at, _) = self.events.stages.first();
+        self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
     }
 
     /// Ends the run: brings the clock and the series to its end.

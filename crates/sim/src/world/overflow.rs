@@ -1,11 +1,11 @@
 //! The limit of packets in the network, and the report when it is exceeded.
 //!
 //! Everything that makes several packets in one event checks the limit for each of them:
-//! segmentation, tasks of endpoints and relays, and forks of multicast routes. Sources make one
+//! segmentation, tasks of endpoints and stages, and forks of multicast routes. Sources make one
 //! packet in an event.
 
 use super::World;
-use super::relays::AnyRelay;
+use super::stages::Credit;
 use tidegate_core::units::Time;
 
 /// A network that holds more packets than allowed.
@@ -30,12 +30,7 @@ impl<Q> World<Q> {
     /// Returns the packets in the network: those in queues, shapers and on links, those that hosts
     /// have not prepared yet, and credit cells under way.
     pub fn packets_held(&self) -> usize {
-        let credit = self.credit.map(|ix| &self.relays[ix as usize]);
-        let cells = match credit {
-            Some(AnyRelay::Credit(credit)) => credit.cells_under_way(),
-            _ => 0,
-        };
-        self.packets.held() + cells
+        self.packets.held() + self.stage::<Credit>().map_or(0, Credit::cells_under_way)
     }
 
     /// Returns the overflow that has stopped the run, if any: more packets in the network than the

@@ -10,8 +10,8 @@ use tidegate_core::units::Time;
 
 /// The next events: a queue for each kind of event, in the order of kinds at one instant.
 pub(super) struct Pending<Q> {
-    /// Wake-ups of relays, which come first within an instant.
-    pub(super) relays: Q,
+    /// Wake-ups of stages, which come first within an instant.
+    pub(super) stages: Q,
     /// Departures, before arrivals, so that an arrival at the same instant finds a free place.
     pub(super) departures: Q,
     arrivals: Arrivals<Q>,
@@ -22,10 +22,10 @@ pub(super) struct Pending<Q> {
 }
 
 impl<Q: EventQueue> Pending<Q> {
-    pub(super) fn new(network: &Network, relays: usize) -> Pending<Q> {
+    pub(super) fn new(network: &Network, stages: usize) -> Pending<Q> {
         let links = network.links.len() as u32;
         Pending {
-            relays: Q::new(relays as u32),
+            stages: Q::new(stages as u32),
             departures: Q::new(links),
             arrivals: Arrivals { flights: BinaryHeap::new(), alone: Q::new(links) },
             timers: Q::new(links),

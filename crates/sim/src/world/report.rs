@@ -1,14 +1,14 @@
 //! Measurements of a world.
 
-use super::relays::{AnyRelay, FlowNetwork};
-use super::{CreditReport, DropCounts, GateFlow, NonResponsive, Signal, StallReport, VcReport, World};
+use super::stages::Placed;
+use super::{DropCounts, NonResponsive, World};
 use crate::host::Source;
 use crate::packet_log::Entry;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
+use crate::stage::Gauges;
 use crate::watch::Watch;
 use crate::workahead::Workaheads;
-use tidegate_core::admission::Ledger;
 use tidegate_core::context::Reason;
 use tidegate_core::stats::{Count, Moments};
 use tidegate_core::switch::QueueStats;
@@ -78,16 +78,6 @@ impl<Q> World<Q> {
         self.measures.log.as_deref().unwrap_or_default()
     }
 
-    /// Returns the ledgers of bookings on the links; empty without admission.
-    pub fn ledgers(&self) -> &[Ledger] {
-        self.flow_network().map_or(&[], FlowNetwork::ledgers)
-    }
-
-    /// Returns the outcomes of requests, in chronological order.
-    pub fn signals(&self) -> &[Signal] {
-        self.flow_network().map_or(&[], FlowNetwork::signals)
-    }
-
     /// Returns the number of a flow's packets that links on its way have lost, of those sent since
     /// the warm-up.
     pub fn lost(&self, flow: usize) -> u64 {
@@ -143,52 +133,16 @@ impl<Q> World<Q> {
         }
     }
 
-    /// Returns the counts of each direction of the gate since the warm-up, flow by flow as its file
-    /// has them, with unmatched packets last; nothing without a gate.
-    pub fn gate_flows(&self) -> Vec<GateFlow> {
-        self.gate_edge().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
-    }
-
-    /// Returns the reports of links with credit since the warm-up.
-    pub fn credit_links(&self) -> Vec<CreditReport> {
-        self.credit().map(|credit| credit.reports()).unwrap_or_default()
-    }
-
-    /// Returns the reports of VCs of links with credit since the warm-up.
-    pub fn credit_vcs(&self) -> Vec<VcReport> {
-        self.credit().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
-    }
-
-    /// Returns the VCs that had packets to send, no credit and nothing at the receiver for 100 RTT
-    /// or more, since the start of the run.
-    pub fn stalls(&self) -> Vec<StallReport> {
-        let waits = |hop| self.fabric.waits_at(hop);
-        self.credit().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
-    }
-
-    /// Shows the current gauges of endpoints and relays.
+    /// Shows the current gauges of endpoints and stages.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
         for (ix, flow) in self.flows.iter().enumerate() {
             if let Source::Endpoint(endpoint) = &flow.source {
                 endpoint.gauges(&mut |metric, value| show(Subject::Flow(ix as u32), metric, value));
             }
         }
-        for relay in &self.relays {
-            match relay {
-                AnyRelay::AbrEnds(relay) => relay.gauges(&self.fabric, show),
-                AnyRelay::RateControlled(relay) => relay.gauges(&self.fabric, show),
-                _ => {}
-            }
-        }
-        if let Some(credit) = self.credit() {
-            credit.gauges(show);
-        }
-        let planned = self.relays.iter().filter_map(|relay| match relay {
-            AnyRelay::Custom(relay) => Some(relay),
-            _ => None,
-        });
-        for (ix, relay) in planned.enumerate() {
-            relay.gauges(&mut |metric, value| show(Subject::Relay(ix as u32), metric, value));
+        for Placed { stage, plan, .. } in &self.stages {
+            let own = plan.map(Subject::Stage);
+            stage.gauges(&mut Gauges { fabric: &self.fabric, own, show: &mut *show });
         }
     }
 

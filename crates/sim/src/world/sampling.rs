@@ -1,4 +1,4 @@
-//! Samples over time: quantities of links, groups, endpoints and relays.
+//! Samples over time: quantities of links, groups, endpoints and stages.
 
 use super::World;
 use crate::probe::{Series, Subject};

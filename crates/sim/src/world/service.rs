@@ -6,7 +6,7 @@ use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
 use crate::packet_log::What;
-use crate::relay::Crossing;
+use crate::stage::Crossing;
 use tidegate_core::context::{Body, Ctx};
 use tidegate_core::endpoint::Notice;
 use tidegate_core::link::Flight;
@@ -56,27 +56,11 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn enter_attended(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         let flow = self.packets.body(packet.body).flow;
-        let Hop { relays: set, credit, followed, .. } = self.fabric.hops[hop as usize];
+        let Hop { stages, followed, .. } = self.fabric.hops[hop as usize];
         if followed {
             self.measure_workahead(flow, from, hop, packet);
         }
-        let at = Crossing { flow, from, to: Some(hop) };
-        if credit && !self.enter_credit(at, packet) {
-            return self.settle();
-        }
-        let set = usize::from(set);
-        let goes_on = match *self.fabric.relay_sets[set] {
-            [] => true,
-            [relay] => self.pass_relay(relay, at, packet),
-            _ => {
-                // Actions of relays wait in the outbox: no other packet passes them meanwhile.
-                let relays = core::mem::take(&mut self.fabric.relay_sets[set]);
-                let goes_on = self.pass_relays(&relays, at, packet);
-                self.fabric.relay_sets[set] = relays;
-                goes_on
-            }
-        };
-        if !goes_on {
+        if stages != 0 && !self.enter_stages(stages, Crossing { flow, from, to: Some(hop) }, packet) {
             return self.settle();
         }
         if followed {
@@ -215,7 +199,7 @@ impl<Q: EventQueue> World<Q> {
         }
         self.packets.body_mut(packet.body).hop = hop;
         self.follow_departure(ix, &packet);
-        self.leave_relays(hop, &mut packet);
+        self.leave_stages(hop, &mut packet);
         let flow = self.packets.body(packet.body).flow;
         if hop == self.flows[flow as usize].first_hop && self.watches_first_queue(flow) {
             self.outbox.notify(flow, Notice::Left);

@@ -5,8 +5,7 @@ use super::host_events::HostEvents;
 use super::lives::lives;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::relay_sets::Relays;
-use super::relays::AnyRelay;
+use super::stages::{Placed, Sets, StageSetup, stages};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Node};
@@ -17,6 +16,7 @@ use crate::network::{FlowSetup, Network, NodePlan};
 use crate::packets::Packets;
 use crate::probe::Probes;
 use crate::source::{Emission, Traffic};
+use crate::stage::Site;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::EndpointSetup;
@@ -40,14 +40,21 @@ impl<Q: EventQueue> World<Q> {
         let ports = network.ports();
         let reports = probes.log || !probes.workahead.is_empty();
         let mut fabric = fabric(network, seed, &ports, reports)?;
-        let mut relays = Relays::new(network, seed, &ports, &mut fabric)?;
+        let first_hops = network.first_hops();
+        let stages = stages(&mut StageSetup {
+            network,
+            seed,
+            ports: &ports,
+            first_hops: &first_hops,
+            fabric: &mut fabric,
+        })?;
+        let mut sets = Sets::new(&stages);
         let mut flows = Vec::with_capacity(network.flows.len());
-        let mut events: Pending<Q> = Pending::new(network, relays.all.len());
+        let mut events: Pending<Q> = Pending::new(network, stages.len());
         for (ix, (setup, life)) in network.flows.iter().zip(lives(network, seed)).enumerate() {
             let start = life.0;
             let mut flow = flow(network, ix, seed, life, fabric.hops.len() as u32);
-            lay_route(network, ix, &mut fabric, &mut relays, probes)?;
-            relays.expect(setup, start, flow.stop);
+            add_route(network, ix, &mut fabric, &mut sets, probes)?;
             let begins = match &mut flow.source {
                 Source::Endpoint(endpoint) => {
                     let first = &mut fabric.links[setup.route[0]];
@@ -68,17 +75,10 @@ impl<Q: EventQueue> World<Q> {
             }
             flows.push(flow);
         }
-        fabric.relay_sets = relays.sets;
-        for (ix, relay) in relays.all.iter().enumerate() {
-            let at = match relay {
-                AnyRelay::FlowNetwork(network) => network.next(),
-                AnyRelay::Credit(credit) => credit.next(),
-                AnyRelay::Custom(_) | AnyRelay::AbrEnds(_) | AnyRelay::RateControlled(_) => Time::ORIGIN,
-                AnyRelay::GateEdge(_) | AnyRelay::Envelope(_) => Time::NEVER,
-            };
-            events.relays.set(ix as u32, at);
+        fabric.stage_sets = sets.all;
+        for (ix, Placed { stage, .. }) in (0..).zip(&stages) {
+            events.stages.set(ix, stage.begin());
         }
-        let credit = relays.credit.map(|ix| ix as u32);
         let mut world = World {
             events,
             now: Time::ORIGIN,
@@ -88,9 +88,8 @@ impl<Q: EventQueue> World<Q> {
             fabric,
             flows,
             packets: Packets::default(),
-            relays: relays.all,
+            stages,
             starts: Vec::new(),
-            credit,
             outbox: Outbox::default(),
             host_events: HostEvents::default(),
             aal5: Aal5::default(),
@@ -120,8 +119,9 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         (plan.buffer, plan.sharing, plan.push_out) = (buffer, sharing, network.push_out);
         let mut switch = Switch::new(Time::ORIGIN, &plan)?;
         switch.report_released(reports);
-        nodes.push(Node { switch, rng: Rng::named(seed, &name), links, relays: Vec::new() });
+        nodes.push(Node { switch, rng: Rng::named(seed, &name), links });
     }
+    let gate_node = network.gate.as_ref().map(|_| network.nodes.len() as u32);
     let reverse = network.reverse_links();
     let mut flights = Vec::new();
     let mut flights_of = BTreeMap::new();
@@ -173,7 +173,8 @@ fn fabric(network: &Network, seed: u64, ports: &[PortIx], reports: bool) -> Resu
         forks: BTreeMap::new(),
         closing: BTreeMap::new(),
         destinations: BTreeMap::new(),
-        relay_sets: Vec::new(),
+        gate: gate_node,
+        stage_sets: Vec::new(),
         out: Vec::new(),
     })
 }
@@ -235,12 +236,12 @@ fn source(setup: &FlowSetup, end: EndpointSetup) -> Source {
     }
 }
 
-/// Opens the flow at the ports on its way, and lays its hops.
-fn lay_route(
+/// Opens the flow at the ports on its way, and adds its hops.
+fn add_route(
     network: &Network,
     flow: usize,
     fabric: &mut Fabric,
-    relays: &mut Relays,
+    sets: &mut Sets<'_>,
     probes: &Probes,
 ) -> Result<(), Refused> {
     let setup = &network.flows[flow];
@@ -255,44 +256,39 @@ fn lay_route(
             true => Leg { port, flow: NOWHERE },
             false => fabric.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
         };
-        let mut passed = fabric.nodes[node as usize].relays.clone();
-        passed.extend(relays.gate_edge.filter(|_| at_gate).map(|ix| ix as u32));
-        let enveloped = ix == 0 && setup.envelope.is_some() && !at_gate;
-        passed.extend(relays.envelope.filter(|_| enveloped).map(|ix| ix as u32));
-        let ends_credit = network.ends_credit(setup, ix);
-        let comes_with_credit = setup.before(ix).is_some_and(|before| network.ends_credit(setup, before));
-        let credit = network.links[*link].credit.is_some()
-            || ends_credit
-            || comes_with_credit
-            || relays.shares_memory(node);
         let last = setup.is_last(ix);
+        let (flow, hop) = (flow as u32, (first + ix) as u32);
+        let from = setup.before(ix).map(|before| (first + before) as u32);
+        let port_site = Site { flow, node, link: Some(*link as u32), from, to: Some(hop) };
+        let end = fabric.links[*link].to;
+        let destination = Site { flow, node: end, link: None, from: Some(hop), to: None };
+        let stages = sets.set(&port_site, last.then_some(&destination))?;
+        let set = &sets.all[usize::from(stages)];
         let forks = !setup.depths.is_empty();
         let received_plainly = setup.peer.is_none()
             && !setup.aal5
             && !matches!(setup.traffic, Traffic::Endpoint(_))
-            && !ends_credit
-            && network.relays.is_empty()
+            && set.receive.is_empty()
             && probes.sample.is_none()
             && probes.watch.is_none()
             && probes.workahead.is_empty()
             && !probes.log;
         let followed = probes.watch.is_some() || probes.log;
-        let sees_leaving =
-            |relay: &u32| relays.all[*relay as usize].relay().sees_leaving(flow as u32, *link as u32);
-        let seen_leaving = passed.iter().any(sees_leaving);
+        if !set.released.is_empty() {
+            fabric.nodes[node as usize].switch.report_released(true);
+        }
         let link = &mut fabric.links[*link];
         link.stepwise |=
-            seen_leaving || credit || forks || followed || (ix == 0 && setup.preparation > Span::ZERO);
+            !set.leave.is_empty() || forks || followed || (ix == 0 && setup.preparation > Span::ZERO);
         link.starts_are_seen |= followed;
         let travels = !link.line.is_immediate() || (last && !received_plainly) || forks;
         fabric.hops.push(Hop {
             link: setup.route[ix] as u32,
             node,
             leg,
-            attended: !passed.is_empty() || credit || forks || followed || !probes.workahead.is_empty(),
-            credit,
+            attended: stages != 0 || forks || followed || !probes.workahead.is_empty(),
             followed: forks || followed || !probes.workahead.is_empty(),
-            relays: relays.set(passed.into())?,
+            stages,
             after: match (travels, last) {
                 (true, last) => After::Travel { last },
                 (false, true) => After::Sink,
@@ -300,13 +296,13 @@ fn lay_route(
             },
         });
     }
-    fork(setup, first, fabric);
-    relays.lay_credit(flow as u32, setup, first as u32, fabric)
+    add_forks(setup, first, fabric);
+    Ok(())
 }
 
 /// Registers the forks in the route of a multicast flow, by the first of the hops that leave a
 /// node, and the number of destinations behind each hop.
-fn fork(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
+fn add_forks(setup: &FlowSetup, first: usize, fabric: &mut Fabric) {
     let mut siblings: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     // The last hop at each depth on the way to the present one.
     let mut way: Vec<usize> = Vec::new();

@@ -44,7 +44,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         profiles: Vec::new(),
         policies: Vec::new(),
         rate_control: Vec::new(),
-        relays: Vec::new(),
+        stages: Vec::new(),
         flows: Vec::new(),
         notes: Vec::new(),
         duration,

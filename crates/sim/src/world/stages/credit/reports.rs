@@ -3,6 +3,7 @@
 use super::Credit;
 use super::figures::{CreditReport, StallReport, VcReport};
 use super::link::CreditLink;
+use crate::world::World;
 use tidegate_core::credit::messages::VcIx;
 use tidegate_core::units::Time;
 
@@ -39,13 +40,8 @@ impl CreditLink {
 }
 
 impl Credit {
-    /// Returns the measurements of each link with credit.
-    pub(in crate::world) fn reports(&self) -> Vec<CreditReport> {
-        self.links.iter().map(CreditLink::report).collect()
-    }
-
     /// Returns the measurements of each VC.
-    pub(in crate::world) fn vc_reports(&self, now: Time) -> Vec<VcReport> {
+    fn vc_reports(&self, now: Time) -> Vec<VcReport> {
         let of_link =
             |link: &CreditLink| (0..link.vcs.len()).map(|vc| link.vc_report(now, VcIx(vc as u32))).collect();
         self.links.iter().flat_map(|link| -> Vec<VcReport> { of_link(link) }).collect()
@@ -53,7 +49,7 @@ impl Credit {
 
     /// Returns the VCs that have stalled, in the order of links; `waits` returns true if packets
     /// wait at a hop.
-    pub(in crate::world) fn stalls(&self, now: Time, waits: impl Fn(u32) -> bool) -> Vec<StallReport> {
+    fn stalls(&self, now: Time, waits: impl Fn(u32) -> bool) -> Vec<StallReport> {
         let mut stalls = Vec::new();
         for link in &self.links {
             stalls.extend(link.figures.stalls.iter().copied());
@@ -65,5 +61,25 @@ impl Credit {
             }
         }
         stalls
+    }
+}
+
+impl<Q> World<Q> {
+    /// Returns the reports of links with credit since the warm-up.
+    pub fn credit_links(&self) -> Vec<CreditReport> {
+        let credit = self.stage::<Credit>();
+        credit.map(|credit| credit.links.iter().map(CreditLink::report).collect()).unwrap_or_default()
+    }
+
+    /// Returns the reports of VCs of links with credit since the warm-up.
+    pub fn credit_vcs(&self) -> Vec<VcReport> {
+        self.stage::<Credit>().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
+    }
+
+    /// Returns the VCs that had packets to send, no credit and nothing at the receiver for 100 RTT
+    /// or more, since the start of the run.
+    pub fn stalls(&self) -> Vec<StallReport> {
+        let waits = |hop| self.fabric.waits_at(hop);
+        self.stage::<Credit>().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
     }
 }

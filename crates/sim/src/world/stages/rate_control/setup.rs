@@ -1,5 +1,6 @@
 //! Set-up of the rate-controlling ports of a node: the VCs that pass them, and the other flows.
 
+use super::super::setup::{Placed, StageSetup};
 use super::{Control, Leaves, Passing, Port, RateControlled, Vc};
 use crate::network::{FlowSetup, Network, RateControlPlan};
 use std::collections::BTreeMap;
@@ -8,21 +9,21 @@ use tidegate_core::contract::Refused;
 use tidegate_core::units::Time;
 
 impl RateControlled {
-    /// Creates the relays of a network: one for each node with such a port.
+    /// Creates the stages of a network: one for each node with such a port.
     ///
     /// # Errors
     /// When an algorithm refuses its parameters, or a VC has no loop before a port with VS/VD.
-    pub(in crate::world) fn all(
-        network: &Network,
-        first_hops: &[u32],
-    ) -> Result<Vec<RateControlled>, Refused> {
+    pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
+        let StageSetup { network, first_hops, .. } = *setup;
         let mut nodes: BTreeMap<usize, Vec<&RateControlPlan>> = BTreeMap::new();
         for plan in &network.rate_control {
             nodes.entry(network.links[plan.link].from).or_default().push(plan);
         }
         nodes
             .into_iter()
-            .map(|(node, plans)| RateControlled::new(network, first_hops, node, &plans))
+            .map(|(node, plans)| {
+                Ok(Placed::at(node, RateControlled::new(network, first_hops, node, &plans)?))
+            })
             .collect()
     }
 
@@ -43,8 +44,7 @@ impl RateControlled {
             of_link.insert(plan.link, ports.len());
             ports.push(Port { link: plan.link as u32, control, vcs: Vec::new() });
         }
-        let mut relay =
-            RateControlled { node, ports, passing: vec![Passing::default(); network.flows.len()] };
+        let mut made = RateControlled { ports, passing: vec![Passing::default(); network.flows.len()] };
         let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
             let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
             Some((flow, nth, *of_link.get(&setup.route[nth])?))
@@ -54,25 +54,25 @@ impl RateControlled {
             let setup = &network.flows[flow];
             if let Some(terms) = setup.source_terms(network) {
                 let hop = first_hops[flow] + nth as u32;
-                let vc = relay.open(network, first_hops, (flow, hop), port, nth == 0, terms)?;
-                relay.passing[flow].out = Some((port, Leaves::Cells(vc)));
+                let vc = made.open(network, first_hops, (flow, hop), port, (nth == 0, node), terms)?;
+                made.passing[flow].out = Some((port, Leaves::Cells(vc)));
                 if let Some(peer) = setup.peer {
-                    relay.passing[peer].answers = Some((port, vc));
+                    made.passing[peer].answers = Some((port, vc));
                 }
             }
         }
         for (flow, _, port) in crossings {
             let setup = &network.flows[flow];
             let answers = setup.peer.is_some_and(|peer| network.flows[peer].source_terms(network).is_some());
-            if relay.passing[flow].out.is_none() {
+            if made.passing[flow].out.is_none() {
                 let leaves = match answers {
                     true => Some(Leaves::Answers),
-                    false => relay.goes_above(network, port, setup).then_some(Leaves::Above),
+                    false => made.goes_above(network, port, setup).then_some(Leaves::Above),
                 };
-                relay.passing[flow].out = leaves.map(|leaves| (port, leaves));
+                made.passing[flow].out = leaves.map(|leaves| (port, leaves));
             }
         }
-        Ok(relay)
+        Ok(made)
     }
 
     /// Opens the VC that a flow is, at one of the ports.
@@ -82,13 +82,12 @@ impl RateControlled {
         first_hops: &[u32],
         (flow, hop): (usize, u32),
         port: usize,
-        is_first: bool,
+        (is_first, node): (bool, usize),
         terms: SourceTerms,
     ) -> Result<VcIx, Refused> {
         let setup = &network.flows[flow];
         let back = setup.peer.and_then(|peer| {
-            let nth =
-                network.flows[peer].route.iter().position(|link| network.links[*link].from == self.node);
+            let nth = network.flows[peer].route.iter().position(|link| network.links[*link].from == node);
             Some((peer as u32, first_hops[peer] + nth? as u32))
         });
         let port = &mut self.ports[port];
@@ -98,7 +97,7 @@ impl RateControlled {
             Control::Plain(plain) => plain.open(),
             Control::Coupled(coupled) => {
                 if is_first || back.is_none() {
-                    let node = &network.nodes[self.node].name;
+                    let node = &network.nodes[node].name;
                     let what = "starts there, or its answers do not pass";
                     return Err(Refused(format!("{node} has VS/VD, and `{}` {what}", setup.name)));
                 }

@@ -1,19 +1,13 @@
-//! Relays: processing at a node that sees the packets passing it, in both directions.
-//!
-//! A relay may read and write the content of a packet, keep the packet for itself, send packets of
-//! its own along a flow's way from its node on, open and close flows at the node's ports, and hold
-//! them back. Explicit-rate control, credits, the edge of a gate and the Flow Network's signalling
-//! are relays. A packet-hop that passes none costs one test.
+//! Contexts of stages: the network around them, and the outbox for their actions.
 
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::host::{Outbox, Sending};
 use crate::measures::Measures;
 use crate::packets::Packets;
-use core::fmt;
+use crate::probe::Subject;
 use tidegate_core::endpoint::{Notice, Payload};
 use tidegate_core::packet::{Leg, Mark, Packet};
-use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::stats::Count;
@@ -21,106 +15,54 @@ use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Time};
 
-/// A relay at a node.
-pub trait Relay: Send {
-    /// Called when the last bit of a packet is in at the node, before it enters the next port or
-    /// reaches its receiver.
-    fn enter(
-        &mut self,
-        cx: &mut RelayCx<'_>,
-        at: Crossing,
-        packet: &mut Packet,
-        payload: &mut Payload,
-    ) -> Passage {
-        let _ = (cx, at, packet, payload);
-        Passage::Forward
+/// Context of a call for a packet without content.
+pub struct PlainCx<'a> {
+    pub(crate) now: Time,
+    pub(crate) outbox: &'a mut Outbox,
+}
+
+impl PlainCx<'_> {
+    /// Returns the current time.
+    pub fn now(&self) -> Time {
+        self.now
     }
 
-    /// Called when the last bit of a packet of `flow` has left the node's port of `hop`, whose next
-    /// packet has not started.
-    fn leave(
-        &mut self,
-        cx: &mut RelayCx<'_>,
-        flow: u32,
-        hop: u32,
-        packet: &mut Packet,
-        payload: &mut Payload,
-    ) {
-        let _ = (cx, flow, hop, packet, payload);
-    }
-
-    /// Returns true if [`leave`](Relay::leave) has work to do when packets of `flow` leave the node
-    /// by `link`. Called when the network is built: on a link where no relay has, the next packet
-    /// starts as soon as the last bit of one is out.
-    fn sees_leaving(&self, flow: u32, link: u32) -> bool {
-        let _ = (flow, link);
-        true
-    }
-
-    /// Called when the shaper in front of the node's port of `hop` releases a packet of `flow` to
-    /// the port's queue. Only if [`RelayCx::watch_shapers`] asked for it.
-    fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {
-        let _ = (cx, flow, hop, packet, payload);
-    }
-
-    /// Called when a packet of `flow` that [`enter`](Relay::enter) let pass was dropped at the
-    /// node's port of `hop`, or taken by another relay before it. For a multicast packet: the last
-    /// copy.
-    fn dropped(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, packet: &Packet) {
-        let _ = (cx, flow, hop, packet);
-    }
-
-    /// Called when the run begins, or the time requested with [`RelayCx::wake_at`] has come.
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
-        let _ = cx;
-    }
-
-    /// Called when the source of a flow has nothing more to send, ever.
-    fn source_ended(&mut self, cx: &mut RelayCx<'_>, flow: u32) {
-        let _ = (cx, flow);
-    }
-
-    /// Called at the end of the warm-up: discards the counts so far.
-    fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
-        let _ = cx;
-    }
-
-    /// Shows its gauges, which can be recorded over time, by name.
-    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
-        let _ = show;
+    /// Sends a packet of `len` bytes along the way of `flow`, starting at the port of `hop`, which
+    /// is one of its hops.
+    pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
+        self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 }
 
-/// Position of a packet when a relay sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crossing {
-    /// Index of its flow.
-    pub flow: u32,
-    /// The hop over which it came; `None` when it enters the network here.
-    pub from: Option<u32>,
-    /// The hop over which it leaves; `None` when it is at its destination.
-    pub to: Option<u32>,
+/// Recipient of the quantities that stages show.
+pub struct Gauges<'a> {
+    pub(crate) fabric: &'a Fabric,
+    /// The subject of a stage that a plan placed.
+    pub(crate) own: Option<Subject>,
+    pub(crate) show: &'a mut dyn FnMut(Subject, &'static str, f64),
 }
 
-/// Fate of a packet that has entered a relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passage {
-    /// It continues.
-    Forward,
-    /// The relay has taken it.
-    Absorb,
-    /// The relay has no place for it: it is dropped at the end of the link over which it came.
-    Drop,
+impl Gauges<'_> {
+    /// Shows a quantity of the stage itself; only for a stage that a plan placed.
+    pub fn show(&mut self, metric: &'static str, value: f64) {
+        if let Some(own) = self.own {
+            (self.show)(own, metric, value);
+        }
+    }
+
+    /// Shows a quantity of something else.
+    pub fn show_for(&mut self, subject: Subject, metric: &'static str, value: f64) {
+        (self.show)(subject, metric, value);
+    }
+
+    /// Returns the packets of a flow that wait in its shaper at a hop.
+    pub fn shaped_at(&self, hop: u32) -> Count {
+        self.fabric.shaped_at(hop)
+    }
 }
 
-/// Makes relays: a plan's entry for a relay that is written outside this crate.
-pub trait RelayFactory: fmt::Debug + Send + Sync {
-    /// Creates the relay at node `node`, with its own random stream.
-    fn make(&self, node: u32, rng: Rng) -> Box<dyn Relay>;
-}
-
-/// Context of a relay: the network around it, and the outbox for its actions.
-pub struct RelayCx<'a> {
+/// Context of a stage: the network around it, and the outbox for its actions.
+pub struct StageCx<'a> {
     pub(crate) now: Time,
     pub(crate) fabric: &'a mut Fabric,
     pub(crate) flows: &'a [Flow],
@@ -131,10 +73,15 @@ pub struct RelayCx<'a> {
     pub(crate) wake_at: Option<Time>,
 }
 
-impl RelayCx<'_> {
+impl StageCx<'_> {
     /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Returns the context of a call for a packet without content.
+    pub(crate) fn plain(&mut self) -> PlainCx<'_> {
+        PlainCx { now: self.now, outbox: self.outbox }
     }
 
     /// Requests a wake-up at `at`, not earlier than now, in place of the previous request;
@@ -259,11 +206,6 @@ impl RelayCx<'_> {
             _ = switch.change(now, leg, &FlowPlan { shaper, ..plan });
             self.outbox.ask(self.fabric.hops[hop as usize].link);
         }
-    }
-
-    /// Requests a call of [`Relay::let_go`] for every packet that the shapers of a node release.
-    pub fn watch_shapers(&mut self, node: u32) {
-        self.fabric.nodes[node as usize].switch.report_released(true);
     }
 
     /// Notifies the source of a flow at once.

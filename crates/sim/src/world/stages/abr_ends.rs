@@ -1,14 +1,13 @@
 //! Hosts whose cells go over ABR VCs: the source and the destination of each VC, for the cells of
 //! any connection.
 //!
-//! There is one relay for a node. The cells of a VC wait in a queue of the VC before the host's
+//! There is one stage for a node. The cells of a VC wait in a queue of the VC before the host's
 //! first port, which is served at ACR; the destination turns RM cells round. The rules are core's.
 
 use super::rate_control::{pace, set_pace};
-use crate::fabric::Fabric;
-use crate::network::Network;
+use super::setup::{Placed, StageSetup};
 use crate::probe::Subject;
-use crate::relay::{Crossing, Passage, Relay, RelayCx};
+use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use std::collections::BTreeMap;
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::{Destination, VirtualSource};
@@ -17,8 +16,8 @@ use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{Mark, Packet};
 
 /// The ends of ABR VCs at a node.
+#[derive(Default)]
 pub(in crate::world) struct AbrEnds {
-    node: usize,
     /// Sources and destinations, by the flow of the data.
     sources: BTreeMap<u32, Sender>,
     destinations: BTreeMap<u32, Receiver>,
@@ -43,47 +42,35 @@ struct Receiver {
 }
 
 impl AbrEnds {
-    /// Creates the relays of a network: one for each node where such a VC begins or ends.
+    /// Creates the stages of a network: one for each node where such a VC begins or ends.
     ///
     /// # Errors
     /// When a VC has no flow for its answers.
-    pub(in crate::world) fn all(network: &Network, first_hops: &[u32]) -> Result<Vec<AbrEnds>, Refused> {
+    pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
+        let StageSetup { network, first_hops, .. } = *setup;
         let mut nodes: BTreeMap<usize, AbrEnds> = BTreeMap::new();
-        for (flow, setup) in network.flows.iter().enumerate() {
-            let Some(terms) = setup.vc else { continue };
-            let Some(peer) = setup.peer else {
-                return Err(Refused(format!("`{}` has a VC, and no flow for its answers", setup.name)));
+        for (flow, plan) in network.flows.iter().enumerate() {
+            let Some(terms) = plan.vc else { continue };
+            let Some(peer) = plan.peer else {
+                return Err(Refused(format!("`{}` has a VC, and no flow for its answers", plan.name)));
             };
-            let (first, last) = (setup.route[0], setup.route[setup.route.len() - 1]);
+            let (first, last) = (plan.route[0], plan.route[plan.route.len() - 1]);
             let hop = first_hops[flow];
             let (flow, peer, link) = (flow as u32, peer as u32, first as u32);
-            let begins = at(&mut nodes, network.links[first].from);
+            let begins = nodes.entry(network.links[first].from).or_default();
             begins
                 .sources
                 .insert(flow, Sender { source: VirtualSource::new(terms), paced: false, hop, link });
             begins.answers.insert(peer, flow);
             let back = (peer, first_hops[peer as usize]);
-            let ends = at(&mut nodes, network.links[last].to);
+            let ends = nodes.entry(network.links[last].to).or_default();
             ends.destinations.insert(flow, Receiver { destination: Destination::default(), back });
         }
-        Ok(nodes.into_values().collect())
-    }
-
-    pub(in crate::world) fn node(&self) -> usize {
-        self.node
-    }
-
-    /// Shows the gauges of each source.
-    pub(in crate::world) fn gauges(&self, fabric: &Fabric, show: &mut dyn FnMut(Subject, &'static str, f64)) {
-        for (flow, Sender { source, hop, link, .. }) in &self.sources {
-            let subject = Subject::Vc { link: *link, flow: *flow };
-            show(subject, "acr", source.acr());
-            show(subject, "vc_queue", fabric.shaped_at(*hop).packets as f64);
-        }
+        Ok(nodes.into_iter().map(|(node, ends)| Placed::at(node, ends)).collect())
     }
 
     /// Handles an RM cell that has come back to its source.
-    fn answered(&mut self, cx: &mut RelayCx<'_>, flow: u32, brm: &RmCell) {
+    fn answered(&mut self, cx: &mut StageCx<'_>, flow: u32, brm: &RmCell) {
         let Some(Sender { source, hop, .. }) = self.sources.get_mut(&flow) else { return };
         let before = source.acr();
         source.answered(brm);
@@ -91,26 +78,21 @@ impl AbrEnds {
     }
 }
 
-/// Returns the ends at a node.
-fn at(nodes: &mut BTreeMap<usize, AbrEnds>, node: usize) -> &mut AbrEnds {
-    let none = || AbrEnds {
-        node,
-        sources: BTreeMap::new(),
-        destinations: BTreeMap::new(),
-        answers: BTreeMap::new(),
-    };
-    nodes.entry(node).or_insert_with(none)
-}
-
-impl Relay for AbrEnds {
-    /// Begins the run.
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
-        cx.watch_shapers(self.node as u32);
+impl Stage for AbrEnds {
+    fn interest(&self, site: &Site) -> Interest {
+        let Site { flow, to, .. } = site;
+        match to {
+            Some(_) if self.sources.contains_key(flow) => Interest::ENTER | Interest::RELEASED,
+            None if self.destinations.contains_key(flow) || self.answers.contains_key(flow) => {
+                Interest::ENTER
+            }
+            _ => Interest::NONE,
+        }
     }
 
     fn enter(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         crossing: Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
@@ -158,7 +140,7 @@ impl Relay for AbrEnds {
         }
     }
 
-    fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, hop: u32, _: &Packet, payload: &mut Payload) {
+    fn released(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, _: &Packet, payload: &mut Payload) {
         let (Some(sender), Payload::Rm(frm)) = (self.sources.get_mut(&flow), payload) else { return };
         if sender.hop == hop {
             let before = sender.source.acr();
@@ -167,7 +149,12 @@ impl Relay for AbrEnds {
         }
     }
 
-    fn sees_leaving(&self, _: u32, _: u32) -> bool {
-        false
+    /// Shows the gauges of each source.
+    fn gauges(&self, gauges: &mut Gauges<'_>) {
+        for (flow, Sender { source, hop, link, .. }) in &self.sources {
+            let subject = Subject::Vc { link: *link, flow: *flow };
+            gauges.show_for(subject, "acr", source.acr());
+            gauges.show_for(subject, "vc_queue", gauges.shaped_at(*hop).packets as f64);
+        }
     }
 }

@@ -1,16 +1,14 @@
 //! Output ports that control the rates of ABR connections, with and without VS/VD: the algorithms
-//! are core's, and this relay feeds them the cells.
+//! are core's, and this stage feeds them the cells.
 //!
-//! There is one relay for a node. A VC is the flow of a connection's data whose transport uses RM
+//! There is one stage for a node. A VC is the flow of a connection's data whose transport uses RM
 //! cells; its answers come back on the other flow. Other packets leave a port before the ABR class,
 //! unless their class is less urgent than that.
 
 mod setup;
 
-use crate::fabric::Fabric;
-use crate::host::{Outbox, Sending};
 use crate::probe::Subject;
-use crate::relay::{Crossing, Passage, Relay, RelayCx};
+use crate::stage::{Crossing, Gauges, Interest, Passage, PlainCx, Site, Stage, StageCx};
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::Coupled;
 use tidegate_core::abr::{OutputPort, RateControl, VcIx};
@@ -21,7 +19,6 @@ use tidegate_core::units::{Rate, Time};
 
 /// The rate-controlling ports of a node.
 pub(in crate::world) struct RateControlled {
-    node: usize,
     ports: Vec<Port>,
     /// State by flow of the world.
     passing: Vec<Passing>,
@@ -90,21 +87,15 @@ impl RateControlled {
     /// Handles a packet at the node that is not an RM cell. If it is a cell of a VC on its way
     /// through a port, counts it and returns true: it continues. Otherwise does nothing.
     #[inline(always)]
-    pub(in crate::world) fn counts(
-        &mut self,
-        now: Time,
-        at: Crossing,
-        packet: &mut Packet,
-        outbox: &mut Outbox,
-    ) -> bool {
+    fn counts(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
         let Passing { out, queued, .. } = self.passing[at.flow as usize];
         let (Some(_), Some((port, Leaves::Cells(vc)))) = (at.to, out) else { return false };
         let Port { control, vcs, .. } = &mut self.ports[port];
         match control {
-            Control::Plain(plain) if !queued => plain.cell(now, vc, packet.len, None),
+            Control::Plain(plain) if !queued => plain.cell(cx.now, vc, packet.len, None),
             Control::Coupled(coupled) if at.from.is_some() => {
-                if coupled.data(now, vc, packet.len, &mut packet.mark) {
-                    vcs[vc.ix()].send_frm(outbox);
+                if coupled.data(cx.now, vc, packet.len, &mut packet.mark) {
+                    vcs[vc.ix()].send_frm(cx);
                 }
             }
             // It is counted when its queue releases it, or it was made here.
@@ -115,7 +106,7 @@ impl RateControlled {
 
     /// Counts a packet, not an RM cell, that goes from the queue of its VC to the class queue.
     #[inline(always)]
-    pub(in crate::world) fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
+    fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
         let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
             return;
         };
@@ -126,35 +117,11 @@ impl RateControlled {
         }
     }
 
-    pub(in crate::world) fn node(&self) -> usize {
-        self.node
-    }
-
-    /// Shows the gauges of the ports and, with VS/VD, of each VC there.
-    pub(in crate::world) fn gauges(&self, fabric: &Fabric, show: &mut dyn FnMut(Subject, &'static str, f64)) {
-        for port in &self.ports {
-            let link = Subject::Link(port.link);
-            match &port.control {
-                Control::Plain(plain) => {
-                    plain.algorithm().gauges(&mut |metric, value| show(link, metric, value))
-                }
-                Control::Coupled(coupled) => {
-                    coupled.algorithm().gauges(&mut |metric, value| show(link, metric, value));
-                    for (ix, vc) in port.vcs.iter().enumerate() {
-                        let leg = Subject::Vc { link: port.link, flow: vc.flow };
-                        show(leg, "acr", coupled.acr(VcIx(ix as u32)));
-                        show(leg, "vc_queue", fabric.shaped_at(vc.hop).packets as f64);
-                    }
-                }
-            }
-        }
-    }
-
     /// Handles an answer to a VC of one of the ports; returns its fate.
     #[inline(never)]
     fn answered(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         at: Crossing,
         port: usize,
         vc: VcIx,
@@ -180,7 +147,7 @@ impl RateControlled {
 /// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop.
 #[inline(never)]
 fn end_loop(
-    cx: &mut RelayCx<'_>,
+    cx: &mut StageCx<'_>,
     coupled: &mut Coupled,
     (vc, state): (VcIx, &Vc),
     frm: &RmCell,
@@ -194,7 +161,7 @@ fn end_loop(
     }
     pace(cx, state.hop, before, coupled.acr(vc));
     if is_first {
-        state.send_frm(cx.outbox);
+        state.send_frm(&mut cx.plain());
     }
 }
 
@@ -202,28 +169,21 @@ impl Vc {
     /// Sends an FRM cell into the per-VC queue. Its fields are written when it goes to the class
     /// queue.
     #[inline(never)]
-    fn send_frm(&self, outbox: &mut Outbox) {
-        outbox.send(Sending {
-            flow: self.flow,
-            hop: Some(self.hop),
-            len: self.rm_cell,
-            mark: Mark::NONE,
-            payload: Payload::Rm(RmCell::default()),
-            first_sent: None,
-        });
+    fn send_frm(&self, cx: &mut PlainCx<'_>) {
+        cx.send(self.flow, self.hop, self.rm_cell, Mark::NONE, Payload::Rm(RmCell::default()));
     }
 }
 
 /// Sets the service rate of a VC's queue at a hop to ACR, if it differs from the previous one,
 /// `before`.
-pub(super) fn pace(cx: &mut RelayCx<'_>, hop: u32, before: f64, acr: f64) {
+pub(in crate::world::stages) fn pace(cx: &mut StageCx<'_>, hop: u32, before: f64, acr: f64) {
     if before != acr {
         set_pace(cx, hop, acr);
     }
 }
 
 /// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
-pub(super) fn set_pace(cx: &mut RelayCx<'_>, hop: u32, acr: f64) {
+pub(in crate::world::stages) fn set_pace(cx: &mut StageCx<'_>, hop: u32, acr: f64) {
     let rate = Rate::from_bits_per_second((acr as u64).max(1));
     let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
     cx.set_pace(hop, rate.map(plan));
@@ -234,12 +194,33 @@ fn frm_of(payload: &Payload) -> Option<&RmCell> {
     if let Payload::Rm(frm) = payload { Some(frm) } else { None }
 }
 
-impl Relay for RateControlled {
+impl Stage for RateControlled {
+    /// Wants leaving packets where those before the ABR class are counted, or data cells get EFCI.
+    fn interest(&self, site: &Site) -> Interest {
+        let Passing { out, queued, answers } = self.passing[site.flow as usize];
+        let enter = if answers.is_some() { Interest::ENTER } else { Interest::NONE };
+        let (Some(_), Some((port, leaves))) = (site.to, out) else { return enter };
+        let control = &self.ports[port].control;
+        let others = match leaves {
+            Leaves::Above => Interest::LEAVE,
+            Leaves::Answers => Interest::NONE,
+            Leaves::Cells(_) => {
+                let is_released = queued || matches!(control, Control::Coupled(_));
+                let released = if is_released { Interest::RELEASED } else { Interest::NONE };
+                if control.algorithm().sets_efci() { released | Interest::LEAVE } else { released }
+            }
+        };
+        Interest::ENTER | others
+    }
+
+    fn begin(&self) -> Time {
+        Time::ORIGIN
+    }
+
     /// Begins the run: the virtual sources are at their initial rates.
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx<'_>) {
         for port in &self.ports {
             let Control::Coupled(coupled) = &port.control else { continue };
-            cx.watch_shapers(self.node as u32);
             for (ix, vc) in port.vcs.iter().enumerate() {
                 set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
             }
@@ -248,12 +229,12 @@ impl Relay for RateControlled {
 
     fn enter(
         &mut self,
-        cx: &mut RelayCx<'_>,
+        cx: &mut StageCx<'_>,
         at: Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {
-        if !matches!(payload, Payload::Rm(_)) && self.counts(cx.now, at, packet, cx.outbox) {
+        if !matches!(payload, Payload::Rm(_)) && self.counts(&mut cx.plain(), at, packet) {
             return Passage::Forward;
         }
         let Passing { out, queued, answers } = self.passing[at.flow as usize];
@@ -284,7 +265,12 @@ impl Relay for RateControlled {
         Passage::Forward
     }
 
-    fn let_go(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
+    #[inline(always)]
+    fn enter_plain(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
+        self.counts(cx, at, packet)
+    }
+
+    fn released(&mut self, cx: &mut StageCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
         let Payload::Rm(frm) = payload else { return self.lets_go(cx.now, flow, packet.len) };
         let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
             return;
@@ -301,19 +287,13 @@ impl Relay for RateControlled {
         }
     }
 
-    /// Returns true where leaving packets before the ABR class are counted, or data cells get EFCI.
-    fn sees_leaving(&self, flow: u32, link: u32) -> bool {
-        match self.passing[flow as usize].out {
-            Some((port, leaves)) if self.ports[port].link == link => match leaves {
-                Leaves::Above => true,
-                Leaves::Cells(_) => self.ports[port].control.algorithm().sets_efci(),
-                Leaves::Answers => false,
-            },
-            _ => false,
-        }
+    #[inline(always)]
+    fn released_plain(&mut self, now: Time, flow: u32, packet: &Packet) -> bool {
+        self.lets_go(now, flow, packet.len);
+        true
     }
 
-    fn leave(&mut self, cx: &mut RelayCx<'_>, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
+    fn leave(&mut self, cx: &mut StageCx<'_>, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
         let Some((port, leaves)) = self.passing[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
         let algorithm = control.algorithm_mut();
@@ -323,6 +303,21 @@ impl Relay for RateControlled {
                 packet.mark = packet.mark.congested();
             }
             Leaves::Cells(_) | Leaves::Answers => {}
+        }
+    }
+
+    /// Shows the gauges of the ports and, with VS/VD, of each VC there.
+    fn gauges(&self, gauges: &mut Gauges<'_>) {
+        for port in &self.ports {
+            let link = Subject::Link(port.link);
+            let algorithm = port.control.algorithm();
+            algorithm.gauges(&mut |metric, value| gauges.show_for(link, metric, value));
+            let Control::Coupled(coupled) = &port.control else { continue };
+            for (ix, vc) in port.vcs.iter().enumerate() {
+                let leg = Subject::Vc { link: port.link, flow: vc.flow };
+                gauges.show_for(leg, "acr", coupled.acr(VcIx(ix as u32)));
+                gauges.show_for(leg, "vc_queue", gauges.shaped_at(vc.hop).packets as f64);
+            }
         }
     }
 }

@@ -41,7 +41,7 @@ impl Default for VcFigures {
 }
 
 impl Figures {
-    pub(super) fn count_anew(&mut self, queued: u64) {
+    pub(super) fn restart_counts(&mut self, queued: u64) {
         // Stalls are reported since the start of the run.
         let stalls = core::mem::take(&mut self.stalls);
         *self = Figures { stalls, queue_max: queued, ..Figures::default() };
@@ -49,7 +49,7 @@ impl Figures {
 }
 
 impl VcFigures {
-    pub(super) fn count_anew(&mut self, now: Time, queued: u32) {
+    pub(super) fn restart_counts(&mut self, now: Time, queued: u32) {
         *self = VcFigures { queue_max: queued, without_credit: Span::ZERO, counted_from: now };
     }
 

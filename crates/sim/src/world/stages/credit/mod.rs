@@ -20,7 +20,7 @@
 //!   ([`memory`]).
 //!
 //! Choices where the paper is silent: a packet is a cell, whatever its length; packets that another
-//! relay makes on the way use no credit where they were not received.
+//! stage makes on the way use no credit where they were not received.
 
 mod cells;
 mod figures;
@@ -33,9 +33,10 @@ pub use figures::{CreditReport, StallReport, VcReport};
 use link::CreditLink;
 use memory::{UncreditedMemory, UncreditedVc};
 
-use crate::network::Network;
-use crate::probe::Subject;
-use crate::relay::{Crossing, Passage, Relay, RelayCx};
+use super::setup::{Placed, StageSetup};
+use crate::fabric::Fabric;
+use crate::network::{FlowSetup, Network};
+use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tidegate_core::contract::Refused;
 use tidegate_core::credit::Arrival;
@@ -98,13 +99,14 @@ pub(in crate::world) struct Credit {
 }
 
 impl Credit {
-    /// Creates the credit of `network`; `None` where no link has it.
+    /// Creates the stage, if any link has credit.
     ///
     /// # Errors
-    /// When a link with credit has none in the other direction.
-    pub(in crate::world) fn new(network: &Network, seed: u64) -> Result<Option<Credit>, Refused> {
+    /// When a link with credit has none in the other direction, or more VCs than can be told apart.
+    pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
+        let StageSetup { network, seed, .. } = *setup;
         if network.links.iter().all(|link| link.credit.is_none()) {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let reverse = network.reverse_links();
         let mut credit = Credit {
@@ -137,17 +139,30 @@ impl Credit {
             credit.agenda.extend(made.wakes_at().map(|at| (at, place)));
             credit.links.push(made);
         }
-        Ok(Some(credit))
+        for (flow, plan) in (0..).zip(&network.flows) {
+            credit.add_flow(network, flow, plan)?;
+        }
+        prepare_links(network, setup.fabric);
+        Ok(vec![Placed::anywhere(credit)])
     }
 
-    /// Returns the first wake-up time.
-    pub(in crate::world) fn next(&self) -> Time {
+    /// Returns the next wake-up time.
+    fn next(&self) -> Time {
         self.agenda.first().map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    /// Returns true if VCs without credit share the memory of a node with credit.
-    pub(in crate::world) fn shares_memory(&self, node: u32) -> bool {
-        self.uncredited.is_of(node)
+    /// Adds the next flow of the network, hop by hop.
+    fn add_flow(&mut self, network: &Network, flow: u32, plan: &FlowSetup) -> Result<(), Refused> {
+        let first = self.hops.len() as u32;
+        let before: Vec<Option<usize>> = (0..plan.route.len()).map(|place| plan.before(place)).collect();
+        for (place, link) in plan.route.iter().enumerate() {
+            // Copies leave by the other hops of the fork at which this one leaves its node.
+            let siblings = before.iter().filter(|other| **other == before[place]).count();
+            let forks = !plan.depths.is_empty() && siblings > 1;
+            let from = before[place].map(|before| first + before as u32);
+            self.add_hop(flow, network.switch_of(*link) as u32, *link, from, forks)?;
+        }
+        Ok(())
     }
 
     /// Adds the next hop of the network: of a flow from a node over a link, to which packets come
@@ -155,7 +170,7 @@ impl Credit {
     ///
     /// # Errors
     /// When a link has more VCs than can be told apart.
-    pub(in crate::world) fn lay_hop(
+    fn add_hop(
         &mut self,
         flow: u32,
         node: u32,
@@ -192,7 +207,7 @@ impl Credit {
     }
 
     /// Counts the packet that a link has started, before an allocation, which does not apply to it.
-    fn count_in_service(&mut self, cx: &mut RelayCx<'_>, place: u32) {
+    fn count_in_service(&mut self, cx: &mut StageCx<'_>, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some(hop) = cx.in_service(link.link)
             && let Some(Place { vc, .. }) = self.hops[hop as usize].out
@@ -203,14 +218,14 @@ impl Credit {
 
     /// Schedules the wake-up of a link for its next task.
     #[inline(always)]
-    fn plan_wake(&mut self, cx: &mut RelayCx<'_>, place: u32) {
+    fn plan_wake(&mut self, cx: &mut StageCx<'_>, place: u32) {
         if self.links[place as usize].is_woken() {
             self.renew_wake(cx, place);
         }
     }
 
     #[inline(never)]
-    fn renew_wake(&mut self, cx: &mut RelayCx<'_>, place: u32) {
+    fn renew_wake(&mut self, cx: &mut StageCx<'_>, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some((before, at)) = link.new_wake() {
             self.agenda.remove(&(before, place));
@@ -223,7 +238,7 @@ impl Credit {
 
     /// Frees the place of a packet, if it has one, that leaves the node of `hop` or was dropped
     /// there.
-    fn forwarded(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
+    fn forwarded(&mut self, cx: &mut StageCx<'_>, hop: u32, packet: &Packet) {
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
         if let Some(Place { link, vc }) = within
             && !matches!(cx.payload(packet), Payload::Check(_))
@@ -247,23 +262,79 @@ impl Credit {
         }
     }
 
-    /// Shows the gauges of all links.
-    pub(in crate::world) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
-        self.links.iter().for_each(|link| link.gauges(show));
+    /// Like [`enter`](Stage::enter), for a packet that has not come over a link with credit.
+    fn enter_without_credit(&mut self, at: Crossing, packet: &Packet, payload: &Payload) -> Passage {
+        let Some(hop) = at.to else { return Passage::Forward };
+        let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
+        if into.is_some() {
+            self.made_here.insert(packet.body);
+        }
+        if let Some(vc) = uncontrolled {
+            if self.uncredited.arrived(vc) == Arrival::Dropped {
+                return Passage::Drop;
+            }
+            if forks {
+                self.forked.insert(packet.body);
+            }
+        }
+        if let Some(Place { link, vc }) = within
+            && !matches!(payload, Payload::Check(_))
+        {
+            self.links[link as usize].vcs[vc.0 as usize].between += 1;
+        }
+        Passage::Forward
     }
 }
 
-impl Credit {
-    /// Handles a packet at a node, before it enters the next port or reaches its receiver.
-    pub(in crate::world) fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
+/// Prepares a link with credit for credit_check cells, and the links in the other direction for
+/// credit cells.
+fn prepare_links(network: &Network, fabric: &mut Fabric) {
+    for (ix, link) in network.links.iter().enumerate() {
+        let Some(credit) = &link.credit else { continue };
+        let way = core::iter::once(ix).chain(credit.further.iter().copied());
+        let back: Vec<usize> =
+            way.filter_map(|on| fabric.links[on].reverse).map(|back| back as usize).collect();
+        for ix in core::iter::once(ix).chain(back) {
+            fabric.links[ix].stepwise = true;
+            fabric.links[ix].control.get_or_insert_default();
+        }
+    }
+}
+
+impl Stage for Credit {
+    fn interest(&self, site: &Site) -> Interest {
+        let ends = |hop: u32| self.hops[hop as usize].ends.is_some();
+        let Some(hop) = site.to else {
+            let receives = site.from.is_some_and(ends);
+            return if receives { Interest::FIRST | Interest::ENTER } else { Interest::NONE };
+        };
+        let HopVcs { out, into, .. } = self.hops[hop as usize];
+        if out.is_some() || into.is_some() || ends(hop) || self.uncredited.is_of(site.node) {
+            Interest::FIRST | Interest::ENTER | Interest::LEAVE | Interest::DROPPED
+        } else {
+            Interest::NONE
+        }
+    }
+
+    fn begin(&self) -> Time {
+        self.next()
+    }
+
+    fn enter(
+        &mut self,
+        cx: &mut StageCx<'_>,
+        at: Crossing,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) -> Passage {
         let Some(Place { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
-            return self.enter_without_credit(cx, at, packet);
+            return self.enter_without_credit(at, packet, payload);
         };
         let link = &mut self.links[link as usize];
         if link.is_virtual()
-            && let Payload::Check(check) = cx.payload(packet)
+            && let Payload::Check(check) = payload
         {
-            link.checked(cx, &check);
+            link.checked(cx, check);
             return Passage::Absorb;
         }
         if link.arrived(cx, vc) == Arrival::Dropped {
@@ -279,32 +350,7 @@ impl Credit {
         Passage::Forward
     }
 
-    /// Like [`enter`](Self::enter), for a packet that has not come over a link with credit.
-    fn enter_without_credit(&mut self, cx: &RelayCx<'_>, at: Crossing, packet: &Packet) -> Passage {
-        let Some(hop) = at.to else { return Passage::Forward };
-        let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
-        if into.is_some() {
-            self.made_here.insert(packet.body);
-        }
-        if let Some(vc) = uncontrolled {
-            if self.uncredited.arrived(vc) == Arrival::Dropped {
-                return Passage::Drop;
-            }
-            if forks {
-                self.forked.insert(packet.body);
-            }
-        }
-        if let Some(Place { link, vc }) = within
-            && !matches!(cx.payload(packet), Payload::Check(_))
-        {
-            self.links[link as usize].vcs[vc.0 as usize].between += 1;
-        }
-        Passage::Forward
-    }
-
-    /// Handles a packet whose last bit has left the port of `hop`, whose next packet has not
-    /// started.
-    pub(in crate::world) fn leave(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
+    fn leave(&mut self, cx: &mut StageCx<'_>, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
         self.forwarded(cx, hop, packet);
         if let Some(Place { link, vc }) = self.hops[hop as usize].out {
             self.links[link as usize].sent(cx, vc);
@@ -312,15 +358,11 @@ impl Credit {
         }
     }
 
-    /// Handles a packet that had a place and was dropped at the port of `hop`, or taken by a relay
-    /// before it. For a multicast packet: the last copy.
-    pub(in crate::world) fn dropped(&mut self, cx: &mut RelayCx<'_>, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx<'_>, _: u32, hop: u32, packet: &Packet) {
         self.forwarded(cx, hop, packet);
     }
-}
 
-impl Relay for Credit {
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx<'_>) {
         while let Some((at, place)) = self.agenda.first().copied()
             && at <= cx.now()
         {
@@ -333,8 +375,13 @@ impl Relay for Credit {
         cx.wake_at(self.next());
     }
 
-    fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
+    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
         let now = cx.now();
-        self.links.iter_mut().for_each(|link| link.count_anew(now));
+        self.links.iter_mut().for_each(|link| link.restart_counts(now));
+    }
+
+    /// Shows the gauges of all links.
+    fn gauges(&self, gauges: &mut Gauges<'_>) {
+        self.links.iter().for_each(|link| link.gauges(gauges));
     }
 }

@@ -4,14 +4,15 @@
 //! A flow's packets have the same headers, so that the lookup is cached until the gate closes the
 //! flow.
 
+use super::setup::{Placed, StageSetup};
 use crate::fabric::Node;
-use crate::network::GatePlan;
-use crate::relay::{Crossing, Passage, Relay, RelayCx};
+use crate::stage::{Crossing, Interest, Passage, Site, Stage, StageCx};
+use crate::world::World;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::headers::Headers;
-use tidegate_core::packet::{Packet, PortIx};
+use tidegate_core::packet::Packet;
 use tidegate_core::steering::{Cached, Edge};
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Time;
@@ -54,39 +55,31 @@ pub struct GateFlow {
 }
 
 impl GateEdge {
+    /// Creates the stage, if the network has a gate.
+    ///
     /// # Errors
     /// When the gate's scheduler refuses a flow.
-    pub(in crate::world) fn new(
-        plan: &GatePlan,
-        ports: &[PortIx],
-        nodes: &mut [Node],
-    ) -> Result<GateEdge, Refused> {
+    pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
+        let Some(plan) = &setup.network.gate else { return Ok(Vec::new()) };
+        let nodes = &mut setup.fabric.nodes;
         let node = nodes.len() - 1;
         let mut edge = |direction: Direction| {
-            let port = ports[plan.links[direction as usize]];
+            let port = setup.ports[plan.links[direction as usize]];
             let plan = plan.edges[direction as usize].clone();
             Edge::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, plan)
         };
         let rules = plan.names.len();
-        Ok(GateEdge {
+        let headers = setup.network.flows.iter().map(|flow| flow.headers.unwrap_or_default());
+        let made = GateEdge {
             links: plan.links,
             node,
             edges: [edge(Direction::Up)?, edge(Direction::Down)?],
-            passing: Vec::new(),
+            passing: headers.map(|headers| Passing { headers, cached: None }).collect(),
             lengths: Vec::new(),
             rules,
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),
-        })
-    }
-
-    /// Returns true if a link is one of its directions.
-    pub(in crate::world) fn has(&self, link: usize) -> bool {
-        self.links.contains(&link)
-    }
-
-    /// Registers the next flow of the world.
-    pub(in crate::world) fn expect(&mut self, headers: Option<Headers>) {
-        self.passing.push(Passing { headers: headers.unwrap_or_default(), cached: None });
+        };
+        Ok(vec![Placed::anywhere(made)])
     }
 
     fn counters(&self, nodes: &[Node], direction: Direction) -> Vec<FlowCounters> {
@@ -95,7 +88,7 @@ impl GateEdge {
         of_rules.chain([steering.unmatched(switch)]).collect()
     }
 
-    pub(in crate::world) fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
+    fn flows(&self, nodes: &[Node]) -> Vec<GateFlow> {
         let of = |direction: Direction| {
             let before = &self.before[direction as usize];
             self.counters(nodes, direction).into_iter().zip(before).enumerate().map(
@@ -120,9 +113,24 @@ fn since(mut now: FlowCounters, before: &FlowCounters) -> FlowCounters {
     now
 }
 
-impl Relay for GateEdge {
+impl<Q> World<Q> {
+    /// Returns the counts of each direction of the gate since the warm-up, flow by flow as its file
+    /// has them, with unmatched packets last; nothing without a gate.
+    pub fn gate_flows(&self) -> Vec<GateFlow> {
+        self.stage::<GateEdge>().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
+    }
+}
+
+impl Stage for GateEdge {
+    fn interest(&self, site: &Site) -> Interest {
+        match site.link {
+            Some(link) if self.links.contains(&(link as usize)) => Interest::ENTER | Interest::LEAVE,
+            _ => Interest::NONE,
+        }
+    }
+
     /// Maps a packet that reaches the gate to its flow there.
-    fn enter(&mut self, cx: &mut RelayCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
@@ -145,11 +153,11 @@ impl Relay for GateEdge {
     }
 
     /// Restores a packet's own length behind the gate.
-    fn leave(&mut self, _: &mut RelayCx<'_>, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, _: &mut StageCx<'_>, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
         packet.len = self.lengths[packet.body.0 as usize];
     }
 
-    fn count_anew(&mut self, cx: &mut RelayCx<'_>) {
+    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
         self.before = Direction::BOTH.map(|direction| self.counters(&cx.fabric.nodes, direction));
     }
 }

@@ -6,95 +6,26 @@
 //! When the destination hangs up, each link closes the flow as the message passes it on its way to
 //! the source: packets waiting there leave as usual, and packets that come later are lost.
 
+mod signals;
+mod steps;
+
+pub use signals::{Answer, Signal};
+use steps::{Standing, Step};
+
+use super::setup::{Placed, StageSetup};
 use crate::fabric::NOWHERE;
-use crate::network::{FlowSetup, Network};
+use crate::network::FlowSetup;
 use crate::packet_log::What;
-use crate::relay::{Relay, RelayCx};
+use crate::stage::{Interest, Site, Stage, StageCx};
+use crate::world::{World, lives};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, MessageKind, Next, pass};
-use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Refusal, Stamps};
+use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Stamps};
+use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Notice;
+use tidegate_core::scheduler::Participation;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Span, Time};
-
-/// A step for a flow.
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    /// Its source asks for it to be set up.
-    SetUp,
-    /// Its source asks for the change with this number.
-    Change(usize),
-    /// A message reaches a link of its route.
-    Pass(Message),
-    /// A message reaches its source.
-    AtSource(MessageKind),
-    /// A message reaches its destination.
-    AtDestination(MessageKind),
-    /// Its source has nothing more to send: it is torn down as soon as its packets are through.
-    Finish,
-    /// Its destination tears it down.
-    HangUp,
-}
-
-/// Set-up state of a flow, as known to its source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// Open from the start, without a request.
-    Given,
-    /// Not requested yet.
-    New,
-    Asked,
-    Granted,
-    /// With a change under way, by its number.
-    Changing(usize),
-    /// Refused or torn down.
-    Gone,
-}
-
-/// Outcome of a message about a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// It was set up.
-    Granted,
-    /// It was refused at this link of the network, for this reason.
-    Refused(usize, Refusal),
-    /// Its (AR, AI) changed.
-    Changed,
-    /// The change was refused at this link, for this reason.
-    ChangeRefused(usize, Refusal),
-    /// A change was due while none could be requested: not set up, or another change under way.
-    ChangeMissed,
-    /// It was torn down by its source.
-    TornDown,
-    /// It was torn down by its destination.
-    HungUp,
-}
-
-impl Answer {
-    /// Returns its name in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Answer::Granted => "granted",
-            Answer::Refused(..) => "refused",
-            Answer::Changed => "changed",
-            Answer::ChangeRefused(..) => "change refused",
-            Answer::ChangeMissed => "change missed",
-            Answer::TornDown => "torn down",
-            Answer::HungUp => "hung up",
-        }
-    }
-}
-
-/// An answer, with the time at which the flow's source learned of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// Time at which the flow's source learned of it.
-    pub at: Time,
-    /// Index of the flow.
-    pub flow: u32,
-    /// The answer.
-    pub answer: Answer,
-}
 
 /// Set-up states of all flows, ledgers of all links, and messages under way.
 pub(in crate::world) struct FlowNetwork {
@@ -114,25 +45,29 @@ pub(in crate::world) struct FlowNetwork {
 }
 
 impl FlowNetwork {
-    /// Creates the Flow Network of `network`; `None` where no flow is set up by signalling.
-    pub(in crate::world) fn new(network: &Network) -> Option<FlowNetwork> {
+    /// Creates the stage, if flows of the network are set up by signalling.
+    pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
+        let network = setup.network;
         if network.policies.is_empty() {
-            return None;
+            return Ok(Vec::new());
         }
-        Some(FlowNetwork {
+        let flows = network.flows.len();
+        let mut made = FlowNetwork {
             setups: network.flows.clone(),
-            standings: Vec::with_capacity(network.flows.len()),
-            starts: Vec::with_capacity(network.flows.len()),
-            stops: Vec::with_capacity(network.flows.len()),
+            standings: Vec::with_capacity(flows),
+            starts: Vec::with_capacity(flows),
+            stops: Vec::with_capacity(flows),
             ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
             signals: Vec::new(),
             agenda: BTreeMap::new(),
             noted: 0,
-        })
+        };
+        lives(network, setup.seed).for_each(|(start, stop)| made.add_flow(start, stop));
+        Ok(vec![Placed::anywhere(made)])
     }
 
-    /// Registers the next flow of the world, with the steps known from the start.
-    pub(in crate::world) fn expect(&mut self, start: Time, stop: Time) {
+    /// Adds the next flow of the network, with the steps known from the start.
+    fn add_flow(&mut self, start: Time, stop: Time) {
         let flow = self.standings.len() as u32;
         let life = self.setups[flow as usize].life.clone();
         self.standings.push(if life.set_up { Standing::New } else { Standing::Given });
@@ -155,18 +90,8 @@ impl FlowNetwork {
     }
 
     /// Returns the time of the first step; [`Time::NEVER`] when there is none.
-    pub(in crate::world) fn next(&self) -> Time {
+    fn next(&self) -> Time {
         self.agenda.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
-    }
-
-    /// Returns the ledgers of bookings on the links.
-    pub(in crate::world) fn ledgers(&self) -> &[Ledger] {
-        &self.ledgers
-    }
-
-    /// Returns the outcomes of requests, in chronological order.
-    pub(in crate::world) fn signals(&self) -> &[Signal] {
-        &self.signals
     }
 
     fn note(&mut self, at: Time, flow: u32, step: Step) {
@@ -184,7 +109,7 @@ impl FlowNetwork {
     }
 
     /// Returns the delay of the link with this place on the flow's route.
-    fn delay_at(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Span {
+    fn delay_at(&self, cx: &StageCx<'_>, ix: u32, place: u32) -> Span {
         cx.fabric.links[self.setup(ix).route[place as usize]].line.delay()
     }
 
@@ -221,7 +146,7 @@ impl FlowNetwork {
 
     /// Returns the stamps at a link on the flow's route. Waiting packets of the flow count as
     /// stamped at its reserved rate, whatever the scheduler.
-    fn stamps(&self, cx: &RelayCx<'_>, ix: u32, place: u32) -> Stamps {
+    fn stamps(&self, cx: &StageCx<'_>, ix: u32, place: u32) -> Stamps {
         let hop = &cx.fabric.hops[(cx.hops_of(ix).start + place) as usize];
         let switch = &cx.fabric.nodes[hop.node as usize].switch;
         let passed = if switch.backlog(hop.leg.port).packets == 0 { Time::NEVER } else { cx.now };
@@ -233,7 +158,7 @@ impl FlowNetwork {
         Stamps { passed, latest: cx.now + switch.lead(cx.now, hop.leg).max(sent) }
     }
 
-    fn pass_link(&mut self, cx: &mut RelayCx<'_>, ix: u32, message: Message) {
+    fn pass_link(&mut self, cx: &mut StageCx<'_>, ix: u32, message: Message) {
         let links = self.links_of(ix);
         let link = self.setup(ix).route[message.place as usize];
         let stamps = self.stamps(cx, ix, message.place);
@@ -258,7 +183,7 @@ impl FlowNetwork {
     }
 
     /// Opens the flow at the switch in front of a link, or changes its contract there.
-    fn promise(&self, cx: &mut RelayCx<'_>, ix: u32, place: u32) {
+    fn promise(&self, cx: &mut StageCx<'_>, ix: u32, place: u32) {
         let setup = self.setup(ix);
         let mut plan = setup.plans[place as usize];
         let hop = cx.hops_of(ix).start + place;
@@ -287,7 +212,7 @@ impl FlowNetwork {
         }
     }
 
-    fn close_at(&self, cx: &mut RelayCx<'_>, ix: u32, place: u32) {
+    fn close_at(&self, cx: &mut StageCx<'_>, ix: u32, place: u32) {
         let at = (cx.hops_of(ix).start + place) as usize;
         let hop = cx.fabric.hops[at];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
@@ -296,7 +221,8 @@ impl FlowNetwork {
         let before = switch.participation(hop.leg);
         _ = switch.close(cx.now, hop.leg);
         if let Some(how) = before.filter(|_| switch.packet_of(hop.leg).is_some()) {
-            if hop.credit {
+            if how != Participation::Active {
+                // They wait for credit as before.
                 _ = switch.take_part(cx.now, hop.leg, how);
             }
             cx.fabric.closing.insert(at as u32, (hop.leg, ix));
@@ -307,7 +233,7 @@ impl FlowNetwork {
         }
     }
 
-    fn destination_asked(&mut self, cx: &RelayCx<'_>, ix: u32, kind: MessageKind) {
+    fn destination_asked(&mut self, cx: &StageCx<'_>, ix: u32, kind: MessageKind) {
         if matches!(kind, MessageKind::SetUp(_) | MessageKind::Change(_)) {
             let last = self.links_of(ix) - 1;
             let after = self.delay_at(cx, ix, last);
@@ -315,7 +241,7 @@ impl FlowNetwork {
         }
     }
 
-    fn source_told(&mut self, cx: &mut RelayCx<'_>, ix: u32, kind: MessageKind) {
+    fn source_told(&mut self, cx: &mut StageCx<'_>, ix: u32, kind: MessageKind) {
         let standing = self.standings[ix as usize];
         match (kind, standing) {
             (MessageKind::Confirm, Standing::Asked) => {
@@ -348,7 +274,7 @@ impl FlowNetwork {
         }
     }
 
-    fn finish_flow(&mut self, cx: &mut RelayCx<'_>, ix: u32) {
+    fn finish_flow(&mut self, cx: &mut StageCx<'_>, ix: u32) {
         match self.standings[ix as usize] {
             Standing::Given | Standing::New | Standing::Gone => return,
             Standing::Asked | Standing::Granted | Standing::Changing(_) => {}
@@ -365,7 +291,7 @@ impl FlowNetwork {
     }
 
     /// Returns true if a packet of the flow is still in front of a link.
-    fn is_under_way(&self, cx: &RelayCx<'_>, ix: u32) -> bool {
+    fn is_under_way(&self, cx: &StageCx<'_>, ix: u32) -> bool {
         let hops = cx.hops_of(ix);
         let counters = |hop: u32| {
             let hop = &cx.fabric.hops[hop as usize];
@@ -375,7 +301,7 @@ impl FlowNetwork {
         counters(hops.end - 1).sent.packets + dropped < cx.flows[ix as usize].next_sequence
     }
 
-    fn hang_up(&mut self, cx: &RelayCx<'_>, ix: u32) {
+    fn hang_up(&mut self, cx: &StageCx<'_>, ix: u32) {
         let links = self.links_of(ix);
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
@@ -396,9 +322,17 @@ impl FlowNetwork {
     }
 }
 
-impl Relay for FlowNetwork {
+impl Stage for FlowNetwork {
+    fn interest(&self, _: &Site) -> Interest {
+        Interest::NONE
+    }
+
+    fn begin(&self) -> Time {
+        self.next()
+    }
+
     /// Does the first step that is due.
-    fn wake(&mut self, cx: &mut RelayCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx<'_>) {
         if self.next() <= cx.now
             && let Some((_, (ix, step))) = self.agenda.pop_first()
         {
@@ -415,10 +349,22 @@ impl Relay for FlowNetwork {
         cx.wake_at(self.next());
     }
 
-    fn source_ended(&mut self, cx: &mut RelayCx<'_>, flow: u32) {
+    fn source_ended(&mut self, cx: &mut StageCx<'_>, flow: u32) {
         if self.stops[flow as usize] == Time::NEVER && self.standings[flow as usize] != Standing::Given {
             self.note(cx.now, flow, Step::Finish);
             cx.wake_at(self.next());
         }
+    }
+}
+
+impl<Q> World<Q> {
+    /// Returns the ledgers of bookings on the links; empty without admission.
+    pub fn ledgers(&self) -> &[Ledger] {
+        self.stage::<FlowNetwork>().map_or(&[], |network| &network.ledgers)
+    }
+
+    /// Returns the outcomes of requests, in chronological order.
+    pub fn signals(&self) -> &[Signal] {
+        self.stage::<FlowNetwork>().map_or(&[], |network| &network.signals)
     }
 }

@@ -1,0 +1,160 @@
+//! Stages: processing beside the hops of the network that sees the packets passing them.
+//!
+//! A stage says for each hop of a flow which calls it wants ([`Interest`]). It may read and write
+//! the content of a packet, keep the packet for itself, send packets of its own along a flow's way,
+//! open and close flows at ports, and hold them back. Explicit-rate control, credits, the edge of a
+//! gate and the Flow Network's signalling are stages. A packet-hop without any costs one test.
+
+mod cx;
+mod interest;
+
+pub use cx::{Gauges, PlainCx, StageCx};
+pub use interest::Interest;
+
+use core::any::Any;
+use core::fmt;
+use tidegate_core::endpoint::Payload;
+use tidegate_core::packet::Packet;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Time;
+
+/// A stage. Its results are read from the type itself, by `World::stage`.
+pub trait Stage: Any + Send {
+    /// Returns the calls that it wants at a site of a flow. Asked once for each site, when the
+    /// network is built.
+    fn interest(&self, site: &Site) -> Interest;
+
+    /// Returns the first time at which [`wake`](Stage::wake) is called; [`Time::ORIGIN`] for the
+    /// beginning of the run.
+    fn begin(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// Called when the last bit of a packet is in at the node, before it enters the next port or
+    /// reaches its receiver ([`Interest::ENTER`]).
+    fn enter(
+        &mut self,
+        cx: &mut StageCx<'_>,
+        at: Crossing,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) -> Passage {
+        let _ = (cx, at, packet, payload);
+        Passage::Forward
+    }
+
+    /// Called in place of [`enter`](Stage::enter) for a packet without content, where no other
+    /// stage wants that call. Returns true if the packet is handled and continues; otherwise
+    /// nothing has been done, and `enter` follows.
+    fn enter_plain(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
+        let _ = (cx, at, packet);
+        false
+    }
+
+    /// Called when the shaper in front of the port of `hop` releases a packet of `flow` to the
+    /// port's queue ([`Interest::RELEASED`]).
+    fn released(
+        &mut self,
+        cx: &mut StageCx<'_>,
+        flow: u32,
+        hop: u32,
+        packet: &Packet,
+        payload: &mut Payload,
+    ) {
+        let _ = (cx, flow, hop, packet, payload);
+    }
+
+    /// Called in place of [`released`](Stage::released) for a packet without content, where no
+    /// other stage wants that call. Returns true if the packet is handled; otherwise nothing has
+    /// been done, and `released` follows.
+    fn released_plain(&mut self, now: Time, flow: u32, packet: &Packet) -> bool {
+        let _ = (now, flow, packet);
+        false
+    }
+
+    /// Called when the last bit of a packet of `flow` has left the port of `hop`, whose next packet
+    /// has not started ([`Interest::LEAVE`]).
+    fn leave(
+        &mut self,
+        cx: &mut StageCx<'_>,
+        flow: u32,
+        hop: u32,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) {
+        let _ = (cx, flow, hop, packet, payload);
+    }
+
+    /// Called when a packet of `flow` that the stage let pass was dropped at the port of `hop`, or
+    /// taken by another stage before it ([`Interest::DROPPED`]). For a multicast packet: the last
+    /// copy.
+    fn dropped(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, packet: &Packet) {
+        let _ = (cx, flow, hop, packet);
+    }
+
+    /// Called when the time has come that [`begin`](Stage::begin) returned, or that was requested
+    /// with [`StageCx::wake_at`].
+    fn wake(&mut self, cx: &mut StageCx<'_>) {
+        let _ = cx;
+    }
+
+    /// Called when the source of a flow has nothing more to send, ever.
+    fn source_ended(&mut self, cx: &mut StageCx<'_>, flow: u32) {
+        let _ = (cx, flow);
+    }
+
+    /// Called at the end of the warm-up: discards the counts so far.
+    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
+        let _ = cx;
+    }
+
+    /// Shows the quantities that can be recorded over time.
+    fn gauges(&self, gauges: &mut Gauges<'_>) {
+        let _ = gauges;
+    }
+}
+
+/// A place on the way of a flow: in front of a port, or at a destination. Stages see packets in the
+/// order in which the network has the stages, and in the reverse order on their way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Index of the flow.
+    pub flow: u32,
+    /// Index of the node.
+    pub node: u32,
+    /// Index of the link behind the port; `None` at a destination.
+    pub link: Option<u32>,
+    /// The hop over which packets come along the route; `None` where the route begins.
+    pub from: Option<u32>,
+    /// The hop over which they leave; `None` at a destination.
+    pub to: Option<u32>,
+}
+
+/// Position of a packet when a stage sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// Index of its flow.
+    pub flow: u32,
+    /// The hop over which it came; `None` when it enters the network here.
+    pub from: Option<u32>,
+    /// The hop over which it leaves; `None` when it is at its destination.
+    pub to: Option<u32>,
+}
+
+/// Fate of a packet that has entered a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passage {
+    /// It continues.
+    Forward,
+    /// The stage has taken it.
+    Absorb,
+    /// The stage has no place for it: it is dropped at the end of the link over which it came.
+    Drop,
+}
+
+/// Makes stages: a plan's entry for a stage that is written outside this crate.
+pub trait StageFactory: fmt::Debug + Send + Sync {
+    /// Creates the stage at node `node`, with its own random stream. It is asked for its interest
+    /// only at sites of that node.
+    fn make(&self, node: u32, rng: Rng) -> Box<dyn Stage>;
+}
