@@ -84,7 +84,7 @@ def cargo(*arguments: str) -> str:
 
 
 def test_there_is_a_page_for_every_kind() -> None:
-    kinds = ["a-dropper", "a-meter", "a-relay", "a-scheduler", "a-weighted-scheduler", "an-endpoint"]
+    kinds = ["a-dropper", "a-meter", "a-scheduler", "a-stage", "a-weighted-scheduler", "an-endpoint"]
     assert [page.stem.removeprefix("add-") for page in PAGES] == kinds
 
 

@@ -95,7 +95,7 @@ const MISSED_COPIES: Column = whole(
      that place; the share that is lost is this over `due_copies`",
 );
 const ABSORBED_PACKETS: Column =
-    whole("absorbed_packets", "packets", "Packets absorbed by a relay on the route");
+    whole("absorbed_packets", "packets", "Packets absorbed by a stage on the route");
 const DISCARDED_PACKETS: Column = whole(
     "discarded_packets",
     "packets",

@@ -124,12 +124,12 @@ pub enum Notice {
     Dropped(u32),
 }
 
-/// The content of a packet, as far as relays and endpoints read it.
+/// The content of a packet, as far as stages and endpoints read it.
 ///
 /// It is kept apart from the packet's body and takes no memory until a packet has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Payload {
-    /// No content that a relay or an endpoint reads: data.
+    /// No content that a stage or an endpoint reads: data.
     #[default]
     None,
     /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of
