@@ -13,6 +13,7 @@ PACKAGES = ("python/tidegate", "papers/tidegate_papers", "lab/tidegate_lab")
 CRATES = sorted(path.parent.name for path in (ROOT / "crates").glob("*/Cargo.toml"))
 TESTS = re.compile(r"^#\[cfg\(test\)\]\n(#\[.*\]\n)*(pub(\(crate\))? )?mod \w+ \{", re.MULTILINE)
 COMMENT = re.compile(r"//.*")
+VISIBILITY = re.compile(r"\bpub\(in [\w:]+\)")
 TEXT = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 USE = re.compile(r"^\s*(pub(?:\([\w ]+\))? )?use ([^;]+);", re.MULTILINE)
 PATH = re.compile(r"(?<![:\w])[a-z_]\w*(?:::\w+)+")
@@ -91,13 +92,18 @@ def rust_files(crate: Path) -> dict[tuple[str, ...], Path]:
     return found
 
 
+def _without_text(code: str) -> str:
+    """Return code without comments, strings, and the paths in which items are visible."""
+    return VISIBILITY.sub("pub(crate)", TEXT.sub('""', COMMENT.sub("", code)))
+
+
 def rust_imports(crate: Path) -> Graph:
     """Return which files of a crate import which, by `crate::`, `super::` and `self::`.
 
     A name that a module re-exports counts as the file that it comes from.
     """
     files = rust_files(crate)
-    code = {module: TEXT.sub('""', COMMENT.sub("", rust_code(path))) for module, path in files.items()}
+    code = {module: _without_text(rust_code(path)) for module, path in files.items()}
     exported: dict[tuple[str, ...], dict[str, tuple[str, ...]]] = {}
     everything: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     used: dict[tuple[str, ...], set[tuple[str, ...]]] = {}

@@ -9,12 +9,14 @@ pub mod application;
 pub mod on_off;
 pub mod period;
 pub mod recorded;
+mod registry;
 pub mod tcp;
 pub mod transfers;
 mod transport;
 pub mod window;
 
-pub use transport::{BuiltInTransport, RECORDS, Transport, TransportKind};
+pub use registry::{BuiltInTransport, RECORDS, TransportKind};
+pub use transport::Transport;
 
 use crate::abr::cell::RmCell;
 use crate::context;

@@ -14,6 +14,7 @@
 //! - A profile without a reservation, or without a W for its bucket, has nothing inside.
 //! - Colours are neither read nor written: they are the sender's.
 
+use super::bursts::check_bursts;
 use super::estimator::Average;
 use super::marker::Marker;
 use super::mode::Mode;
@@ -21,7 +22,7 @@ use super::profiles::{Profile, Profiles};
 use super::rate_marker::RateMarker;
 use super::srtcm::SrTcmBuckets;
 use super::tsw_tagger::{Approach, Tagger, Tagging};
-use super::{Meter, ProfileIx, Reading, Usage, check_bursts};
+use super::{Meter, ProfileIx, Reading, Usage};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{Colour, Packet};

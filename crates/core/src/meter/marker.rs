@@ -1,8 +1,8 @@
 //! The common part of three-colour markers with token buckets: everything but the buckets.
 
 use super::mode::Mode;
-use super::profiles::{Profile, Profiles, Usage};
-use super::{Meter, ProfileIx, Reading};
+use super::profiles::{Profile, Profiles};
+use super::{Meter, ProfileIx, Reading, Usage};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Contract;
 use crate::packet::{Colour, Packet};

@@ -3,8 +3,8 @@
 
 use super::estimator::{Average, Estimators, Rates};
 use super::mode::Mode;
-use super::profiles::{Profile, Usage};
-use super::{Meter, ProfileIx, Reading};
+use super::profiles::Profile;
+use super::{Meter, ProfileIx, Reading, Usage};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Contract;
 use crate::packet::{Colour, Packet};

@@ -17,7 +17,7 @@
 //!
 //! A profile without a reservation, and one whose CBS is not stated, is not metered.
 
-use super::check_bursts;
+use super::bursts::check_bursts;
 use super::marker::{Buckets, Marker};
 use super::mode::Mode;
 use super::tokens::{Fine, missing_after};

@@ -1,6 +1,7 @@
 //! The contract of a flow, and its requests to a scheduler.
 
-use super::parameters;
+use super::table::parameters;
+use super::{Param, Parameters};
 use crate::units::{Rate, Span};
 use core::fmt;
 
@@ -85,6 +86,10 @@ impl Contract {
         self.peak.max(self.reserve).filter(|_| self.reserve.is_some())
     }
 }
+
+/// The keys that a flow may state to the ports on its way. A policy reads the keys that its record
+/// names and ignores the rest, so the same flows can be given to any policy.
+pub const CONTRACT: &[Param] = Contract::PARAMS;
 
 /// The reason for which a switch or a scheduler refused a request; nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]

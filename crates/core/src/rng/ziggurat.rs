@@ -5,7 +5,7 @@
 //! curve, and no logarithm is needed. Tables and the rest are from `libm`, so that the numbers
 //! are the same on every machine.
 
-use super::Rng;
+use super::stream::Rng;
 use std::sync::LazyLock;
 
 const LAYERS: usize = 256;

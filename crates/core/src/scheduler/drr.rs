@@ -41,8 +41,9 @@ pub use params::DrrParams;
 
 use flow::{DrrFlow, FRACTION, STALE, Turn};
 
+use super::traits::ASK_AGAIN;
 use super::turns::Turns;
-use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
+use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};

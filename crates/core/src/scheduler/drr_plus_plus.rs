@@ -27,8 +27,9 @@
 //!   packets joins the old list with its deficit; a flow that was **absent** joins the new list as
 //!   a newcomer.
 
+use super::traits::ASK_AGAIN;
 use super::turns::Turns;
-use super::{ASK_AGAIN, Participation, Removal, Scheduler, Select};
+use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};

@@ -1,7 +1,7 @@
 //! The rule of a fair-queueing discipline: the pace of virtual time, and the tag that ranks. The
 //! default methods give a packet its tags when it reaches the front of its queue.
 
-use super::ASK_AGAIN;
+use super::traits::ASK_AGAIN;
 use super::virtual_time::VirtualTime;
 use crate::contract::Refused;
 use crate::packet::{FlowIx, Packet};

@@ -8,7 +8,8 @@
 //! a class), the packets are ranked like those of any stamping scheduler, until the node is empty
 //! and every flow takes part.
 
-use super::{Participation, Removal, Scheduler, Select, StampRule, Stamped};
+use super::in_order::InOrder;
+use super::{Participation, Removal, Scheduler, Select, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
@@ -169,50 +170,5 @@ impl Scheduler for Fifo {
     fn memory(&self) -> usize {
         let ranked = self.ranked.as_ref().map_or(0, |ranked| ranked.memory());
         self.line.memory() + ranked
-    }
-}
-
-/// FIFO as a stamping rule.
-#[derive(Default)]
-pub(super) struct InOrder {
-    /// The least key of each flow's packets, set when it rejoined.
-    floors: Vec<u64>,
-}
-
-impl StampRule for InOrder {
-    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
-        self.grow_to(flow);
-        Ok(())
-    }
-
-    fn forgettable_at(&self, _: FlowIx) -> Time {
-        Time::from_ticks(0)
-    }
-
-    #[inline]
-    fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
-        packet.tag = queues.arriving();
-    }
-
-    #[inline]
-    fn key(&self, flow: FlowIx, tag: u64) -> u64 {
-        tag.max(self.floors[flow.ix()])
-    }
-
-    fn rejoin(&mut self, _: Time, flow: FlowIx, _: &Packet, queues: &Queues) {
-        // Behind every queued packet, ahead of every later one.
-        self.floors[flow.ix()] = queues.latest() + 1;
-    }
-
-    fn memory(&self) -> usize {
-        self.floors.capacity() * size_of::<u64>()
-    }
-}
-
-impl InOrder {
-    pub(super) fn grow_to(&mut self, flow: FlowIx) {
-        if self.floors.len() <= flow.ix() {
-            self.floors.resize(flow.ix() + 1, 0);
-        }
     }
 }

@@ -1,7 +1,6 @@
 //! The common part of schedulers that stamp packets and serve them in the order of their stamps. A
 //! rule computes the stamp.
 
-use super::fifo::InOrder;
 use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
@@ -92,9 +91,9 @@ pub trait StampRule {
 /// A scheduler that serves packets in the order of the stamps of rule `R`.
 #[derive(Default)]
 pub struct Stamped<R> {
-    rule: R,
+    pub(super) rule: R,
     /// Flows that may be selected, by the rank of their first packet.
-    heads: FlowRanks,
+    pub(super) heads: FlowRanks,
 }
 
 impl<R: StampRule> Stamped<R> {
@@ -208,14 +207,6 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     fn memory(&self) -> usize {
         self.rule.memory() + self.heads.memory()
-    }
-}
-
-impl Stamped<InOrder> {
-    /// Opens a flow without a contract. Its queued packets do not take part until it is refreshed.
-    pub(super) fn open(&mut self, flow: FlowIx) {
-        self.rule.grow_to(flow);
-        self.heads.grow_to(flow.0 + 1);
     }
 }
 

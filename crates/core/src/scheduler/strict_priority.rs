@@ -1,6 +1,6 @@
 //! Strict priority: the most urgent backlogged level first, FIFO within a level.
 
-use super::fifo::InOrder;
+use super::in_order::InOrder;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};

@@ -37,10 +37,10 @@
 //! this one ends, also when virtual time has passed that. If nothing is behind it, the fluid server
 //! serves the others for that time again.
 
-use super::ASK_AGAIN;
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::fluid::{Fluid, FluidServer};
+use super::traits::ASK_AGAIN;
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use crate::contract::Refused;
 use crate::packet::{BodyId, FlowIx, Packet};

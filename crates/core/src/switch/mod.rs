@@ -20,6 +20,7 @@ pub mod plan;
 mod pool;
 mod port;
 mod push_out;
+mod ready;
 mod rebuild;
 mod reconfigure;
 mod shaping;
@@ -28,6 +29,7 @@ mod tree;
 pub use blocked::Block;
 pub use counters::{ByReason, FlowCounters, QueueStats};
 pub use metering::MeterUsage;
+pub use ready::{Ready, StartOutcome};
 
 use crate::context::{Body, Ctx, Effect, Reason};
 use crate::contract::Refused;
@@ -38,44 +40,6 @@ use crate::units::{Span, Time};
 use plan::{ClassPlan, FlowPlan, SwitchPlan};
 use pool::Pool;
 use port::Port;
-
-/// True if a port is idle and may have something to send: the driver then asks it to
-/// [`start`](Switch::start), as soon as its link is free.
-#[must_use = "an idle port that is ready has to be started"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ready(bool);
-
-impl Ready {
-    /// No port is idle.
-    const NO: Ready = Ready(false);
-
-    /// Returns true if the driver should ask the port to start.
-    #[inline(always)]
-    pub fn should_start(self) -> bool {
-        self.0
-    }
-}
-
-/// The fate of a packet that has arrived at one port.
-#[must_use = "a packet in service departs, and an idle port that is ready has to be started"]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StartOutcome {
-    /// Its first bit leaves now: it is in service.
-    Started,
-    /// It waits or is dropped; the value tells whether the port is ready.
-    Waits(Ready),
-}
-
-impl StartOutcome {
-    /// Readiness of the port; not ready if the packet is in service already.
-    #[inline(always)]
-    fn ready(self) -> Ready {
-        match self {
-            StartOutcome::Waits(ready) => ready,
-            StartOutcome::Started => Ready::NO,
-        }
-    }
-}
 
 /// A packet in service whose last bit is out.
 #[must_use = "it is in service until it has left"]

@@ -7,6 +7,7 @@
 
 mod congestion;
 mod cubic;
+mod params;
 mod rack;
 mod ranges;
 mod receiver;
@@ -17,6 +18,7 @@ mod sender;
 mod sent;
 mod timer;
 
+pub use params::{CongestionControl, Ecn, LossRecovery, TcpParams};
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
 
@@ -25,99 +27,9 @@ use super::{Endpoint, EndpointSetup, Transport};
 use crate::contract::Refused;
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, ReceiverWindow, Role, Stamps,
-    parameters, words,
 };
 use crate::units::Span;
 use receiver::Receiver;
-
-words! {
-    /// Congestion control: the growth of the window, and its reduction after a loss.
-    pub enum CongestionControl {
-        /// A segment per round trip, and half after a loss (RFC 5681)
-        Reno = "reno",
-        /// A function of the time since the last loss, and 0.7 after one (RFC 9438)
-        Cubic = "cubic",
-    }
-}
-
-words! {
-    /// Loss recovery: detection and repair of losses.
-    pub enum LossRecovery {
-        /// The SACK scoreboard (RFC 2018, RFC 6675)
-        Sack = "sack",
-        /// Losses by time, with probes of the tail (RACK-TLP, RFC 8985)
-        Rack = "rack",
-        /// Fast recovery that goes on at partial acknowledgements (RFC 6582)
-        NewReno = "newreno",
-        /// Fast recovery that the first new acknowledgement ends (RFC 2581)
-        Reno1990 = "reno-1990",
-    }
-}
-
-impl LossRecovery {
-    /// Returns true if the receiver reports data that have arrived out of order.
-    fn uses_sack(self) -> bool {
-        matches!(self, LossRecovery::Sack | LossRecovery::Rack)
-    }
-
-    /// Returns true if the receiver reports data that have arrived twice (D-SACK, RFC 2883).
-    fn uses_dsack(self) -> bool {
-        self == LossRecovery::Rack
-    }
-}
-
-words! {
-    /// ECN capability of both ends (RFC 3168).
-    pub enum Ecn {
-        /// Both ends are ECN-capable
-        On = "on",
-        /// Neither end is ECN-capable
-        Off = "off",
-    }
-}
-
-parameters! {
-    /// Parameters of TCP.
-    #[derive(Eq)]
-    pub struct TcpParams {
-        /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
-        congestion: CongestionControl = CongestionControl::Cubic,
-        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
-        /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
-        /// new acknowledgement ends, RFC 2581 (reno-1990)
-        recovery: LossRecovery = LossRecovery::Sack,
-        /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender
-        /// responds to marks
-        ecn: Ecn = Ecn::Off,
-        /// Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s
-        granularity: Span = Span::from_millis(1),
-        /// Least retransmission timeout, at least `granularity`; 1 s in RFC 6298
-        minimum_rto: Span = Span::from_millis(200),
-        /// Greatest retransmission timeout
-        maximum_rto: Span = Span::from_secs(60),
-        /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
-        /// (RFC 5681, section 4.2); without it, every segment is acknowledged at once
-        delayed_acks: Option<Span>,
-        /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
-        initial_window: u32 as Integer(1, 1_000) = 10,
-        /// Receiver's buffer, which limits the data in flight
-        receiver_window: u32 as Size = 1_048_576,
-        /// Headers of a packet, and the size of an acknowledgement: data are `size` less this
-        header: u32 as Size = 40,
-    }
-}
-
-impl TcpParams {
-    /// Returns true if both ends are ECN-capable.
-    fn negotiates_ecn(&self) -> bool {
-        self.ecn == Ecn::On
-    }
-
-    /// Data in a packet of `size` bytes (SMSS).
-    fn segment_size(&self, size: u32) -> u32 {
-        size.saturating_sub(self.header).max(1)
-    }
-}
 
 impl PolicyParams for TcpParams {
     type Policy = Tcp;

@@ -1,7 +1,7 @@
 //! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK
 //! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
-use super::TcpParams;
+use super::params::TcpParams;
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};

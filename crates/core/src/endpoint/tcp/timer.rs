@@ -4,7 +4,7 @@
 //! starts. A round trip takes the ticks that pass in it, at least one, and the timer expires at a
 //! tick.
 
-use super::TcpParams;
+use super::params::TcpParams;
 use crate::units::{Span, Time};
 
 /// The timeout before the first round trip was measured (RFC 6298, rule 2.1).

@@ -1,7 +1,5 @@
 //! The index over a node's members that finds the packet for push-out in O(log n).
 
-use super::Member;
-use super::node::{Node, spares};
 use crate::packet::FlowIx;
 use crate::queues::Queues;
 use crate::ranking::flow_heap::FlowHeap;
@@ -46,30 +44,12 @@ pub(super) struct EvictionIndex {
 }
 
 impl EvictionIndex {
-    /// Builds the index of a node's backlogged members; `subtree_backlog` returns the state of a
-    /// class.
-    pub(super) fn new(
-        node: &Node,
-        in_bytes: bool,
-        subtree_backlog: impl Fn(usize) -> SubtreeBacklog,
-    ) -> EvictionIndex {
-        let Node { queues, scheduler, members, spared, .. } = node;
-        let mut eviction = EvictionIndex { in_bytes, ..EvictionIndex::default() };
-        eviction.grow_to(queues.flows());
-        for (slot, member) in members.iter().enumerate() {
-            let slot = FlowIx(slot as u32);
-            if queues.len(slot) > 0 {
-                match member {
-                    Member::Flow(_) => {
-                        eviction.renew_flow(queues, scheduler, slot, spares(queues, spared, slot));
-                    }
-                    Member::Node(class) => {
-                        eviction.renew_class(queues, scheduler, slot, subtree_backlog(usize::from(*class)));
-                    }
-                }
-            }
-        }
-        eviction
+    /// An index for `members` members, without packets. `in_bytes` is true if queues are measured
+    /// in bytes.
+    pub(super) fn new(members: u32, in_bytes: bool) -> EvictionIndex {
+        let mut index = EvictionIndex { in_bytes, ..EvictionIndex::default() };
+        index.grow_to(members);
+        index
     }
 
     /// Makes room for every index below `members`.

@@ -2,6 +2,7 @@
 //! beneath a held or absent class, and those behind the first packet under a ceiling.
 
 use super::eviction_index::{EvictionIndex, SubtreeBacklog};
+use super::node::spares;
 use super::{Member, MemberRef, Node, Nodes, ROOT, Tree};
 use crate::context::Ctx;
 use crate::packet::{FlowIx, Packet};
@@ -107,9 +108,25 @@ impl Tree {
         }
     }
 
+    /// Builds the index of a node's members with packets.
     fn index_node(&mut self, at: usize) {
-        let eviction =
-            EvictionIndex::new(&self.nodes[at], self.in_bytes, |class| self.nodes.subtree_backlog(class));
+        let Node { queues, scheduler, members, spared, .. } = &self.nodes[at];
+        let mut eviction = EvictionIndex::new(queues.flows(), self.in_bytes);
+        for (slot, member) in members.iter().enumerate() {
+            let slot = FlowIx(slot as u32);
+            if queues.len(slot) == 0 {
+                continue;
+            }
+            match member {
+                Member::Flow(_) => {
+                    eviction.renew_flow(queues, scheduler, slot, spares(queues, spared, slot));
+                }
+                Member::Node(class) => {
+                    let backlog = self.nodes.subtree_backlog(usize::from(*class));
+                    eviction.renew_class(queues, scheduler, slot, backlog);
+                }
+            }
+        }
         self.nodes[at].eviction = Some(Box::new(eviction));
     }
 

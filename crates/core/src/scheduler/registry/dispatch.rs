@@ -2,11 +2,12 @@
 //!
 //! The schedulers that the registry names as inlined cost no call per packet; the others cost one.
 
-use super::{AnyScheduler, Hold, Participation, Removal, Scheduler, Select};
+use super::AnyScheduler;
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::queues::{Queued, Queues};
+use crate::queues::{Participation, Queued, Queues};
+use crate::scheduler::traits::{Hold, Removal, Scheduler, Select};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 

@@ -1,0 +1,41 @@
+//! The registry of built-in transports.
+
+use super::transport::Transport;
+use crate::contract::Refused;
+use crate::params::{PolicyKind, PolicyParams, registry};
+
+/// The recipe for a transport, as a plan holds it.
+pub type TransportKind = PolicyKind<BuiltInTransport, dyn Transport + Send + Sync>;
+
+macro_rules! transports {
+    ($($variant:ident($params:path),)+) => {
+        registry! {
+            /// A built-in transport with its parameters.
+            pub enum BuiltInTransport {
+                $($variant($params),)+
+            }
+        }
+
+        impl TransportKind {
+            /// Makes a new transport of this kind.
+            ///
+            /// # Errors
+            /// When a parameter that depends on the link is missing.
+            pub fn build(&self) -> Result<Box<dyn Transport + Send + Sync>, Refused> {
+                let built_in = |transport: &BuiltInTransport| match transport {
+                    $(BuiltInTransport::$variant(params) => {
+                        params.make().map(|made| Box::new(made) as Box<dyn Transport + Send + Sync>)
+                    })+
+                };
+                self.make_with(built_in, |transport| transport)
+            }
+        }
+    };
+}
+
+// The registry: one line per transport.
+transports! {
+    Abr(super::abr::AbrParams),
+    Tcp(super::tcp::TcpParams),
+    Window(super::window::WindowParams),
+}

@@ -1,0 +1,141 @@
+//! The facts about a policy that others need without reading its code.
+
+use super::consists::Consists;
+use super::value::Param;
+
+/// The role of a policy in a port or at a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Several policies under one name.
+    Composite(Consists),
+    /// Orders flows.
+    Scheduler {
+        /// The moment at which it starts packets.
+        service: Service,
+    },
+    /// Drops or marks arriving packets.
+    Dropper,
+    /// Delays packets until they conform.
+    Shaper,
+    /// Checks flows against their contracts.
+    Meter {
+        /// True if it divides a profile's packets by colour into those inside and those outside, so
+        /// that the traffic inside has to be provisioned for.
+        colours: bool,
+    },
+    /// Names flows that do not respond to congestion.
+    Detector,
+    /// Tells the sources of ABR connections, at an output port, the rate at which they may send.
+    RateControl,
+    /// Couples the control loops of ABR connections before and behind an output port.
+    Coupling,
+    /// Makes both ends of a connection.
+    Transport {
+        /// True if the sent traffic depends on the network's treatment of it.
+        responsive: bool,
+    },
+}
+
+/// Greatest amount that a transport has in flight, limited by its receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReceiverWindow {
+    /// The parameter that states it.
+    pub key: &'static str,
+    /// Its value, in bytes of data.
+    pub data: u64,
+    /// The packets that carry these data, in bytes.
+    pub packets: u64,
+}
+
+/// Marking of ECN-capable packets by a dropper in place of dropping them (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marking {
+    /// It does not.
+    Never,
+    /// It does, in some states of its queue.
+    EcnCapable {
+        /// The parameter that enables it; `None` for one that always does.
+        by: Option<&'static str>,
+    },
+}
+
+/// The moment at which a scheduler starts packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// As soon as the server is free and any packet waits.
+    WorkConserving,
+    /// As soon as the server is free and an eligible packet waits. A packet may have to wait for a
+    /// time that depends on its flow's contract and on the value that it carries.
+    Regulated,
+    /// At the beginning of slots only, laid out in the order in which flows are set up. The slots
+    /// of two such schedulers, one in a class of the other, may never begin at the same time.
+    Slotted,
+}
+
+/// The meaning of a scheduler's stamps, the tags of its packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stamps {
+    /// Packets are served in the order of their stamps, each a time or
+    /// [`NEVER`](crate::units::Time::NEVER).
+    Times,
+    /// Packets are served in the order of their stamps, each an order of arrival.
+    Arrivals,
+    /// Packets are not served in the order of their stamps, or there are none.
+    Unordered,
+}
+
+/// The meaning that a scheduler gives to the value that a packet carries from hop to hop
+/// ([`Packet::carry`](crate::packet::Packet::carry)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carry {
+    /// It neither reads nor writes: the packet keeps its value.
+    Nothing,
+    /// Waiting time of the packet beyond the average of packets, at all hops before.
+    Deviation,
+    /// Time before its deadline at which the packet left the hop before.
+    Ahead,
+}
+
+/// The facts about a policy that others need without reading its code.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyRecord {
+    /// Its name in scenario files and on the command line: `virtual-clock`.
+    pub name: &'static str,
+    /// Its name in prose: `VirtualClock`.
+    pub title: &'static str,
+    /// Its role.
+    pub role: Role,
+    /// One or two sentences for a person.
+    pub help: &'static str,
+    /// Paper and section, or RFC and section.
+    pub source: &'static str,
+    /// The parameters of the policy.
+    pub params: &'static [Param],
+    /// The keys of a flow's contract ([`CONTRACT`]) that it reads.
+    pub reads: &'static [&'static str],
+    /// The meaning of the tags that it writes.
+    pub stamps: Stamps,
+    /// True if one flow's promise may leave too little for another, so that all contracts at its
+    /// node have to be checked together.
+    pub divides: bool,
+    /// True if its order depends on packets behind the first of a flow. Above a class, of which it
+    /// sees one packet at a time, its order then differs from that above the flow itself.
+    pub reads_queues: bool,
+    /// The key of a contract without which it does nothing for a flow; `None` for a policy that
+    /// sees to every flow.
+    pub needs: Option<&'static str>,
+    /// The value that a packet carries from it to the next hop.
+    pub carries: Carry,
+}
+
+impl PolicyRecord {
+    /// Returns true for a scheduler that starts packets at the beginning of slots only.
+    pub const fn is_slotted(&self) -> bool {
+        matches!(self.role, Role::Scheduler { service: Service::Slotted })
+    }
+
+    /// Returns true if the traffic that it sends depends on the network's treatment of it.
+    pub const fn is_responsive(&self) -> bool {
+        matches!(self.role, Role::Transport { responsive: true })
+    }
+}
