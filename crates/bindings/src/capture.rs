@@ -1,6 +1,6 @@
 //! A capture: its flows, and suggested reservations for them.
 
-use crate::TidegateError;
+use crate::error::TidegateError;
 use crate::interruptible::{interruptible, watched};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

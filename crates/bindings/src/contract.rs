@@ -1,7 +1,7 @@
 //! Packets or frames, and the contracts (W, r, r̂) that fit them.
 
-use crate::TidegateError;
 use crate::capture::Capture;
+use crate::error::TidegateError;
 use crate::interruptible::interruptible;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

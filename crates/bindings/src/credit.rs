@@ -1,6 +1,6 @@
 //! Sizing of links with credit-based flow control.
 
-use crate::TidegateError;
+use crate::error::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::credit::sizing::{self, Exact, Link, Loop, Pool, Unsizable};
 use tidegate_core::units::Span;

@@ -18,5 +18,5 @@ pub(crate) fn gate(arguments: Vec<String>) -> PyResult<u8> {
     } else {
         "a gate runs on Linux only"
     };
-    Err(crate::TidegateError::new_err(message))
+    Err(crate::error::TidegateError::new_err(message))
 }

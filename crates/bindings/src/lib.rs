@@ -3,6 +3,7 @@
 mod capture;
 mod contract;
 mod credit;
+mod error;
 mod gate;
 mod interruptible;
 mod rates;
@@ -10,20 +11,12 @@ mod run;
 mod scenario;
 mod table;
 
-use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use error::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::credit::RECORDS_PER_CELL;
 use tidegate_core::params::Limit;
 use tidegate_formats::{TABLES, TableRecord, units};
 use tidegate_sim::input::suggest;
-
-create_exception!(
-    tidegate,
-    TidegateError,
-    PyValueError,
-    "An input of tidegate cannot be used; the message says what, where, and what would be right."
-);
 
 /// The JSON Schema of scenario files.
 #[pyfunction]

@@ -1,6 +1,6 @@
 //! Convergence of rates, and their optima.
 
-use crate::TidegateError;
+use crate::error::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::maxmin::{self, Demand, Exact};
 use tidegate_core::stats::convergence::{self, Course, Nearness};

@@ -1,6 +1,6 @@
 //! One replication of a scenario.
 
-use crate::TidegateError;
+use crate::error::TidegateError;
 use crate::scenario::Scenario;
 use crate::table::handed_over;
 use pyo3::prelude::*;

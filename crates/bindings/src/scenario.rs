@@ -1,6 +1,6 @@
 //! A scenario, read and built.
 
-use crate::TidegateError;
+use crate::error::TidegateError;
 use crate::interruptible::interruptible;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};

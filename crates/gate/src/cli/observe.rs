@@ -1,6 +1,7 @@
 //! `observe`: measures traffic that the kernel forwards, and suggests reservations.
 
-use super::{Observe, drop_privileges};
+use super::arguments::Observe;
+use super::privileges::drop_privileges;
 use crate::error::GateError;
 use crate::runtime::WaitMode;
 use crate::runtime::commands::{self, CommandSender};

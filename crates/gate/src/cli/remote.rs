@@ -1,7 +1,7 @@
 //! Commands to a running gate: `down`, `status`, `reload`.
 
+use super::arguments::{Asked, Running, Status};
 use super::top;
-use super::{Asked, Running, Status};
 use crate::control::client::Client;
 use crate::control::socket;
 use crate::error::GateError;

@@ -1,6 +1,8 @@
 //! `up`: runs a gate.
 
-use super::{Up, describe, drop_privileges};
+use super::arguments::Up;
+use super::privileges::drop_privileges;
+use super::summary::describe;
 use crate::config::last_good::LastGood;
 use crate::config::promises;
 use crate::config::source::Source;

@@ -1,6 +1,6 @@
 //! Memory for frames: buffers of one size.
 
-use super::Arrival;
+use super::arrival::Arrival;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::Time;
 

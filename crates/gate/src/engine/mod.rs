@@ -10,10 +10,12 @@
 //! The engine does no I/O and reads no clock, so that tests run it in virtual time.
 
 mod arena;
+mod arrival;
 mod inspect;
 mod port;
 mod reconfigure;
 
+pub(crate) use arrival::Arrival;
 pub(crate) use port::Departure;
 
 use crate::config::plan::Plan;
@@ -31,26 +33,6 @@ use tidegate_core::rng::Rng;
 use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Span, Time};
-
-/// The arrival times of a frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Arrival {
-    /// Arrival at the switch: after the last [`advance`](Engine::advance) and before the switch's
-    /// next event, which a late gate carries out after the arrival.
-    pub(crate) switch: Time,
-    /// Arrival at this host. The frame's waiting time since then counts as its delay.
-    pub(crate) kernel: Time,
-    /// The time at which the gate read the frame: an emulated link delays it from then on.
-    pub(crate) read: Time,
-}
-
-impl Arrival {
-    /// The arrival of a frame that was read as soon as it came.
-    #[cfg(any(test, fuzzing))]
-    pub(crate) fn at(now: Time) -> Arrival {
-        Arrival { switch: now, kernel: now, read: now }
-    }
-}
 
 /// Longest late service that a link may make up for at once. Link time beyond that is lost and
 /// counted: a process that was suspended must not flood the link behind it.

@@ -11,7 +11,7 @@
 #![allow(unsafe_code)]
 
 use super::packet::{Batch, missed, receiving};
-use super::{BATCH, Received};
+use super::received::{BATCH, Received};
 use crate::sys::calls::{checked, set};
 use libc::{c_int, sock_filter};
 use rustix::buffer::spare_capacity;

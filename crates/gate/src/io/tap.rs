@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code)]
 
-use super::{BATCH, MAX_FRAME, Received, TAG};
+use super::received::{BATCH, MAX_FRAME, Received, TAG};
 use crate::error::GateError;
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;

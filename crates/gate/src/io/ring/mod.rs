@@ -15,7 +15,7 @@ pub(super) mod blocks;
 pub(super) mod slots;
 
 use super::packet::vlan_tag;
-use super::{BATCH, Received, TAG};
+use super::received::{BATCH, Received, TAG};
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;
 use crate::sys::calls::{Mapping, set};

@@ -6,8 +6,8 @@
 
 #![allow(unsafe_code)]
 
-use super::super::Received;
 use super::super::packet;
+use super::super::received::Received;
 use super::{AT_ONCE, FrameHeader, RING, make};
 use crate::sys::calls::{Mapping, set};
 use libc::c_int;

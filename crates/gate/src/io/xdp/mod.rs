@@ -16,8 +16,8 @@ mod ring;
 mod settings;
 
 use super::packet::promiscuous;
+use super::received::{BATCH, Received, TAG};
 use super::ring::AT_ONCE;
-use super::{BATCH, Received, TAG};
 use crate::error::GateError;
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;

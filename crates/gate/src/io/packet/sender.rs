@@ -1,0 +1,155 @@
+//! Sending of frames in batches, consecutive frames of a TCP connection as super-packets.
+
+#![allow(unsafe_code)]
+
+use super::socket::{bind, open, set_buffer};
+use crate::frame::offload::HEADER;
+use crate::frame::super_packet::{MAX_HEAD, MOST, NO_OFFLOADS, SuperPacket};
+use crate::io::received::{BATCH, ETHERNET};
+use crate::sys::calls::{checked, set};
+use libc::c_int;
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Send buffer in bytes, of which the kernel allows twice as many.
+const SEND_BUFFER: c_int = 64 << 20;
+
+/// The parts of the messages that are sent at once.
+struct Parts {
+    /// A virtio-net header and a frame for each message; a super-packet has its headers, and the
+    /// payloads of its frames.
+    slices: Vec<libc::iovec>,
+    /// Number of slices and number of frames of each message.
+    messages: Vec<(usize, usize)>,
+    headers: Box<[[u8; HEADER]; BATCH]>,
+    heads: Box<[[u8; MAX_HEAD]; BATCH]>,
+}
+
+// SAFETY: the pointers in `slices` are used only by the call that has put them there.
+unsafe impl Send for Parts {}
+
+impl Parts {
+    fn new() -> Parts {
+        Parts {
+            slices: Vec::with_capacity(3 * MOST),
+            messages: Vec::with_capacity(BATCH),
+            headers: Box::new([NO_OFFLOADS; BATCH]),
+            heads: Box::new([[0; MAX_HEAD]; BATCH]),
+        }
+    }
+
+    /// Makes messages of frames; if `joined`, consecutive frames of a TCP connection become one
+    /// message.
+    fn fill<'f>(&mut self, mut frames: impl Iterator<Item = &'f [u8]>, longest: usize, joined: bool) {
+        let slice =
+            |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        self.slices.clear();
+        self.messages.clear();
+        let mut next = frames.next();
+        for (header, head) in self.headers.iter_mut().zip(self.heads.iter_mut()) {
+            let Some(first) = next else { return };
+            let start = self.slices.len();
+            // The place of the header, which is written last.
+            self.slices.push(slice(&NO_OFFLOADS));
+            self.slices.push(slice(first));
+            let mut whole = SuperPacket::start(first).filter(|_| joined && first.len() <= longest);
+            next = frames.next();
+            if let Some(whole) = &mut whole {
+                while let Some(frame) = next.filter(|frame| whole.frames() < MOST && whole.add(frame)) {
+                    if whole.frames() == 2 {
+                        self.slices.push(slice(&first[whole.payload()..]));
+                    }
+                    self.slices.push(slice(&frame[whole.payload()..]));
+                    next = frames.next();
+                }
+            }
+            let frames = whole.as_ref().map_or(1, SuperPacket::frames);
+            match whole {
+                Some(whole) if frames > 1 => {
+                    *header = whole.write_head(head);
+                    self.slices[start + 1] = slice(&head[..whole.payload()]);
+                }
+                _ => *header = NO_OFFLOADS,
+            }
+            self.slices[start] = slice(&*header);
+            self.messages.push((self.slices.len() - start, frames));
+        }
+    }
+}
+
+/// Sends frames out at an interface, consecutive frames of a TCP connection as super-packets.
+pub(crate) struct Sender {
+    socket: OwnedFd,
+    /// Bytes of the longest frame that the interface sends.
+    longest: usize,
+    /// True if the kernel takes super-packets.
+    joins: bool,
+    parts: Parts,
+}
+
+impl Sender {
+    /// A sender to the interface with this index and MTU.
+    ///
+    /// # Errors
+    /// System errors: `EPERM` without CAP_NET_RAW.
+    pub(in crate::io) fn open(index: u32, mtu: usize) -> io::Result<Sender> {
+        let socket = open()?;
+        let on: c_int = 1;
+        for option in [libc::PACKET_QDISC_BYPASS, libc::PACKET_VNET_HDR] {
+            set(&socket, libc::SOL_PACKET, option, &on)?;
+        }
+        set_buffer(&socket, [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], SEND_BUFFER)?;
+        bind(&socket, index, 0)?;
+        Ok(Sender { socket, longest: ETHERNET + mtu, joins: true, parts: Parts::new() })
+    }
+
+    /// A second sender on the same socket.
+    pub(in crate::io) fn try_clone(&self) -> io::Result<Sender> {
+        let Sender { longest, joins, .. } = *self;
+        Ok(Sender { socket: self.socket.try_clone()?, longest, joins, parts: Parts::new() })
+    }
+
+    /// A sender on a connected socket.
+    #[cfg(test)]
+    pub(crate) fn of(socket: OwnedFd) -> Sender {
+        Sender { socket, longest: crate::io::received::MAX_FRAME, joins: true, parts: Parts::new() }
+    }
+
+    /// See [`crate::io::Sender::send`].
+    pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
+        match self.send_joined(frames.clone()) {
+            // The kernel has refused a super-packet.
+            Err(error) if self.parts.messages.first().is_some_and(|(_, frames)| *frames > 1) => {
+                if error.raw_os_error() == Some(libc::EINVAL) {
+                    self.joins = false;
+                }
+                let joins = std::mem::replace(&mut self.joins, false);
+                let sent = self.send_joined(frames);
+                self.joins = joins;
+                sent
+            }
+            result => result,
+        }
+    }
+
+    fn send_joined<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+        self.parts.fill(frames, self.longest, self.joins);
+        let Parts { slices, messages: described, .. } = &mut self.parts;
+        // SAFETY: a `mmsghdr` is plain data, for which all zeros is a value.
+        let mut messages: [libc::mmsghdr; BATCH] = unsafe { zeroed() };
+        let mut slices = slices.as_mut_slice();
+        for (message, (count, _)) in messages.iter_mut().zip(&*described) {
+            let (own, rest) = slices.split_at_mut(*count);
+            message.msg_hdr.msg_iov = own.as_mut_ptr();
+            message.msg_hdr.msg_iovlen = own.len() as _;
+            slices = rest;
+        }
+        let (fd, count) = (self.socket.as_raw_fd(), described.len() as libc::c_uint);
+        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All
+        // of these outlive the call, and the kernel only reads them.
+        let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
+        let sent = checked(sent)? as usize;
+        Ok(described[..sent].iter().map(|(_, frames)| frames).sum())
+    }
+}
