@@ -111,7 +111,7 @@ pub struct PolicyRecord {
     pub source: &'static str,
     /// The parameters of the policy.
     pub params: &'static [Param],
-    /// The keys of a flow's contract ([`CONTRACT`]) that it reads.
+    /// The keys of a flow's contract ([`CONTRACT`](super::CONTRACT)) that it reads.
     pub reads: &'static [&'static str],
     /// The meaning of the tags that it writes.
     pub stamps: Stamps,
