@@ -1,8 +1,9 @@
 //! The applications that give connections their data.
 
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Place, Report};
 use crate::input_file::file;
-use crate::values::Values;
+use crate::keys::application::{self as keys, Distribution};
+use crate::section::Placed;
 use std::path::{Path, PathBuf};
 use tidegate_core::units::Span;
 
@@ -65,53 +66,66 @@ impl Application {
 }
 
 /// Builds the application of a connection; `None` once a mistake has been reported.
-pub(crate) fn build(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Application> {
-    match values.section.name {
-        "bulk" => Some(Application::Bulk),
-        "transfers" => Some(Application::Transfers {
-            sizes: sizes(values, base_dir, report)?,
-            think: lasts(values, "think", "thinks")?,
-        }),
-        "on-off-data" => {
-            for key in ["on", "off"].into_iter().filter(|key| values.time(key) == Some(Span::ZERO)) {
-                report.add(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+pub(crate) fn build(
+    data: &Placed<keys::Application>,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<Application> {
+    Some(match &**data {
+        keys::Application::Bulk(_) => Application::Bulk,
+        keys::Application::Transfers(transfers) => Application::Transfers {
+            sizes: sizes(transfers, data.place, base_dir, report)?,
+            think: lasts(*transfers.think, *transfers.thinks),
+        },
+        keys::Application::OnOffData(keys::OnOffData { rate, on, off, periods }) => {
+            for period in [on, off].into_iter().filter(|period| ***period == Span::ZERO) {
+                report.add(period.place, Complaint::new(format!("`{}` is zero", period.key)));
             }
-            let period = |key| lasts(values, key, "periods");
-            Some(Application::OnOff { rate: values.rate("rate")?, on: period("on")?, off: period("off")? })
+            Application::OnOff { rate: **rate, on: lasts(**on, **periods), off: lasts(**off, **periods) }
         }
-        "trace-data" => {
-            Some(Application::Trace { file: file(values, base_dir, report)?, speed: values.number("speed")? })
+        keys::Application::TraceData(keys::TraceData { file: named, speed }) => {
+            Application::Trace { file: file(named, named.place, base_dir, report)?, speed: **speed }
         }
-        _ => None,
+    })
+}
+
+/// The duration with this value and this distribution.
+fn lasts(span: Span, distribution: Distribution) -> Lasts {
+    match distribution {
+        Distribution::Fixed => Lasts::Fixed(span),
+        Distribution::Exponential => Lasts::Exponential(span),
     }
 }
 
-/// The duration under `key`, with the distribution that the key `kind` names.
-fn lasts(values: &Values, key: &str, kind: &str) -> Option<Lasts> {
-    let span = values.time(key)?;
-    Some(if values.text(kind)? == "fixed" { Lasts::Fixed(span) } else { Lasts::Exponential(span) })
-}
-
-fn sizes(values: &Values, base_dir: &Path, report: &mut Report) -> Option<TransferSizes> {
-    let is_exponential = values.text("sizes")? == "exponential";
-    let complaint = match (values.size("size"), values.given("file")) {
-        (Some(bytes), false) if is_exponential => return Some(TransferSizes::Exponential(bytes)),
-        (Some(bytes), false) => return Some(TransferSizes::Fixed(bytes)),
-        (None, true) if !values.given("sizes") => {
-            return file(values, base_dir, report).map(TransferSizes::File);
+fn sizes(
+    keys: &keys::Transfers,
+    place: Place,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<TransferSizes> {
+    let keys::Transfers { size, sizes, file: named, .. } = keys;
+    let complaint = match (**size, named.as_ref()) {
+        (Some(bytes), None) => {
+            return Some(match **sizes {
+                Distribution::Fixed => TransferSizes::Fixed(bytes),
+                Distribution::Exponential => TransferSizes::Exponential(bytes),
+            });
         }
-        (None, true) => (
-            values.place_of("sizes"),
+        (None, Some(path)) if !sizes.given => {
+            return file(path, named.place, base_dir, report).map(TransferSizes::File);
+        }
+        (None, Some(_)) => (
+            sizes.place,
             Complaint::new("`sizes` has no effect on transfers whose sizes are in a `file`")
                 .help("leave it out"),
         ),
-        (Some(_), true) => (
-            values.place_of("file"),
+        (Some(_), Some(_)) => (
+            named.place,
             Complaint::new("transfers have a `size`, or a `file` of sizes, and not both")
                 .help("leave one of them out"),
         ),
-        (None, false) => (
-            values.place,
+        (None, None) => (
+            place,
             Complaint::new("transfers need a `size`, or a `file` with the distribution of sizes")
                 .help("give them a size, as in size = \"100kB\""),
         ),

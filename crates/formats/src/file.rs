@@ -1,11 +1,12 @@
 //! Reading a file of any kind, up to where its values fit their record.
 
 use crate::error::{Complaint, FormatErrors, Origin, Place, Report, in_words};
+use crate::keys;
 use crate::read;
-use crate::record::{self, Section};
+use crate::record::Section;
+use crate::section::Keys;
 use crate::set;
 use crate::tree::{self, Content};
-use crate::values::Values;
 use std::io::Read;
 use std::path::Path;
 
@@ -13,21 +14,21 @@ use std::path::Path;
 pub const LARGEST_FILE: usize = 8 << 20;
 
 /// A file whose every value fits its record; the values are not yet checked against each other.
-pub(crate) struct File {
+pub(crate) struct File<K> {
     pub(crate) origin: Origin,
-    pub(crate) values: Values,
+    pub(crate) keys: K,
     /// The text with the overrides applied.
     pub(crate) effective: String,
     pub(crate) report: Report,
 }
 
-impl File {
+impl<K: Keys> File<K> {
     pub(crate) fn read(
         section: &'static Section,
         text: &str,
         file_name: &str,
         sets: &[(String, String)],
-    ) -> Result<File, FormatErrors> {
+    ) -> Result<File<K>, FormatErrors> {
         let what = section.title.to_lowercase();
         if text.len() > LARGEST_FILE {
             let origin = Origin::new(file_name, "", &[]);
@@ -43,7 +44,8 @@ impl File {
         check_version(&root, &what).map_err(placed)?;
         let values = read::read(section, &root, &mut report);
         report.check(&origin)?;
-        Ok(File { origin, values, effective, report })
+        let keys = K::read(&values).ok_or_else(|| unexplained(&origin))?;
+        Ok(File { origin, keys, effective, report })
     }
 }
 
@@ -101,7 +103,7 @@ fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
         "is too large for a {what}: {megabytes} MB, and at most {} MiB are read",
         largest >> 20
     ));
-    if what == record::scenario().name {
+    if what == keys::scenario().name {
         return complaint.help(
             "many flows alike are one [[flow]] with `count`, and recorded packets are a `trace` or \
                    `capture` source",
@@ -112,7 +114,7 @@ fn too_large(bytes: u64, what: &str, largest: usize) -> Complaint {
 
 /// Refuses a file of the other kind: all of its keys would be wrong.
 fn check_kind(section: &Section, root: &tree::Node) -> Result<(), (Place, Complaint)> {
-    let is_scenario = section.name == record::scenario().name;
+    let is_scenario = section.name == keys::scenario().name;
     let (other, found, command) = match is_scenario {
         true => ("gate file", root.get("gate"), "gate check"),
         false => ("scenario", root.get("duration").or_else(|| root.get("topology")), "check"),
@@ -125,7 +127,7 @@ fn check_kind(section: &Section, root: &tree::Node) -> Result<(), (Place, Compla
 
 /// Checks the version first, since another version may spell anything differently.
 fn check_version(root: &tree::Node, what: &str) -> Result<(), (Place, Complaint)> {
-    let expected = record::VERSION;
+    let expected = keys::VERSION;
     let help = format!("this tidegate reads version {expected}");
     match root.get("version").map(|entry| &entry.value) {
         None => {

@@ -24,10 +24,12 @@ pub use terms::{GateClass, Terms};
 
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
+use crate::keys;
+pub use crate::keys::gate::Fail;
+use crate::keys::gate::{Flow, Gate};
 use crate::port::{ContractSpec, PortSpec, check_promise, classes};
-use crate::record;
+use crate::section::Placed;
 use crate::suggest::brief;
-use crate::values::Values;
 use emulation::Links;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,15 +84,6 @@ pub struct GateFile {
     origin: Origin,
 }
 
-/// The treatment of traffic when the gate stops or dies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fail {
-    /// Packets pass unshaped, through a bridge of the kernel.
-    Open,
-    /// Nothing passes.
-    Closed,
-}
-
 /// One `[[flow]]` of a gate.
 #[derive(Clone, Debug)]
 pub struct GateFlow {
@@ -124,7 +117,7 @@ impl GateFile {
     /// # Errors
     /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
     pub fn load(path: &Path, sets: &[(String, String)]) -> Result<GateFile, FormatErrors> {
-        let (text, file_name) = file::load(record::gate(), path)?;
+        let (text, file_name) = file::load(keys::gate(), path)?;
         GateFile::parse(&text, &file_name, sets)
     }
 
@@ -136,9 +129,8 @@ impl GateFile {
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the
     /// first in the file first.
     pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, FormatErrors> {
-        let File { origin, values, effective, mut report } =
-            File::read(record::gate(), text, file_name, sets)?;
-        let gate = expand(&values, file_name, effective, &origin, &mut report);
+        let File { origin, keys, effective, mut report } = File::read(keys::gate(), text, file_name, sets)?;
+        let gate = expand(&keys, file_name, effective, &origin, &mut report);
         report.check(&origin)?;
         gate.ok_or_else(|| file::unexplained(&origin))
     }
@@ -156,60 +148,52 @@ impl GateFile {
 
 /// Builds the gate; `None` only once a mistake has been reported.
 fn expand(
-    values: &Values,
+    keys: &keys::gate::File,
     file_name: &str,
     effective: String,
     origin: &Origin,
     report: &mut Report,
 ) -> Option<GateFile> {
-    check_name(values, report);
-    let gate = values.table("gate")?;
-    let interface = |key, report: &mut Report| {
-        let name = gate.text(key)?;
-        check_interface(name, gate.place_of(key), report);
-        Some(name.to_owned())
-    };
-    let (inside, outside) = (interface("inside", report)?, interface("outside", report)?);
-    if inside == outside {
+    check_name(&keys.name, report);
+    let gate = &keys.gate;
+    let Gate { inside, outside, addressed, .. } = &**gate;
+    for interface in [inside, outside] {
+        check_interface(interface, interface.place, report);
+    }
+    if **inside == **outside {
         let complaint = Complaint::new(format!("`inside` and `outside` are both {inside}"))
             .help("a gate stands between two interfaces");
-        report.add(gate.place_of("outside"), complaint);
+        report.add(outside.place, complaint);
     }
-    let neither = |name: &&str| *name != inside && *name != outside;
-    if let Some(other) = gate.several_texts("addressed").into_iter().find(neither) {
+    let neither = |name: &&String| **name != **inside && **name != **outside;
+    if let Some(other) = addressed.iter().find(neither) {
         let message = format!("`{}` is neither the interface inside nor the one outside", brief(other));
-        report.add(gate.place_of("addressed"), Complaint::new(message));
+        report.add(addressed.place, Complaint::new(message));
     }
     let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
-    let links = emulation::read(gate, values.table("emulate"), base_dir, report);
-    let (overhead, mpu) =
-        (i32::try_from(gate.integer("overhead")?).ok()?, u32::try_from(gate.count("mpu")?).ok()?);
-    let framing = Framing::new(overhead, mpu, gate.flag("atm")?).ok()?;
-    let fail = match gate.text("fail")? {
-        "open" => Fail::Open,
-        _ => Fail::Closed,
-    };
-    let io = Io::read(gate, fail, report)?;
-    let port = PortSpec::read(values.table("port")?, report)?;
-    let classes = build_classes(values.tables("class"), report)?;
-    let mut flows = build_flows(values.tables("flow"), &classes, report)?;
-    let listings = circuits::attach(&mut flows, values.tables("flow"), &classes, base_dir, report)?;
-    let operation = Operation::read(values.table("control")?, values.table("metrics"), report);
+    let links = emulation::read(gate, keys.emulate.as_ref(), base_dir, report);
+    let framing = Framing::new(*gate.overhead, *gate.mpu, *gate.atm).ok()?;
+    io::check(gate, report);
+    let port = PortSpec::of_gate(&keys.port, report)?;
+    let classes = build_classes(&keys.class, report)?;
+    let mut flows = build_flows(&keys.flow, &classes, report)?;
+    let listings = circuits::attach(&mut flows, &keys.flow, &classes, base_dir, report)?;
+    let operation = Operation::read(&keys.control, keys.metrics.as_ref(), report);
     check_reachable(&flows, report);
     let Links { rates: [up, down], emulated } = links?;
     let reserved = reservations::check(&flows, &listings, &classes, [up, down], report);
     let gate = GateFile {
-        name: name_of(values.text("name"), file_name),
-        inside,
-        outside,
-        io,
+        name: name_of(keys.name.as_deref(), file_name),
+        inside: inside.value.clone(),
+        outside: outside.value.clone(),
+        io: *gate.io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         emulated,
         framing,
-        most_flows: usize::try_from(gate.count("flows")?).ok()?,
-        addressed: gate.several_texts("addressed").into_iter().map(str::to_owned).collect(),
-        fail,
-        buffer: values.table("switch")?.limit("buffer")?,
+        most_flows: usize::try_from(*gate.flows).ok()?,
+        addressed: addressed.to_vec(),
+        fail: *gate.fail,
+        buffer: *keys.switch.buffer,
         port,
         classes,
         flows,
@@ -237,14 +221,14 @@ fn is_plain(letter: char) -> bool {
         && !matches!(letter, '\u{2028}' | '\u{2029}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn check_name(values: &Values, report: &mut Report) {
-    let Some(name) = values.text("name") else { return };
+fn check_name(stated: &Placed<Option<String>>, report: &mut Report) {
+    let Some(name) = stated.as_deref() else { return };
     let complaint = match name.chars().count() {
         _ if !name.chars().all(is_plain) => Complaint::new("`name` has characters that the log cannot show"),
         1..=64 => return,
         _ => Complaint::new("`name` must have 1 to 64 characters"),
     };
-    report.add(values.place_of("name"), complaint.help("it stands at the beginning of each line of the log"));
+    report.add(stated.place, complaint.help("it stands at the beginning of each line of the log"));
 }
 
 fn check_interface(name: &str, place: Place, report: &mut Report) {
@@ -257,81 +241,74 @@ fn check_interface(name: &str, place: Place, report: &mut Report) {
     }
 }
 
-fn build_classes(tables: &[Values], report: &mut Report) -> Option<Vec<GateClass>> {
-    let classes = classes::build(tables, report)?;
-    let with_terms = classes.into_iter().zip(tables).map(|(class, values)| {
-        let terms = Terms::read(values, &class.contract, report);
+fn build_classes(tables: &[Placed<keys::gate::GateClass>], report: &mut Report) -> Option<Vec<GateClass>> {
+    let classes = classes::build(tables.iter().map(|table| (table.place, &table.class.0)), report)?;
+    let with_terms = classes.into_iter().zip(tables).map(|(class, keys)| {
+        let terms = Terms::read(&keys.directions, &class.contract, class.ceiling, report);
         GateClass { class, terms }
     });
     Some(with_terms.collect())
 }
 
-fn build_flows(tables: &[Values], classes: &[GateClass], report: &mut Report) -> Option<Vec<GateFlow>> {
+fn build_flows(tables: &[Placed<Flow>], classes: &[GateClass], report: &mut Report) -> Option<Vec<GateFlow>> {
     let by_name: BTreeMap<&str, usize> =
         classes.iter().enumerate().map(|(index, class)| (class.class.name.as_str(), index)).collect();
     let inner: Vec<usize> = classes.iter().filter_map(|class| class.class.parent).collect();
     let mut names = BTreeMap::new();
     let mut built = Vec::with_capacity(tables.len());
-    for (index, values) in tables.iter().enumerate() {
-        let name = values.text("name")?;
-        if names.insert(name, index).is_some() {
-            report.add(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+    for (index, table) in tables.iter().enumerate() {
+        let Flow { name, each, within, circuits, idle, ceiling, .. } = &**table;
+        if names.insert(name.as_str(), index).is_some() {
+            report.add(name.place, Complaint::new(format!("there is already a flow `{name}`")));
         }
-        let class = match values.text("class") {
+        let class = match table.class.as_deref() {
             None => Some(None),
-            Some(name) => classes::leaf(&by_name, &inner, name, values.place_of("class"), report).map(Some),
+            Some(name) => classes::leaf(&by_name, &inner, name, table.class.place, report).map(Some),
         };
-        let contract = ContractSpec::read(values);
-        classes::check_ceiling(values, &contract, values.rate("ceiling"), report);
-        let terms = Terms::read(values, &contract, report);
-        let many = values.given("circuits");
-        check_promise(values, many || terms.iter().any(|terms| terms.reserve.is_some()), report);
-        let each = values.text("each").map(|word| match word {
-            "host" => Each::Host,
-            "subscriber" => Each::Subscriber,
-            _ => Each::FiveTuple,
-        });
-        if each.is_none() && !many && values.given("idle") {
+        let contract = ContractSpec::read(&table.contract);
+        classes::check_ceiling(ceiling, &contract, report);
+        let terms = Terms::read(&table.directions, &contract, **ceiling, report);
+        let reserves = circuits.given || terms.iter().any(|terms| terms.reserve.is_some());
+        check_promise(&table.contract, reserves, report);
+        if each.is_none() && !circuits.given && idle.given {
             let complaint = Complaint::new("a flow without `each` or `circuits` is never forgotten")
                 .help("leave out `idle`");
-            report.add(values.place_of("idle"), complaint);
+            report.add(idle.place, complaint);
         }
-        if each.is_some() && many {
+        if each.is_some() && circuits.given {
             let complaint = Complaint::new("a flow has either `each` or `circuits`")
                 .help("make it two flows: first those of circuits, then each of the others");
-            report.add(values.place_of("each"), complaint);
+            report.add(each.place, complaint);
         }
-        let within = values.given("within");
-        if within && !matches!(each, Some(Each::Host | Each::Subscriber)) {
+        if within.given && !matches!(**each, Some(Each::Host | Each::Subscriber)) {
             let complaint = Complaint::new("`within` divides what a host or a subscriber has")
                 .help("add each = \"host\" or each = \"subscriber\"");
-            report.add(values.place_of("within"), complaint);
+            report.add(within.place, complaint);
         }
-        if let Some(Some(class)) = class.filter(|_| within)
+        if let Some(Some(class)) = class.filter(|_| within.given)
             && let Some(parent) = classes[class].class.parent
         {
             let (inner, outer) = (&classes[class].class.name, &classes[parent].class.name);
             let complaint = Complaint::new(format!("class `{inner}` in class `{outer}` has no room for classes"))
                 .help("`within` makes each host a class, and classes are at most two deep: put the flow into another class");
-            report.add(values.place_of("within"), complaint);
+            report.add(within.place, complaint);
         }
-        let idle = values.time("idle")?;
-        if idle == Span::ZERO {
-            report.add(values.place_of("idle"), Complaint::new("`idle` is zero"));
+        if **idle == Span::ZERO {
+            report.add(idle.place, Complaint::new("`idle` is zero"));
         }
-        let matching = matching::read(values.table("match")?, report);
+        let matching = matching::read(&table.r#match, report);
         built.push(class.zip(matching).map(|(class, matching)| GateFlow {
-            name: name.to_owned(),
+            name: name.to_string(),
             matching,
-            each,
-            within,
+            each: **each,
+            within: within.given,
             circuits: None,
-            idle,
+            idle: **idle,
             contract,
             terms,
             class,
-            set_dscp: values.integer("set_dscp").and_then(|number| u8::try_from(number).ok()),
-            place: values.place,
+            set_dscp: *table.set_dscp,
+            place: table.place,
         }));
     }
     built.into_iter().collect()

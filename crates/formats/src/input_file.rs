@@ -1,12 +1,11 @@
 //! Files that a scenario names and a run reads.
 
-use crate::error::{Complaint, Report, in_words};
-use crate::values::Values;
+use crate::error::{Complaint, Place, Report, in_words};
 use std::path::{Path, PathBuf};
 
 /// The file's path, after making sure that it can be opened.
-pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
-    let path = base_dir.join(values.text("file")?);
+pub(crate) fn file(named: &Path, place: Place, base_dir: &Path, report: &mut Report) -> Option<PathBuf> {
+    let path = base_dir.join(named);
     let problem = match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_dir() => "it is a folder".to_owned(),
         // Opening a pipe would block until a writer appears.
@@ -19,6 +18,6 @@ pub(crate) fn file(values: &Values, base_dir: &Path, report: &mut Report) -> Opt
     };
     let complaint = Complaint::new(format!("cannot read {}: {problem}", path.display()))
         .help("a relative path starts at the scenario file's folder");
-    report.add(values.place_of("file"), complaint);
+    report.add(place, complaint);
     None
 }

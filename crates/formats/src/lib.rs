@@ -3,7 +3,7 @@
 //!
 //! A scenario is TOML. [`Scenario::load`] reads one, checks that its parts fit each other, and
 //! answers a mistake with its file, line and column, what was expected and the nearest valid name.
-//! Every key is declared once in [`record`]; from there come also [`schema`], [`reference()`] and
+//! Every key is declared once in [`keys`]; from there come also [`schema`], [`reference()`] and
 //! [`python_types`].
 
 mod application;
@@ -15,6 +15,7 @@ mod expression;
 mod file;
 mod gate;
 mod input_file;
+pub mod keys;
 mod policy;
 mod policy_names;
 mod port;
@@ -25,6 +26,7 @@ mod renamed;
 mod reordering;
 mod scalar;
 mod scenario;
+mod section;
 mod set;
 mod source;
 mod suggest;

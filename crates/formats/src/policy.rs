@@ -1,7 +1,7 @@
 //! A policy that a file names, with its parameters and where each was written.
 
 use crate::error::{Complaint, Place, Report};
-use crate::values::Values;
+use crate::section::{PolicyOf, Settings};
 use tidegate_core::composite::BuiltInComposite;
 use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::params::{BuiltIn, Fault, Key, PolicyRecord, Scope};
@@ -19,19 +19,25 @@ pub struct Chosen<B> {
 }
 
 impl<B: BuiltIn> Chosen<B> {
-    /// The policy under a key. `None` when there is none, or after something was reported.
-    pub(crate) fn read(values: &Values, key: &str, report: &mut Report) -> Option<Chosen<B>> {
-        let table = values.table(key)?;
-        let settings = table.settings();
-        let params = settings.iter().map(|(name, _)| (*name, table.place_of(name))).collect();
-        let written = settings.iter().map(|(name, _)| *name).filter(|name| table.given(name)).collect();
-        let place = values.place_of(key);
-        let read = B::read(table.section.policy?.name, &settings)?;
+    /// A policy that a file names. `None` when there is none, or after something was reported.
+    pub(crate) fn read(named: Option<&PolicyOf<B>>, report: &mut Report) -> Option<Chosen<B>> {
+        let PolicyOf { record, settings, .. } = named?;
+        Chosen::made(record, settings, report)
+    }
+
+    /// The policy with this record and these parameters. `None` after something was reported.
+    fn made(record: &PolicyRecord, settings: &Settings, report: &mut Report) -> Option<Chosen<B>> {
+        let values = settings.values();
+        let names = || values.iter().map(|(name, _)| *name);
+        let params = names().map(|name| (name, settings.place_of(name))).collect();
+        let written = names().filter(|name| settings.is_given(name)).collect();
+        let place = settings.place;
+        let read = B::read(record.name, &values)?;
         match read.and_then(|policy| policy.check().map(|()| policy)) {
             Ok(policy) => Some(Chosen { policy, place, params, written }),
             Err(fault) => {
                 let Fault { key: Key::Param(param) | Key::Member { key: param, .. }, message } = fault;
-                report.add(table.place_of(param), Complaint::new(message));
+                report.add(settings.place_of(param), Complaint::new(message));
                 None
             }
         }
@@ -66,6 +72,14 @@ impl<B: BuiltIn> Chosen<B> {
 }
 
 impl Chosen<BuiltInComposite> {
+    /// A composite that a file names as the scheduler. `None` after something was reported.
+    pub(crate) fn whole(
+        named: &PolicyOf<BuiltInScheduler>,
+        report: &mut Report,
+    ) -> Option<Chosen<BuiltInComposite>> {
+        Chosen::made(named.record, &named.settings, report)
+    }
+
     /// The policies of which it consists, and the queues that the dropper guards. `None` for values
     /// that a part does not take, which its record excludes.
     pub(crate) fn parts(&self) -> Option<(Chosen<BuiltInScheduler>, Chosen<BuiltInDropper>, Scope)> {

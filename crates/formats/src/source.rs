@@ -1,13 +1,14 @@
 //! Sources: the packets that a flow sends, and their times.
 
 use crate::application::Application;
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Place, Report};
 use crate::input_file::file;
+use crate::keys::source as keys;
 use crate::policy::Chosen;
 use crate::prefix::read_prefix;
+use crate::section::Placed;
 use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
-use crate::values::Values;
 use std::path::{Path, PathBuf};
 use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
@@ -140,156 +141,149 @@ impl Source {
 }
 
 /// Returns true if the source has packet sizes of its own.
-pub(crate) fn brings_sizes(values: &Values) -> bool {
-    matches!(values.section.name, "trace" | "capture")
+pub(crate) fn brings_sizes(source: &keys::Source) -> bool {
+    matches!(source, keys::Source::Trace(_) | keys::Source::Capture(_))
 }
 
 /// Builds the source of a flow with this peak rate for packets of these sizes; `None` after a
 /// report.
 pub(crate) fn build(
-    values: &Values,
+    source: &Placed<keys::Source>,
     sizes: &[u32],
     peak: Option<u64>,
     base_dir: &Path,
     report: &mut Report,
 ) -> Option<Source> {
-    let source = match values.section.name {
-        "cbr" => Source::Cbr { rate: mean_rate(values, report)?, times: values.number("times")? },
-        "poisson" => Source::Poisson { rate: mean_rate(values, report)?, times: values.number("times")? },
-        "on-off" => on_off(values, report)?,
-        "packet-train" => packet_train(values, sizes, report)?,
-        "greedy" => Source::Greedy { window: values.count("window")? },
-        "trace" => Source::Trace {
-            file: file(values, base_dir, report)?,
-            flow: values.text("flow").map(str::to_owned),
-            omit: values.several_texts("omit").into_iter().map(str::to_owned).collect(),
-            speed: values.number("speed")?,
-            repeat: values.count("repeat")?,
+    Some(match &**source {
+        keys::Source::Cbr(keys::Cbr { mean: keys::MeanRate { rate }, factor }) => {
+            check_times(rate, factor, report)?;
+            Source::Cbr { rate: **rate, times: *factor.times }
+        }
+        keys::Source::Poisson(keys::Poisson { mean: keys::MeanRate { rate }, factor }) => {
+            check_times(rate, factor, report)?;
+            Source::Poisson { rate: **rate, times: *factor.times }
+        }
+        keys::Source::OnOff(keys) => on_off(keys, report)?,
+        keys::Source::PacketTrain(keys) => packet_train(keys, sizes, report)?,
+        keys::Source::Greedy(keys::Greedy { window }) => Source::Greedy { window: **window },
+        keys::Source::Trace(keys::Trace { file: named, flow, omit, playback }) => Source::Trace {
+            file: file(named, named.place, base_dir, report)?,
+            flow: flow.value.clone(),
+            omit: omit.to_vec(),
+            speed: *playback.speed,
+            repeat: *playback.repeat,
         },
-        "video" => video(values, sizes, peak, base_dir, report)?,
-        "capture" => Source::Capture {
-            file: file(values, base_dir, report)?,
-            flow: values
-                .text("flow")
-                .map(|text| flow_pattern("flow", text, values, report))
-                .transpose()
-                .ok()?,
-            omit: omit(values, report)?,
-            inside: inside(values, report)?,
-            direction: values.text("direction").map(|way| match way {
-                "up" => Direction::Up,
-                _ => Direction::Down,
-            }),
-            speed: values.number("speed")?,
-            repeat: values.count("repeat")?,
-        },
-        _ => return None,
-    };
-    Some(source)
+        keys::Source::Video(keys) => video(keys, source.place, sizes, peak, base_dir, report)?,
+        keys::Source::Capture(keys::Capture { file: named, flow, omit, inside, direction, playback }) => {
+            Source::Capture {
+                file: file(named, named.place, base_dir, report)?,
+                flow: match flow.as_ref() {
+                    Some(text) => Some(flow_pattern(text, flow.place, report)?),
+                    None => None,
+                },
+                omit: omit
+                    .iter()
+                    .map(|text| flow_pattern(text, omit.place, report))
+                    .collect::<Option<_>>()?,
+                inside: inside
+                    .iter()
+                    .map(|text| read_prefix(inside.key, text, inside.place, report))
+                    .collect::<Option<_>>()?,
+                direction: **direction,
+                speed: *playback.speed,
+                repeat: *playback.repeat,
+            }
+        }
+    })
 }
 
 fn video(
-    values: &Values,
+    keys: &keys::Video,
+    place: Place,
     sizes: &[u32],
-    peak: Option<u64>,
+    flow_peak: Option<u64>,
     base_dir: &Path,
     report: &mut Report,
 ) -> Option<Source> {
-    let file = file(values, base_dir, report)?;
+    let keys::Video { file: named, fps, spread, peak, first } = keys;
+    let file = file(named, named.place, base_dir, report)?;
     if sizes.len() > 1 {
         let complaint =
             Complaint::new("the packets of a video have one `size`; the last packet of a frame has the rest");
-        report.add(values.place_of("kind"), complaint);
+        report.add(place, complaint);
         return None;
     }
-    let at_peak = values.text("spread")? == "peak";
-    let own = values.rate("peak");
-    if !at_peak && own.is_some() {
+    let at_peak = **spread == keys::Spread::Peak;
+    if !at_peak && peak.is_some() {
         let complaint = Complaint::new("`peak` has no effect on packets that are spread over the frame");
-        report.add(values.place_of("peak"), complaint.help("leave it out, or say `spread = \"peak\"`"));
+        report.add(peak.place, complaint.help("leave it out, or say `spread = \"peak\"`"));
         return None;
     }
-    if at_peak && own.or(peak).is_none() {
+    let rate = peak.or(flow_peak);
+    if at_peak && rate.is_none() {
         let complaint =
             Complaint::new("neither this source nor its flow has the `peak` rate at which frames are sent");
-        report.add(values.place_of("spread"), complaint.help("give it a `peak`, as in peak = \"10mbit\""));
+        report.add(spread.place, complaint.help("give it a `peak`, as in peak = \"10mbit\""));
         return None;
     }
-    let first = values.given("first").then(|| values.count("first"));
-    let peak = own.or(peak).filter(|_| at_peak);
-    Some(Source::Video { file, fps: values.number("fps")?, peak, first: first.flatten() })
-}
-
-fn mean_rate(values: &Values, report: &mut Report) -> Option<u64> {
-    let rate = values.rate("rate")?;
-    check_times("rate", rate, values, report)?;
-    Some(rate)
+    Some(Source::Video { file, fps: **fps, peak: rate.filter(|_| at_peak), first: **first })
 }
 
 /// Checks that a rate, multiplied by its factor, stays within the range of rates.
-fn check_times(name: &str, rate: u64, values: &Values, report: &mut Report) -> Option<()> {
-    let times = values.number("times")?;
-    if rate as f64 * times <= Rate::MAX_BITS_PER_SECOND as f64 {
+fn check_times(rate: &Placed<u64>, factor: &keys::Factor, report: &mut Report) -> Option<()> {
+    let keys::Factor { times } = factor;
+    if **rate as f64 * **times <= Rate::MAX_BITS_PER_SECOND as f64 {
         return Some(());
     }
     let message = format!(
-        "{times} times the `{name}` of {} is more than {}",
-        show_rate(rate),
+        "{} times the `{}` of {} is more than {}",
+        **times,
+        rate.key,
+        show_rate(**rate),
         show_rate(Rate::MAX_BITS_PER_SECOND)
     );
-    report.add(values.place_of("times"), Complaint::new(message));
+    report.add(times.place, Complaint::new(message));
     None
 }
 
-fn on_off(values: &Values, report: &mut Report) -> Option<Source> {
-    let (rate, peak) = (values.rate("rate")?, values.rate("peak")?);
-    check_times("peak", peak, values, report)?;
-    if peak < rate {
-        let message = format!("`peak` ({}) is below the mean `rate` ({})", show_rate(peak), show_rate(rate));
-        report.add(values.place_of("peak"), Complaint::new(message));
+fn on_off(keys: &keys::OnOff, report: &mut Report) -> Option<Source> {
+    let keys::OnOff { mean: keys::MeanRate { rate }, peak, burst, factor } = keys;
+    check_times(peak, factor, report)?;
+    if **peak < **rate {
+        let message =
+            format!("`peak` ({}) is below the mean `rate` ({})", show_rate(**peak), show_rate(**rate));
+        report.add(peak.place, Complaint::new(message));
         return None;
     }
-    Some(Source::OnOff { rate, peak, burst: values.number("burst")?, times: values.number("times")? })
+    Some(Source::OnOff { rate: **rate, peak: **peak, burst: **burst, times: *factor.times })
 }
 
-fn packet_train(values: &Values, sizes: &[u32], report: &mut Report) -> Option<Source> {
-    let (rate, length) = (mean_rate(values, report)?, values.number("length")?);
-    let (gap, times) = (values.time("gap"), values.number("times")?);
-    if let Some(gap) = gap {
+fn packet_train(keys: &keys::PacketTrain, sizes: &[u32], report: &mut Report) -> Option<Source> {
+    let keys::PacketTrain { mean: keys::MeanRate { rate }, length, gap, factor } = keys;
+    check_times(rate, factor, report)?;
+    let (rate, length, times) = (**rate, **length, *factor.times);
+    if let Some(between) = **gap {
         let mean_size = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / sizes.len() as f64;
         let spacing = mean_size * 8.0 / (rate as f64 * times);
-        if gap.as_secs_f64() * (length - 1.0) > spacing * length {
+        if between.as_secs_f64() * (length - 1.0) > spacing * length {
             let message = format!(
                 "trains of {length} packets with `gap` {} between them take longer than {} allows",
-                show_time(gap),
+                show_time(between),
                 show_rate(rate)
             );
             let complaint = Complaint::new(message).help("shorten the gap, or leave it out");
-            report.add(values.place_of("gap"), complaint);
+            report.add(gap.place, complaint);
             return None;
         }
     }
-    Some(Source::PacketTrain { rate, length, gap, times })
+    Some(Source::PacketTrain { rate, length, gap: **gap, times })
 }
 
-fn inside(values: &Values, report: &mut Report) -> Option<Vec<Prefix>> {
-    let place = values.place_of("inside");
-    values
-        .several_texts("inside")
-        .into_iter()
-        .map(|text| read_prefix("inside", text, place, report))
-        .collect()
-}
-
-fn omit(values: &Values, report: &mut Report) -> Option<Vec<FlowPattern>> {
-    let texts = values.several_texts("omit");
-    texts.into_iter().map(|text| flow_pattern("omit", text, values, report).ok()).collect()
-}
-
-/// Reads a pattern of flows; an error after a report.
-fn flow_pattern(key: &str, text: &str, values: &Values, report: &mut Report) -> Result<FlowPattern, ()> {
-    text.parse().map_err(|expected: NotAFlow| {
+/// Reads a pattern of flows; `None` after a report.
+fn flow_pattern(text: &str, place: Place, report: &mut Report) -> Option<FlowPattern> {
+    let wrong = |expected: NotAFlow| {
         let complaint = Complaint::new(format!("`{}` is not a flow of a capture", brief(text)));
-        report.add(values.place_of(key), complaint.help(expected.to_string()));
-    })
+        report.add(place, complaint.help(expected.to_string()));
+    };
+    text.parse().map_err(wrong).ok()
 }

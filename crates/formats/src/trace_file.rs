@@ -2,8 +2,8 @@
 //! its own, plain or compressed with gzip.
 
 use crate::error::{Complaint, Report, in_words};
+use crate::keys::network::Recorded;
 use crate::suggest::brief;
-use crate::values::Values;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -25,10 +25,11 @@ pub(crate) struct TraceFile {
     pub(crate) mean: u64,
 }
 
-/// Reads the file that a key names; a relative path starts at `base_dir`. `None` when the key was
-/// left out, and after something was reported.
-pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Report) -> Option<TraceFile> {
-    let path = base_dir.join(values.text(key)?);
+/// Reads the file that a link names; a relative path starts at `base_dir`. `None` when it names
+/// none, and after something was reported.
+pub(crate) fn read(recorded: &Recorded, base_dir: &Path, report: &mut Report) -> Option<TraceFile> {
+    let Recorded { trace: named } = recorded;
+    let path = base_dir.join(named.as_ref()?);
     let read = open(&path).map_err(|problem| {
         Complaint::new(format!("cannot read {}: {problem}", path.display()))
             .help("a relative path starts at the folder of this file")
@@ -47,7 +48,7 @@ pub(crate) fn read(values: &Values, key: &str, base_dir: &Path, report: &mut Rep
             ))),
         }
     });
-    checked.map_err(|complaint| report.add(values.place_of(key), complaint)).ok()
+    checked.map_err(|complaint| report.add(named.place, complaint)).ok()
 }
 
 fn open(path: &Path) -> Result<File, String> {

@@ -8,7 +8,7 @@ use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, schedule
 const OFFERED: &[&str] = &[
     // A greedy source has a key with the name of a transport.
     "crates/formats/src/source.rs",
-    "crates/formats/src/record/source.rs",
+    "crates/formats/src/keys/source.rs",
     // A protocol has the name of a transport.
     "crates/core/src/classifier.rs",
     "python/tidegate/replay/kinds.py",

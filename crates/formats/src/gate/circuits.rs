@@ -3,9 +3,10 @@
 use super::{GateClass, GateFlow, Terms};
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file;
+use crate::keys::gate::Flow;
+use crate::section::Placed;
 use crate::suggest::{brief, did_you_mean};
 use crate::units::parse_rate;
-use crate::values::Values;
 use csv::{ReaderBuilder, StringRecord, Trim};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -43,14 +44,14 @@ pub(super) struct Listing {
 /// mistake was reported.
 pub(super) fn attach(
     flows: &mut [GateFlow],
-    tables: &[Values],
+    stated: &[Placed<Flow>],
     classes: &[GateClass],
     base_dir: &Path,
     report: &mut Report,
 ) -> Option<Vec<Option<Listing>>> {
     let mut listings = Vec::with_capacity(flows.len());
-    for (flow, values) in flows.iter_mut().zip(tables) {
-        let listing = match values.text("circuits") {
+    for (flow, keys) in flows.iter_mut().zip(stated) {
+        let listing = match keys.circuits.as_ref() {
             None => Some(None),
             Some(path) => match read(&base_dir.join(path), flow, classes) {
                 Ok(listing) => Some(Some(listing)),

@@ -1,12 +1,12 @@
 //! The link that a gate emulates: slower, longer or worse than the real one.
 
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Place, Report};
+use crate::keys::gate::{Emulate, Emulated, Gate};
 use crate::reordering;
+use crate::section::Placed;
 use crate::trace_file;
-use crate::values::Values;
 use std::path::Path;
 use std::sync::Arc;
-use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::units::Span;
 
@@ -32,47 +32,56 @@ pub(super) struct Links {
 
 /// Reads the links; relative paths start at `base_dir`. `None` once a mistake has been reported.
 pub(super) fn read(
-    gate: &Values,
-    emulate: Option<&Values>,
+    gate: &Placed<Gate>,
+    emulate: Option<&Emulate>,
     base_dir: &Path,
     report: &mut Report,
 ) -> Option<Links> {
-    let [up, down] = Direction::BOTH.map(|direction| {
-        let name = direction.name();
-        let emulated = emulate.and_then(|emulate| emulate.table(name));
-        let traced = emulated.is_some_and(|emulated| emulated.given("trace"));
-        let (rate, trace) = match (gate.rate(name), emulated.filter(|_| traced)) {
-            (Some(rate), None) => (rate, None),
-            (None, Some(emulated)) => {
-                let read = trace_file::read(emulated, "trace", base_dir, report)?;
-                (read.mean, Some(read.trace))
-            }
-            (Some(_), Some(emulated)) => {
-                let message = format!("the link {name} has a rate and a trace");
-                let help = format!("a link has one of them: leave out `gate.{name}` or `trace`");
-                report.add(emulated.place_of("trace"), Complaint::new(message).help(help));
-                return None;
-            }
-            (None, None) => {
-                let complaint = Complaint::new(format!("`gate` needs `{name}`"));
-                let help = format!(
-                    "the rate of that direction, as in {name} = \"10mbit\", unless a trace is emulated"
-                );
-                report.add(gate.place, complaint.help(help));
-                return None;
-            }
-        };
-        let emulation = match emulated {
-            None => None,
-            Some(emulated) => Some(Emulation {
-                trace,
-                delay: emulated.time("delay")?,
-                loss: Loss::new(emulated.number("loss")?).ok()?,
-                reordering: reordering::read(emulated, report)?,
-            }),
-        };
-        Some((rate, emulation))
-    });
+    let up = direction(&gate.up, emulate.and_then(|both| both.up.as_ref()), gate.place, base_dir, report);
+    let down =
+        direction(&gate.down, emulate.and_then(|both| both.down.as_ref()), gate.place, base_dir, report);
     let ((up_rate, up), (down_rate, down)) = (up?, down?);
     Some(Links { rates: [up_rate, down_rate], emulated: [up, down] })
+}
+
+/// Reads the link of one direction, whose rate the key has that is named after it.
+fn direction(
+    stated: &Placed<Option<u64>>,
+    emulated: Option<&Emulated>,
+    gate: Place,
+    base_dir: &Path,
+    report: &mut Report,
+) -> Option<(u64, Option<Emulation>)> {
+    let name = stated.key;
+    let recorded = emulated.map(|emulated| &emulated.recorded).filter(|recorded| recorded.trace.given);
+    let (rate, trace) = match (**stated, recorded) {
+        (Some(rate), None) => (rate, None),
+        (None, Some(recorded)) => {
+            let read = trace_file::read(recorded, base_dir, report)?;
+            (read.mean, Some(read.trace))
+        }
+        (Some(_), Some(recorded)) => {
+            let message = format!("the link {name} has a rate and a trace");
+            let help = format!("a link has one of them: leave out `gate.{name}` or `trace`");
+            report.add(recorded.trace.place, Complaint::new(message).help(help));
+            return None;
+        }
+        (None, None) => {
+            let complaint = Complaint::new(format!("`gate` needs `{name}`"));
+            let help =
+                format!("the rate of that direction, as in {name} = \"10mbit\", unless a trace is emulated");
+            report.add(gate, complaint.help(help));
+            return None;
+        }
+    };
+    let emulation = match emulated {
+        None => None,
+        Some(Emulated { delay, losses, reordering, .. }) => Some(Emulation {
+            trace,
+            delay: **delay,
+            loss: Loss::new(*losses.loss).ok()?,
+            reordering: reordering::read(reordering, report)?,
+        }),
+    };
+    Some((rate, emulation))
 }

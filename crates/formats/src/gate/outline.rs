@@ -2,7 +2,7 @@
 
 use crate::error::FormatErrors;
 use crate::file;
-use crate::record;
+use crate::keys;
 use crate::tree::{self, Node};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl GateOutline {
     /// # Errors
     /// When the file cannot be read as text.
     pub fn load(path: &Path) -> Result<GateOutline, FormatErrors> {
-        let (text, file_name) = file::load(record::gate(), path)?;
+        let (text, file_name) = file::load(keys::gate(), path)?;
         Ok(GateOutline::of(&text, &file_name))
     }
 

@@ -1,9 +1,9 @@
 //! Reservations and ceilings whose two directions differ.
 
 use crate::error::{Complaint, Place, Report};
+use crate::keys::gate::{DirectionTerms, Directions};
 use crate::port::{Class, ContractSpec, DropperSpec};
 use crate::units::show_rate;
-use crate::values::Values;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::switch::plan::ClassPlan;
@@ -20,15 +20,22 @@ pub struct Terms {
 
 impl Terms {
     /// The terms of both directions, up first, of a class or a flow.
-    pub(super) fn read(values: &Values, contract: &ContractSpec, report: &mut Report) -> [Terms; 2] {
-        let both = Terms { reserve: contract.reserve_bits(), ceiling: values.rate("ceiling") };
-        Direction::BOTH.map(|direction| {
-            let Some(own) = values.table(direction.name()) else { return both };
-            let terms = Terms {
-                reserve: own.rate("reserve").or(both.reserve),
-                ceiling: own.rate("ceiling").or(both.ceiling),
-            };
-            terms.check(own.place, report);
+    pub(super) fn read(
+        keys: &Directions,
+        contract: &ContractSpec,
+        ceiling: Option<u64>,
+        report: &mut Report,
+    ) -> [Terms; 2] {
+        let both = Terms { reserve: contract.reserve_bits(), ceiling };
+        let Directions { up, down } = keys;
+        let own = [
+            (up.place, up.as_ref().map(|up| &up.terms)),
+            (down.place, down.as_ref().map(|down| &down.terms)),
+        ];
+        own.map(|(place, own)| {
+            let Some(DirectionTerms { reserve, ceiling }) = own else { return both };
+            let terms = Terms { reserve: reserve.or(both.reserve), ceiling: ceiling.or(both.ceiling) };
+            terms.check(place, report);
             terms
         })
     }

@@ -1,11 +1,13 @@
 //! The tree of classes.
 
 use crate::error::{Complaint, Place, Report};
+use crate::keys::policies::Policies;
+use crate::keys::port as keys;
 use crate::policy::Chosen;
 use crate::port::{ContractSpec, DropperSpec, PortSpec, Stated};
+use crate::section::Placed;
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
-use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
@@ -69,54 +71,55 @@ impl Class {
 
 /// Builds the classes. `None` after something was reported that makes flows' references
 /// meaningless.
-pub(crate) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Class>> {
-    if let Some(values) = tables.get(MAX_CLASSES) {
-        report.add(values.place, Complaint::new(format!("there are more than {MAX_CLASSES} classes")));
+pub(crate) fn build<'c>(
+    tables: impl ExactSizeIterator<Item = (Place, &'c keys::Class)> + Clone,
+    report: &mut Report,
+) -> Option<Vec<Class>> {
+    if let Some((place, _)) = tables.clone().nth(MAX_CLASSES) {
+        report.add(place, Complaint::new(format!("there are more than {MAX_CLASSES} classes")));
         return None;
     }
     let mut by_name = BTreeMap::new();
-    for (index, values) in tables.iter().enumerate() {
-        let name = values.text("name")?;
+    for (index, (_, class)) in tables.clone().enumerate() {
+        let name = &**class.name;
         if by_name.insert(name, index).is_some() {
-            report.add(values.place_of("name"), Complaint::new(format!("there is already a class `{name}`")));
+            report.add(class.name.place, Complaint::new(format!("there is already a class `{name}`")));
         }
     }
     let mut classes = Vec::with_capacity(tables.len());
-    for values in tables {
-        let parent = match values.text("parent") {
+    for (place, class) in tables.clone() {
+        let parent = match class.parent.as_deref() {
             None => None,
-            Some(name) => Some(find(&by_name, name, values.place_of("parent"), report)?),
+            Some(name) => Some(find(&by_name, name, class.parent.place, report)?),
         };
-        let contract = ContractSpec::read(values);
-        let ceiling = values.rate("ceiling");
-        let Stated { scheduler, dropper, .. } = Stated::read(values, report)?;
+        let contract = ContractSpec::read(&class.contract);
+        let Stated { scheduler, dropper, .. } = Stated::read(Policies::of_class(class), report)?;
         let Some(scheduler) = scheduler else {
-            let complaint =
-                Complaint::new(format!("class `{}` needs `policy`, or `scheduler`", values.text("name")?));
-            report.add(values.place, complaint.help("as in policy = \"fifo\""));
+            let complaint = Complaint::new(format!("class `{}` needs `policy`, or `scheduler`", class.name));
+            report.add(place, complaint.help("as in policy = \"fifo\""));
             return None;
         };
-        check_ceiling(values, &contract, ceiling, report);
+        check_ceiling(&class.ceiling, &contract, report);
         classes.push(Class {
-            name: values.text("name")?.to_owned(),
+            name: class.name.to_string(),
             parent,
             scheduler,
-            meter: Chosen::read(values, "meter", report),
+            meter: Chosen::read(class.meter.as_ref(), report),
             dropper,
-            detector: Chosen::read(values, "detector", report),
+            detector: Chosen::read(class.watch.detector.as_ref(), report),
             contract,
-            ceiling,
-            place: values.place,
+            ceiling: *class.ceiling,
+            place,
         });
     }
     let mut sound = true;
-    for (class, values) in classes.iter().zip(tables) {
+    for (class, (_, keys)) in classes.iter().zip(tables) {
         if depth(&classes, class) > DEEPEST {
             let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
             let help = format!(
                 "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
             );
-            report.add(values.place_of("parent"), Complaint::new(message).help(help));
+            report.add(keys.parent.place, Complaint::new(message).help(help));
             sound = false;
         }
     }
@@ -159,17 +162,12 @@ pub(crate) fn leaf(
 }
 
 /// A ceiling below the reservation could never give the reservation.
-pub(crate) fn check_ceiling(
-    values: &Values,
-    contract: &ContractSpec,
-    ceiling: Option<u64>,
-    report: &mut Report,
-) {
-    let (Some(ceiling), Some(reserve)) = (ceiling, contract.reserve_bits()) else { return };
+pub(crate) fn check_ceiling(stated: &Placed<Option<u64>>, contract: &ContractSpec, report: &mut Report) {
+    let (Some(ceiling), Some(reserve)) = (**stated, contract.reserve_bits()) else { return };
     if ceiling < reserve {
         let message =
             format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
-        report.add(values.place_of("ceiling"), Complaint::new(message));
+        report.add(stated.place, Complaint::new(message));
     }
 }
 

@@ -1,14 +1,15 @@
 //! The contract that a flow or a class states.
 
 use crate::error::{Complaint, Report};
+use crate::keys::flow::{Flow, WhenWarned};
+use crate::section::Settings;
 use crate::units::{show_rate, show_time};
-use crate::values::Values;
 use std::collections::BTreeSet;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{CONTRACT, Parameters, Value};
+use tidegate_core::params::{Parameters, Value};
 use tidegate_core::units::Span;
 
-/// The contract of a flow or a class: the keys of [`CONTRACT`], defaults included.
+/// The contract of a flow or a class: its keys, defaults included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ContractSpec {
     /// Values by their key; a key without default that was not given is absent.
@@ -16,10 +17,8 @@ pub struct ContractSpec {
 }
 
 impl ContractSpec {
-    pub(crate) fn read(values: &Values) -> ContractSpec {
-        let mut all = values.settings();
-        all.retain(|(name, _)| CONTRACT.iter().any(|param| param.name == *name));
-        ContractSpec { values: all }
+    pub(crate) fn read(contract: &Settings) -> ContractSpec {
+        ContractSpec { values: contract.values() }
     }
 
     /// The contract in the form for a scheduler. A rate that was read is in range.
@@ -39,7 +38,16 @@ impl ContractSpec {
 
     /// Reserved average rate in bit/s; `None` for a datagram flow.
     pub fn reserve_bits(&self) -> Option<u64> {
-        match self.value("reserve")? {
+        self.bits("reserve")
+    }
+
+    /// Peak rate in bit/s; `None` where none is stated.
+    pub(crate) fn peak_bits(&self) -> Option<u64> {
+        self.bits("peak")
+    }
+
+    fn bits(&self, name: &str) -> Option<u64> {
+        match self.value(name)? {
             Value::Rate(bits) => Some(*bits),
             _ => None,
         }
@@ -55,46 +63,41 @@ impl ContractSpec {
 }
 
 /// Values measured by a rate mean nothing without one, and the peak rate bounds the average.
-pub(crate) fn check_promise(values: &Values, reserves: bool, report: &mut Report) {
-    if values.time("interval") == Some(Span::ZERO) {
-        report.add(values.place_of("interval"), Complaint::new("`interval` is zero"));
+pub(crate) fn check_promise(stated: &Settings, reserves: bool, report: &mut Report) {
+    let contract = ContractSpec::read(stated);
+    if contract.interval() == Some(Span::ZERO) {
+        report.add(stated.place_of("interval"), Complaint::new("`interval` is zero"));
     }
     if !reserves {
         for key in ["interval", "head_start", "workahead", "peak", "excess_burst", "peak_burst"] {
-            if values.given(key) {
+            if stated.is_given(key) {
                 let message = format!("`{key}` has no effect on a flow without a reservation");
-                report.add(values.place_of(key), Complaint::new(message).help("give it a `reserve`"));
+                report.add(stated.place_of(key), Complaint::new(message).help("give it a `reserve`"));
             }
         }
     }
-    if let (Some(peak), Some(reserve)) = (values.rate("peak"), values.rate("reserve"))
+    if let (Some(peak), Some(reserve)) = (contract.peak_bits(), contract.reserve_bits())
         && peak < reserve
     {
         let message = format!("`peak` ({}) is below `reserve` ({})", show_rate(peak), show_rate(reserve));
-        report.add(values.place_of("peak"), Complaint::new(message));
+        report.add(stated.place_of("peak"), Complaint::new(message));
     }
 }
 
 /// A promise without a rate, or a warning without an interval, means nothing; `in_aggregates` when
 /// links have profiles that its packets may be metered against.
-pub(crate) fn check_warnings(
-    values: &Values,
-    contract: &ContractSpec,
-    in_aggregates: bool,
-    report: &mut Report,
-) {
-    check_promise(values, contract.reserve_bits().is_some(), report);
-    let monitored = contract.interval().is_some() || values.given("profile") || in_aggregates;
-    if !monitored && values.given("warned") {
+pub(crate) fn check_warnings(flow: &Flow, contract: &ContractSpec, in_aggregates: bool, report: &mut Report) {
+    check_promise(&flow.terms.contract, contract.reserve_bits().is_some(), report);
+    let monitored = contract.interval().is_some() || flow.terms.profile.given || in_aggregates;
+    if !monitored && flow.warned.given {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
-        report.add(values.place_of("warned"), complaint.help("give it an `interval`"));
+        report.add(flow.warned.place, complaint.help("give it an `interval`"));
     }
-    let source = values.table("source").map(|source| source.section);
-    if let Some(source) = source.filter(|source| source.responsive && values.text("warned") == Some("shrink"))
-    {
+    let source = flow.source.about();
+    if *flow.warned == WhenWarned::Shrink && source.responsive {
         let message =
             format!("a {} source has no times of its own at which to send smaller packets", source.name);
-        report.add(values.place_of("warned"), Complaint::new(message).help("use \"slow\""));
+        report.add(flow.warned.place, Complaint::new(message).help("use \"slow\""));
     }
 }
 

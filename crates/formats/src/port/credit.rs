@@ -1,7 +1,8 @@
 //! Credit-based flow control of a link, as a file states it.
 
 use crate::error::{Complaint, Place, Report};
-use crate::values::Values;
+use crate::keys::port::Credit;
+use crate::section::Placed;
 use tidegate_core::credit::params::CreditParams;
 use tidegate_core::params::{Fault, Key, Parameters};
 
@@ -17,20 +18,20 @@ pub struct CreditSpec {
 }
 
 impl CreditSpec {
-    /// The credit under the key `credit`. `None` when there is none, or once a mistake has been
+    /// The credit that a file states. `None` when there is none, or once a mistake has been
     /// reported.
-    pub(crate) fn read(values: &Values, report: &mut Report) -> Option<CreditSpec> {
-        let table = values.table("credit")?;
-        let settings = table.settings();
-        let keys = settings.iter().map(|(name, _)| *name).chain(["to"]);
-        let places = keys.map(|name| (name, table.place_of(name))).collect();
-        let to = table.text("to").map(str::to_owned);
-        let read = CreditParams::read(&settings).and_then(|params| params.check().map(|()| params));
+    pub(crate) fn read(stated: &Placed<Option<Credit>>, report: &mut Report) -> Option<CreditSpec> {
+        let Credit { to, params: settings } = stated.as_ref()?;
+        let values = settings.values();
+        let params = values.iter().map(|(name, _)| (*name, settings.place_of(name)));
+        let places = params.chain([(to.key, to.place)]).collect();
+        let to = to.as_ref().map(|name| name.to_string());
+        let read = CreditParams::read(&values).and_then(|params| params.check().map(|()| params));
         match read {
-            Ok(params) => Some(CreditSpec { params, to, place: values.place_of("credit"), places }),
+            Ok(params) => Some(CreditSpec { params, to, place: stated.place, places }),
             Err(fault) => {
                 let Fault { key: Key::Param(key) | Key::Member { key, .. }, message } = fault;
-                report.add(table.place_of(key), Complaint::new(message));
+                report.add(settings.place_of(key), Complaint::new(message));
                 None
             }
         }

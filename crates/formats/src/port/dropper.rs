@@ -1,8 +1,8 @@
 //! The dropper of a port or a class, and the queues that it guards.
 
 use crate::error::{Place, Report};
+use crate::keys::policies::Dropper;
 use crate::policy::Chosen;
-use crate::values::Values;
 use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
@@ -22,10 +22,11 @@ pub struct DropperSpec {
 }
 
 impl DropperSpec {
-    /// The dropper under a key. `None` when there is none, or after something was reported.
-    pub(crate) fn read(values: &Values, key: &str, report: &mut Report) -> Option<DropperSpec> {
-        let chosen = Chosen::read(values, key, report)?;
-        Some(DropperSpec { chosen, scope: values.table(key)?.word("scope")?, stated: true })
+    /// A dropper that a file names. `None` when there is none, or after something was reported.
+    pub(crate) fn read(named: Option<&Dropper>, report: &mut Report) -> Option<DropperSpec> {
+        let Dropper { policy, guarded } = named?;
+        let chosen = Chosen::read(Some(policy), report)?;
+        Some(DropperSpec { chosen, scope: *guarded.scope, stated: true })
     }
 
     /// The dropper that belongs to the default of a gate's ports, stated nowhere.

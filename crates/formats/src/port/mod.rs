@@ -15,8 +15,10 @@ pub use dropper::DropperSpec;
 pub(crate) use stated::Stated;
 
 use crate::error::Report;
+use crate::keys;
+use crate::keys::policies::Policies;
+use crate::keys::port::PortPolicies;
 use crate::policy::Chosen;
-use crate::values::Values;
 use std::collections::BTreeSet;
 use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::BuiltInCoupling;
@@ -63,19 +65,47 @@ impl PortSpec {
         }
     }
 
-    /// Reads a `port` table.
-    pub(crate) fn read(port: &Values, report: &mut Report) -> Option<PortSpec> {
-        let stated = Stated::read(port, report)?;
+    /// Reads the policies of a port. `None` after something was reported.
+    pub(crate) fn read(
+        keys: Policies<'_>,
+        meter: Option<&keys::policies::Meter>,
+        report: &mut Report,
+    ) -> Option<PortSpec> {
+        let stated = Stated::read(keys, report)?;
         Some(PortSpec {
             scheduler: stated.scheduler?,
-            meter: Chosen::read(port, "meter", report),
+            meter: Chosen::read(meter, report),
             dropper: stated.dropper,
-            detector: Chosen::read(port, "detector", report),
-            rate_control: Chosen::read(port, "rate_control", report),
-            vsvd: Chosen::read(port, "vsvd", report),
+            detector: Chosen::read(keys.detector.as_ref(), report),
+            rate_control: None,
+            vsvd: None,
             ceiling: None,
-            credit: CreditSpec::read(port, report),
+            credit: None,
         })
+    }
+
+    /// Reads the port of a switch. `None` after something was reported.
+    pub(crate) fn of_switch(port: &keys::port::Port, report: &mut Report) -> Option<PortSpec> {
+        let PortPolicies { order, meter, drops } = &port.policies;
+        let read = PortSpec::read(Policies::of_port(order, drops), meter.as_ref(), report)?;
+        Some(PortSpec {
+            rate_control: Chosen::read(port.rate_control.as_ref(), report),
+            vsvd: Chosen::read(port.vsvd.as_ref(), report),
+            credit: CreditSpec::read(&port.link.credit, report),
+            ..read
+        })
+    }
+
+    /// Reads the port of a host. `None` after something was reported.
+    pub(crate) fn of_host(host: &keys::port::Host, report: &mut Report) -> Option<PortSpec> {
+        let read = PortSpec::read(Policies::of_port(&host.order, &host.drops), host.meter.as_ref(), report)?;
+        Some(PortSpec { credit: CreditSpec::read(&host.link.credit, report), ..read })
+    }
+
+    /// Reads the port of each direction of a gate. `None` after something was reported.
+    pub(crate) fn of_gate(port: &keys::gate::GatePort, report: &mut Report) -> Option<PortSpec> {
+        let PortPolicies { order, meter, drops } = &port.policies.0;
+        PortSpec::read(Policies::of_port(order, drops), meter.as_ref(), report)
     }
 }
 
@@ -91,14 +121,14 @@ pub(crate) struct OwnPolicies {
 
 impl OwnPolicies {
     /// Reads the policies that the table states. `None` after something was reported.
-    pub(crate) fn read(link: &Values, report: &mut Report) -> Option<OwnPolicies> {
+    pub(crate) fn read(link: &keys::network::Link, report: &mut Report) -> Option<OwnPolicies> {
         Some(OwnPolicies {
-            stated: Stated::read(link, report)?,
-            meter: Chosen::read(link, "meter", report),
-            detector: Chosen::read(link, "detector", report),
-            rate_control: Chosen::read(link, "rate_control", report),
-            vsvd: Chosen::read(link, "vsvd", report),
-            credit: CreditSpec::read(link, report),
+            stated: Stated::read(Policies::of_link(link), report)?,
+            meter: Chosen::read(link.meter.as_ref(), report),
+            detector: Chosen::read(link.detector.as_ref(), report),
+            rate_control: Chosen::read(link.rate_control.as_ref(), report),
+            vsvd: Chosen::read(link.vsvd.as_ref(), report),
+            credit: CreditSpec::read(&link.port.credit, report),
         })
     }
 

@@ -1,9 +1,10 @@
 //! The scheduler and the dropper that a table states: each by itself, or both as a policy.
 
 use crate::error::{Complaint, Report};
+use crate::keys::policies::{Policies, Policy};
 use crate::policy::Chosen;
 use crate::port::DropperSpec;
-use crate::values::Values;
+use crate::section::PolicyOf;
 use tidegate_core::composite::BuiltInComposite;
 use tidegate_core::params::{Consists, PolicyRecord, Role};
 use tidegate_core::scheduler::BuiltInScheduler;
@@ -21,37 +22,40 @@ pub(crate) struct Stated {
 
 impl Stated {
     /// Reads a table's statement or its default. `None` after something was reported.
-    pub(crate) fn read(values: &Values, report: &mut Report) -> Option<Stated> {
+    pub(crate) fn read(keys: Policies<'_>, report: &mut Report) -> Option<Stated> {
+        let Policies { policy, scheduler, dropper, detector } = keys;
         // A default policy gives way where a part is stated, or a detector, which needs a named
         // dropper.
-        let parts = ["scheduler", "dropper", "detector"];
-        let by_default = parts.iter().all(|key| !values.given(key));
-        let policy = values.table("policy").filter(|_| by_default || values.given("policy"));
-        let table = policy.unwrap_or(values);
-        let dropper = DropperSpec::read(table, "dropper", report);
+        let by_default = !scheduler.given && !dropper.given && !detector.given;
+        let whole = policy.as_ref().filter(|_| by_default || policy.given);
+        let (scheduler, dropper) = match whole {
+            Some(Policy(parts)) => (&parts.scheduler, &parts.dropper),
+            None => (scheduler, dropper),
+        };
+        let dropper = DropperSpec::read(dropper.as_ref(), report);
         let dropper = dropper.map(|dropper| DropperSpec {
             // A default does not count as stated.
-            stated: policy.is_none() || values.given("policy"),
+            stated: whole.is_none() || policy.given,
             ..dropper
         });
-        let (scheduler, dropper) = match table.table("scheduler").and_then(|one| one.section.policy) {
+        let (scheduler, dropper) = match scheduler.as_ref() {
             None => (None, dropper),
-            Some(PolicyRecord { role: Role::Composite(consists), .. }) => {
-                let whole = Chosen::<BuiltInComposite>::read(table, "scheduler", report)?;
+            Some(named @ PolicyOf { record: PolicyRecord { role: Role::Composite(consists), .. }, .. }) => {
+                let whole = Chosen::whole(named, report)?;
                 check_dropper(&whole, consists, dropper.as_ref(), report)?;
                 let (scheduler, own, scope) = whole.parts()?;
                 let own = DropperSpec { chosen: own, scope, stated: false };
                 (Some(scheduler), Some(dropper.unwrap_or(own)))
             }
-            Some(_) => (Some(Chosen::read(table, "scheduler", report)?), dropper),
+            scheduler => (Some(Chosen::read(scheduler, report)?), dropper),
         };
-        Some(Stated { scheduler, dropper, is_whole: policy.is_some() })
+        Some(Stated { scheduler, dropper, is_whole: whole.is_some() })
     }
 
     /// Like [`Stated::read`], without a scheduler from a default.
-    pub(crate) fn read_given(values: &Values, report: &mut Report) -> Option<Stated> {
-        let given = ["policy", "scheduler"].iter().any(|key| values.given(key));
-        let stated = Stated::read(values, report)?;
+    pub(crate) fn read_given(keys: Policies<'_>, report: &mut Report) -> Option<Stated> {
+        let given = keys.policy.given || keys.scheduler.given;
+        let stated = Stated::read(keys, report)?;
         Some(Stated { scheduler: stated.scheduler.filter(|_| given), ..stated })
     }
 

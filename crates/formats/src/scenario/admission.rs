@@ -1,10 +1,10 @@
 //! Admission: the set-up of flows before they send.
 
 use crate::error::{Complaint, Report};
+use crate::keys::scenario as keys;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::Link;
 use crate::source::Source;
-use crate::values::Values;
 use tidegate_core::units::Span;
 
 /// The settings under `admission`.
@@ -24,11 +24,8 @@ impl Admission {
         carries.saturating_sub(kept)
     }
 
-    pub(super) fn read(values: &Values) -> Admission {
-        Admission {
-            datagrams: values.number("datagrams").unwrap_or(0.0),
-            longest_interval: values.time("interval"),
-        }
+    pub(super) fn read(keys: &keys::Admission) -> Admission {
+        Admission { datagrams: *keys.datagrams, longest_interval: *keys.interval }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The headers of a flow's packets, as a gate reads them.
 
 use crate::error::{Complaint, Place, Report};
+use crate::keys::flow as keys;
 use crate::suggest::brief;
-use crate::values::Values;
 use std::net::IpAddr;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Each};
@@ -23,31 +23,20 @@ impl HeadersSpec {
     /// Reads the `headers` of `count` flows that pass a gate in a direction. `None` after something
     /// was reported.
     pub(super) fn read(
-        values: &Values,
+        headers: &keys::Headers,
         count: u32,
         direction: Direction,
         report: &mut Report,
     ) -> Option<HeadersSpec> {
-        let text = values.text("flow")?;
+        let keys::Headers { flow: text, dscp, vlan, each } = headers;
         let Ok(first) = text.parse::<FiveTuple>() else {
             let complaint = Complaint::new(format!("`{}` is not a flow", brief(text)))
                 .help("write it as in 10.0.0.1:5004>192.0.2.1:5060/udp, 10.0.0.1>192.0.2.1/icmp or other");
-            report.add(values.place_of("flow"), complaint);
+            report.add(text.place, complaint);
             return None;
         };
-        let each = match values.text("each")? {
-            "5-tuple" => Each::FiveTuple,
-            "subscriber" => Each::Subscriber,
-            _ => Each::Host,
-        };
-        let spec = HeadersSpec {
-            first,
-            dscp: u8::try_from(values.integer("dscp")?).ok()?,
-            vlan: values.integer("vlan").and_then(|id| u16::try_from(id).ok()),
-            each,
-            direction,
-        };
-        spec.check(values, count, report)?;
+        let spec = HeadersSpec { first, dscp: **dscp, vlan: **vlan, each: **each, direction };
+        spec.check(headers, count, report)?;
         Some(spec)
     }
 
@@ -65,10 +54,10 @@ impl HeadersSpec {
         HeadersSpec { first, direction: self.direction.opposite(), ..self }
     }
 
-    fn check(&self, values: &Values, count: u32, report: &mut Report) -> Option<()> {
+    fn check(&self, headers: &keys::Headers, count: u32, report: &mut Report) -> Option<()> {
         let mut add = |place: Place, message: String| report.add(place, Complaint::new(message));
-        if self.first == FiveTuple::Other && values.given("dscp") {
-            add(values.place_of("dscp"), "only IP packets have a DSCP".to_owned());
+        if self.first == FiveTuple::Other && headers.dscp.given {
+            add(headers.dscp.place, "only IP packets have a DSCP".to_owned());
             return None;
         }
         if self.member(count - 1).is_some() {
@@ -81,7 +70,7 @@ impl HeadersSpec {
             }
             _ => format!("{count} of them, counted up from {}, do not fit", self.first),
         };
-        add(values.place_of(if values.given("each") { "each" } else { "flow" }), what);
+        add(if headers.each.given { headers.each.place } else { headers.flow.place }, what);
         None
     }
 

@@ -6,9 +6,9 @@ use crate::port::Class;
 use crate::scenario::flows::group::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::Link;
+use crate::section::Placed;
 use crate::source::Source;
 use crate::units::{show_rate, show_size};
-use crate::values::Values;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
@@ -73,18 +73,18 @@ pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64
 
 /// Checks that the series fit into memory, where `sample` was given.
 pub(super) fn check_series(
-    values: &Values,
+    stated: &Placed<Option<Span>>,
     (duration, sample): (Span, Span),
     series: u64,
     report: &mut Report,
 ) {
     let points = (duration.ticks() / sample.ticks()).saturating_mul(series);
-    if values.given("sample") && points > MAX_POINTS {
+    if stated.given && points > MAX_POINTS {
         let complaint = Complaint::new(format!(
             "`sample` gives {points} points in {series} series, some {} of memory: of {MAX_POINTS} at most",
             gigabytes(points.saturating_mul(POINT))
         ));
-        report.add(values.place_of("sample"), complaint.help("take longer samples"));
+        report.add(stated.place, complaint.help("take longer samples"));
     }
 }
 

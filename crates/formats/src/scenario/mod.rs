@@ -30,10 +30,9 @@ pub use routing::{Router, route};
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
 use crate::gate::GateFile;
+use crate::keys;
 use crate::port::{Class, ContractSpec, classes};
-use crate::record;
 use crate::units::show_time;
-use crate::values::Values;
 use policies::Parts;
 use std::path::Path;
 use tidegate_core::switch::plan::PushOut;
@@ -84,7 +83,7 @@ impl Scenario {
     /// # Errors
     /// When the file cannot be read, is larger than 8 MiB, or holds mistakes; every one is listed.
     pub fn load(path: &Path, sets: &[(String, String)]) -> Result<Scenario, FormatErrors> {
-        let (text, file_name) = file::load(record::scenario(), path)?;
+        let (text, file_name) = file::load(keys::scenario(), path)?;
         Scenario::parse(&text, &file_name, path.parent().unwrap_or(Path::new("")), sets)
     }
 
@@ -102,10 +101,10 @@ impl Scenario {
         base_dir: &Path,
         sets: &[(String, String)],
     ) -> Result<Scenario, FormatErrors> {
-        let File { origin, values, effective, mut report } =
-            File::read(record::scenario(), text, file_name, sets)?;
-        let gate = gate::load(&values, base_dir, &origin, &mut report)?;
-        let expanded = expand(gate, &values, file_name, base_dir, effective, &origin, &mut report);
+        let File { origin, keys, effective, mut report } =
+            File::read(keys::scenario(), text, file_name, sets)?;
+        let gate = gate::load(&keys, base_dir, &origin, &mut report)?;
+        let expanded = expand(gate, &keys, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
         expanded.ok_or_else(|| file::unexplained(&origin))
     }
@@ -175,7 +174,7 @@ impl Scenario {
 /// after something was reported.
 fn expand(
     gate: Option<GateFile>,
-    values: &Values,
+    keys: &keys::scenario::Scenario,
     file_name: &str,
     base_dir: &Path,
     effective: String,
@@ -183,17 +182,17 @@ fn expand(
     report: &mut Report,
 ) -> Option<Scenario> {
     let stem = || Path::new(file_name).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let times = times(values, report);
-    let mut network = network::build(values, gate.as_ref(), base_dir, report)?;
-    let classes = classes::build(values.tables("class"), report)?;
-    let profiles = profiles::build(values.tables("profile"), report)?;
-    profiles::give_to_links(values.tables("link"), &profiles, &classes, &mut network, report);
+    let times = times(keys, report);
+    let mut network = network::build(keys, gate.as_ref(), base_dir, report)?;
+    let classes = classes::build(keys.class.iter().map(|class| (class.place, &**class)), report)?;
+    let profiles = profiles::build(&keys.profile, report)?;
+    profiles::give_to_links(&keys.link, &profiles, &classes, &mut network, report);
     let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
-    let groups = flows::build(values.tables("flow"), values.tables("connection"), &context, report)?;
-    let admission = values.table("admission").map(Admission::read);
+    let groups = flows::build(&keys.flow, &keys.connection, &context, report)?;
+    let admission = keys.admission.as_ref().map(Admission::read);
     match &admission {
         // The set-up of a flow then decides whether it fits.
-        Some(_) if gate.is_some() => gate::refuse_admission(values, report),
+        Some(_) if gate.is_some() => gate::refuse_admission(keys.admission.place, report),
         Some(_) => admission::check(&groups, report),
         None => {
             admission::check_absent(&groups, report);
@@ -201,14 +200,14 @@ fn expand(
     }
     let (duration, warmup, sample) = times?;
     let scenario = Scenario {
-        name: values.text("name").map(str::to_owned).or_else(stem).unwrap_or_default(),
-        seed: values.count("seed")?,
+        name: keys.name.value.clone().or_else(stem).unwrap_or_default(),
+        seed: *keys.seed,
         duration,
         warmup,
         sample,
         nodes: network.nodes,
         links: network.links,
-        push_out: values.table("switch")?.word("push_out")?,
+        push_out: *keys.switch.push_out,
         gate,
         classes,
         profiles,
@@ -221,15 +220,15 @@ fn expand(
         scenario.groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
     scenario.check_loads(&loads, report);
     limits::check_ticks(&scenario.groups, &scenario.links, &scenario.classes, report);
-    limits::check_series(values, (duration, sample), scenario.series(), report);
+    limits::check_series(&keys.sample, (duration, sample), scenario.series(), report);
     Some(scenario)
 }
 
 /// Duration, warm-up and sample.
-fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
-    let (duration, warmup) = (values.time("duration")?, values.time("warmup")?);
+fn times(keys: &keys::scenario::Scenario, report: &mut Report) -> Option<(Span, Span, Span)> {
+    let (duration, warmup) = (*keys.duration, *keys.warmup);
     if duration == Span::ZERO {
-        report.add(values.place_of("duration"), Complaint::new("`duration` is zero"));
+        report.add(keys.duration.place, Complaint::new("`duration` is zero"));
         return None;
     }
     if warmup >= duration {
@@ -238,18 +237,18 @@ fn times(values: &Values, report: &mut Report) -> Option<(Span, Span, Span)> {
             show_time(warmup),
             show_time(duration)
         );
-        report.add(values.place_of("warmup"), Complaint::new(message));
+        report.add(keys.warmup.place, Complaint::new(message));
     }
     let default_sample = Span::from_ticks((duration.ticks() / DEFAULT_SAMPLES).max(1));
-    let sample = values.time("sample").unwrap_or(default_sample);
+    let sample = keys.sample.unwrap_or(default_sample);
     if sample == Span::ZERO {
-        report.add(values.place_of("sample"), Complaint::new("`sample` is zero"));
+        report.add(keys.sample.place, Complaint::new("`sample` is zero"));
         return None;
     }
     if duration.ticks() / sample.ticks() > MAX_SAMPLES {
         let message =
             format!("`sample` ({}) gives more than {MAX_SAMPLES} points in each series", show_time(sample));
-        report.add(values.place_of("sample"), Complaint::new(message));
+        report.add(keys.sample.place, Complaint::new(message));
     }
     Some((duration, warmup, sample))
 }

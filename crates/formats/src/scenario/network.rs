@@ -2,11 +2,15 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::gate::{Emulation, GateFile};
+use crate::keys::network as keys;
+pub use crate::keys::network::NodeKind;
+use crate::keys::scenario::Scenario;
+use crate::keys::topology::{self, Topology};
 use crate::port::{OwnPolicies, PortSpec};
 use crate::reordering;
+use crate::section::{Name, Placed};
 use crate::suggest::nearest_and_all;
 use crate::trace_file;
-use crate::values::Values;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -15,15 +19,6 @@ use tidegate_core::link::{Loss, Reordering, Trace};
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::MAX_PORTS;
 use tidegate_core::units::{Rate, Span};
-
-/// Kind of a node: forwarding or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Forwards packets; flows may also start and end here.
-    Switch,
-    /// Only sends and receives.
-    Host,
-}
 
 /// A switch or a host.
 #[derive(Clone, Debug)]
@@ -118,33 +113,41 @@ struct Wire {
 
 impl Wire {
     /// The properties of a topology's link.
-    fn of(values: &Values) -> Option<Wire> {
-        let (rate_bits, delay) = (values.rate("rate")?, values.time("delay")?);
-        Some(Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE })
+    fn of(rate_bits: u64, delay: Span) -> Wire {
+        Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
+    }
+
+    fn between(keys: &topology::BetweenSwitches) -> Wire {
+        Wire::of(*keys.rate, *keys.delay)
+    }
+
+    fn access(keys: &topology::Access) -> Wire {
+        Wire::of(*keys.rate, *keys.delay)
     }
 
     /// The properties of a `[[link]]`; `None` once a mistake has been reported.
-    fn of_link(values: &Values, base_dir: &Path, report: &mut Report) -> Option<Wire> {
-        let (rate_bits, trace) = match (values.rate("rate"), values.given("trace")) {
+    fn of_link(link: &Placed<keys::Link>, base_dir: &Path, report: &mut Report) -> Option<Wire> {
+        let keys::Link { rate, recorded, delay, losses, reordering, .. } = &**link;
+        let (rate_bits, trace) = match (**rate, recorded.trace.given) {
             (Some(rate), false) => (rate, None),
             (None, true) => {
-                let read = trace_file::read(values, "trace", base_dir, report)?;
+                let read = trace_file::read(recorded, base_dir, report)?;
                 (read.mean, Some(read.trace))
             }
             (Some(_), true) => {
                 let complaint = Complaint::new("this link has a `rate` and a `trace`");
-                report.add(values.place_of("trace"), complaint.help("a link has one of them"));
+                report.add(recorded.trace.place, complaint.help("a link has one of them"));
                 return None;
             }
             (None, false) => {
                 let complaint = Complaint::new("this link needs `rate`, or a `trace` in its place");
-                report.add(values.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
+                report.add(link.place, complaint.help("Rate of each direction, as in rate = \"400kbit\""));
                 return None;
             }
         };
-        let loss = Loss::new(values.number("loss")?).ok()?;
-        let reordering = reordering::read(values, report)?;
-        Some(Wire { rate_bits, trace, delay: values.time("delay")?, loss, reordering })
+        let loss = Loss::new(*losses.loss).ok()?;
+        let reordering = reordering::read(reordering, report)?;
+        Some(Wire { rate_bits, trace, delay: **delay, loss, reordering })
     }
 }
 
@@ -154,35 +157,33 @@ struct Builder<'v> {
     switch_port: PortSpec,
     host_port: PortSpec,
     switch_buffer: Option<Limit>,
-    topology: &'v Values,
+    topology: &'v Placed<Topology>,
     base_dir: &'v Path,
 }
 
 /// Builds the network; relative paths start at `base_dir`. `None` after something was reported that
 /// makes the rest meaningless.
 pub(super) fn build(
-    values: &Values,
+    keys: &Scenario,
     gate: Option<&GateFile>,
     base_dir: &Path,
     report: &mut Report,
 ) -> Option<Network> {
-    let port = values.table("port")?;
-    let host = values.table("host")?;
     let mut builder = Builder {
         network: Network { nodes: Vec::new(), links: Vec::new(), by_name: BTreeMap::new() },
         parallel: BTreeMap::new(),
-        switch_port: PortSpec::read(port, report)?,
-        host_port: PortSpec::read(host, report)?,
-        switch_buffer: values.table("switch")?.limit("buffer"),
-        topology: values.table("topology")?,
+        switch_port: PortSpec::of_switch(&keys.port, report)?,
+        host_port: PortSpec::of_host(&keys.host, report)?,
+        switch_buffer: *keys.switch.buffer,
+        topology: &keys.topology,
         base_dir,
     };
     builder.topology(gate)?;
-    for node in values.tables("node") {
-        builder.extra_node(node, report)?;
+    for node in keys.node.iter() {
+        builder.extra_node(node, report);
     }
     let mut sound = true;
-    for link in values.tables("link") {
+    for link in keys.link.iter() {
         sound &= builder.extra_link(link, report).is_some();
     }
     if !sound {
@@ -194,29 +195,27 @@ pub(super) fn build(
 
 impl Builder<'_> {
     fn topology(&mut self, gate: Option<&GateFile>) -> Option<()> {
-        let values = self.topology;
-        match values.section.name {
-            "chain" => {
-                let switches = self.row(values.count("switches")?, Wire::of(values)?)?;
-                let Some(access) = values.table("access") else { return Some(()) };
+        match &**self.topology {
+            Topology::Chain(topology::Chain { switches, between, access }) => {
+                let switches = self.row(**switches, Wire::between(between))?;
+                let Some(access) = access.as_ref() else { return Some(()) };
                 for (index, switch) in switches.into_iter().enumerate() {
-                    self.host(format!("h{}", index + 1), switch, Wire::of(access)?)?;
+                    self.host(format!("h{}", index + 1), switch, Wire::access(access))?;
                 }
             }
-            "dumbbell" => {
-                let access = Wire::of(values.table("access")?)?;
+            Topology::Dumbbell(topology::Dumbbell { pairs, between, access }) => {
+                let access = Wire::access(&access.access);
                 let [left, right] = [self.switch("left".to_owned()), self.switch("right".to_owned())];
-                self.duplex(left, right, Wire::of(values)?)?;
+                self.duplex(left, right, Wire::between(between))?;
                 for (side, switch) in [("l", left), ("r", right)] {
-                    for index in 1..=values.count("pairs")? {
+                    for index in 1..=**pairs {
                         self.host(format!("{side}{index}"), switch, access.clone())?;
                     }
                 }
             }
-            "parking-lot" => {
-                let access = Wire::of(values.table("access")?)?;
-                let hops = values.count("hops")?;
-                let switches = self.row(hops + 1, Wire::of(values)?)?;
+            Topology::ParkingLot(topology::ParkingLot { hops, between, access }) => {
+                let access = Wire::access(&access.access);
+                let switches = self.row(**hops + 1, Wire::between(between))?;
                 self.host("src".to_owned(), *switches.first()?, access.clone())?;
                 self.host("dst".to_owned(), *switches.last()?, access.clone())?;
                 for (index, hop) in switches.windows(2).enumerate() {
@@ -224,15 +223,14 @@ impl Builder<'_> {
                     self.host(format!("d{}", index + 1), hop[1], access.clone())?;
                 }
             }
-            "star" => {
+            Topology::Star(topology::Star { hosts, rate, delay }) => {
                 let hub = self.switch("hub".to_owned());
-                for index in 1..=values.count("hosts")? {
-                    self.host(format!("h{index}"), hub, Wire::of(values)?)?;
+                for index in 1..=**hosts {
+                    self.host(format!("h{index}"), hub, Wire::of(**rate, **delay))?;
                 }
             }
-            "gate" => self.gate(gate?, values.time("delay")?)?,
-            // `nodes`: only the listed nodes.
-            _ => {}
+            Topology::Gate(topology::Gate { delay, .. }) => self.gate(gate?, **delay)?,
+            Topology::Nodes(_) => {}
         }
         Some(())
     }
@@ -335,50 +333,41 @@ impl Builder<'_> {
         Some(())
     }
 
-    fn extra_node(&mut self, values: &Values, report: &mut Report) -> Option<()> {
-        let name = values.text("name")?;
-        let kind = match values.text("kind")? {
-            "host" => NodeKind::Host,
-            _ => NodeKind::Switch,
-        };
-        if let Some(&first) = self.network.by_name.get(name) {
+    fn extra_node(&mut self, node: &Placed<keys::Node>, report: &mut Report) {
+        let keys::Node { name, kind, buffer } = &**node;
+        if let Some(&first) = self.network.by_name.get(name.as_str()) {
             let mut complaint = Complaint::new(format!("there is already a node `{name}`"));
             if self.network.nodes[first].place == self.topology.place {
-                complaint = complaint.help(format!("the topology `{}` makes it", self.topology.section.name));
+                complaint = complaint.help(format!("the topology `{}` makes it", self.topology.about().name));
             }
-            report.add(values.place_of("name"), complaint);
-            return Some(());
+            report.add(name.place, complaint);
+            return;
         }
-        if kind == NodeKind::Host && values.given("buffer") {
+        if **kind == NodeKind::Host && buffer.given {
             let complaint = Complaint::new(format!("`{name}` is a host, and only a switch has a `buffer`"));
-            report.add(values.place_of("buffer"), complaint);
+            report.add(buffer.place, complaint);
         }
-        let buffer = match kind {
-            NodeKind::Switch => values.limit("buffer").or(self.switch_buffer),
+        let buffer = match **kind {
+            NodeKind::Switch => buffer.or(self.switch_buffer),
             NodeKind::Host => None,
         };
-        self.node(Node { name: name.to_owned(), kind, buffer, place: values.place });
-        Some(())
+        self.node(Node { name: name.to_string(), kind: **kind, buffer, place: node.place });
     }
 
-    fn extra_link(&mut self, values: &Values, report: &mut Report) -> Option<()> {
-        let end =
-            |key, report: &mut Report| self.network.find(values.text(key)?, values.place_of(key), report);
-        let (from, to) = (end("from", report), end("to", report));
+    fn extra_link(&mut self, link: &Placed<keys::Link>, report: &mut Report) -> Option<()> {
+        let end = |name: &Placed<Name>, report: &mut Report| self.network.find(name, name.place, report);
+        let (from, to) = (end(&link.from, report), end(&link.to, report));
         let (from, to) = (from?, to?);
         if from == to {
-            report.add(
-                values.place_of("to"),
-                Complaint::new("a link ends at another node than it starts from"),
-            );
+            report.add(link.to.place, Complaint::new("a link ends at another node than it starts from"));
             return None;
         }
-        let wire = Wire::of_link(values, self.base_dir, report)?;
-        let own = OwnPolicies::read(values, report)?;
-        let directions = if values.flag("duplex")? { vec![(from, to), (to, from)] } else { vec![(from, to)] };
+        let wire = Wire::of_link(link, self.base_dir, report)?;
+        let own = OwnPolicies::read(link, report)?;
+        let directions = if *link.duplex { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
-            let port = PortSpec { ceiling: values.rate("ceiling"), ..own.over(self.usual_port(from)) };
-            self.link(from, to, wire.clone(), port, values.place)?;
+            let port = PortSpec { ceiling: *link.ceiling, ..own.over(self.usual_port(from)) };
+            self.link(from, to, wire.clone(), port, link.place)?;
         }
         Some(())
     }

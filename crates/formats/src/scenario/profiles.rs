@@ -1,12 +1,13 @@
 //! Profiles: contracts that several flows share, on the whole of their routes or at one link.
 
 use crate::error::{Complaint, Place, Report};
+use crate::keys;
 use crate::port::{Class, ContractSpec, check_promise};
 use crate::scenario::flows::group::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Network, NodeKind};
+use crate::section::Placed;
 use crate::suggest::did_you_mean;
-use crate::values::Values;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Contract;
 
@@ -26,22 +27,22 @@ pub struct Profile {
 
 /// Builds the profiles. `None` after something was reported that makes flows' references
 /// meaningless.
-pub(super) fn build(tables: &[Values], report: &mut Report) -> Option<Vec<Profile>> {
-    if let Some(values) = tables.get(MAX_PROFILES) {
-        report.add(values.place, Complaint::new(format!("there are more than {MAX_PROFILES} profiles")));
+pub(super) fn build(tables: &[Placed<keys::port::Profile>], report: &mut Report) -> Option<Vec<Profile>> {
+    if let Some(beyond) = tables.get(MAX_PROFILES) {
+        report.add(beyond.place, Complaint::new(format!("there are more than {MAX_PROFILES} profiles")));
         return None;
     }
     let mut names = BTreeMap::new();
     let mut profiles = Vec::with_capacity(tables.len());
-    for (index, values) in tables.iter().enumerate() {
-        let name = values.text("name")?;
-        if names.insert(name, index).is_some() {
+    for (index, table) in tables.iter().enumerate() {
+        let keys::port::Profile { name, contract: stated } = &**table;
+        if names.insert(name.as_str(), index).is_some() {
             let complaint = Complaint::new(format!("there is already a profile `{name}`"));
-            report.add(values.place_of("name"), complaint);
+            report.add(name.place, complaint);
         }
-        let contract = ContractSpec::read(values);
-        check_promise(values, contract.reserve_bits().is_some(), report);
-        profiles.push(Profile { name: name.to_owned(), contract, place: values.place });
+        let contract = ContractSpec::read(stated);
+        check_promise(stated, contract.reserve_bits().is_some(), report);
+        profiles.push(Profile { name: name.to_string(), contract, place: table.place });
     }
     Some(profiles)
 }
@@ -60,18 +61,18 @@ pub(super) fn find(profiles: &[Profile], name: &str, place: Place, report: &mut 
 
 /// Assigns to links the profiles that they name, each of which must be read by a meter there.
 pub(super) fn give_to_links(
-    tables: &[Values],
+    tables: &[Placed<keys::network::Link>],
     profiles: &[Profile],
     classes: &[Class],
     network: &mut Network,
     report: &mut Report,
 ) {
     let mut named = BTreeMap::new();
-    for values in tables {
-        let Some(name) = values.text("profile") else { continue };
-        let place = values.place_of("profile");
+    for table in tables {
+        let Some(name) = table.profile.as_deref() else { continue };
+        let place = table.profile.place;
         if let Some(profile) = find(profiles, name, place, report) {
-            named.insert(values.place, (profile, place, false));
+            named.insert(table.place, (profile, place, false));
         }
     }
     for link in &mut network.links {

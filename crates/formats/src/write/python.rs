@@ -1,7 +1,8 @@
 //! The scenario format as Python dataclasses.
 
 use super::catalogue::Catalogue;
-use crate::record::{Field, OneOf, Section, Shape, scenario};
+use crate::keys::scenario;
+use crate::record::{Field, OneOf, Section, Shape};
 use crate::scalar;
 use tidegate_core::params::{Kind, Role, Stamps};
 

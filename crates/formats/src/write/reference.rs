@@ -2,7 +2,8 @@
 
 use super::catalogue::Catalogue;
 use crate::columns::{Column, ColumnType, TABLES};
-use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
+use crate::keys::{gate, scenario};
+use crate::record::{Field, OneOf, Section, Shape};
 use crate::scalar;
 use crate::units::{RATES, SIZES, TIMES, Unit};
 use tidegate_core::composite;

@@ -2,7 +2,8 @@
 
 use super::catalogue::Catalogue;
 use crate::dscp;
-use crate::record::{Field, OneOf, Section, Shape, gate, scenario};
+use crate::keys::{gate, scenario};
+use crate::record::{Field, OneOf, Section, Shape};
 use crate::units::{PACKETS, RATES, SIZES, TIMES, Unit};
 use serde_json::{Map, Value, json};
 use tidegate_core::params::Kind;

@@ -2,13 +2,15 @@
 
 use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life};
 use crate::application;
-use crate::error::{Complaint, Report};
+use crate::error::{Complaint, Place, Report};
+use crate::keys::connection::Connection;
+use crate::keys::flow as keys;
 use crate::policy::Chosen;
 use crate::port::check_promise;
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
+use crate::section::Placed;
 use crate::source::Source;
-use crate::values::Values;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::units::Span;
@@ -18,50 +20,56 @@ pub(crate) const ANSWERS: &str = "/ack";
 
 impl Builder<'_> {
     /// The flow of data and the flow of answers; `None` once a mistake has been reported.
-    pub(super) fn connection(&mut self, values: &Values, report: &mut Report) -> Option<Vec<FlowGroup>> {
-        let name = values.text("name")?;
-        let count = u32::try_from(values.integer("count")?).ok()?;
-        let (from, to) = (self.end(values, "from", report), self.end(values, "to", report));
-        let answers = values.table("answers")?;
-        let (terms, back_terms) = (self.end_terms(values, report), self.end_terms(answers, report));
-        let (start, stop) = life::start_and_stop(values, report)?;
-        life::check_comings_and_goings(values, report);
-        let transport = Chosen::read(values, "transport", report);
-        let size = packet_size("size", values.size("size"), values, report);
-        let there = self.routes.of_flow(values, from?, to?, report)?;
-        let back = self.routes.back(values, &there, report)?;
+    pub(super) fn connection(
+        &mut self,
+        stated: &Placed<Connection>,
+        report: &mut Report,
+    ) -> Option<Vec<FlowGroup>> {
+        let keys = &**stated;
+        let (name, count) = (&keys.name, *keys.count);
+        let (from, to) = (self.end(&keys.from, report), self.end(&keys.to, report));
+        let (there_keys, back_keys) = (&keys.terms, &keys.answers.terms);
+        let (terms, back_terms) = (self.end_terms(there_keys, report), self.end_terms(back_keys, report));
+        life::check(&keys.life, report);
+        let transport = Chosen::read(Some(&*keys.transport), report);
+        let size = packet_size(*keys.size, "`size` is", keys.size.place, report);
+        let there = self.routes.of_flow(&keys.route, from?, (keys.to.place, to?), report)?;
+        let back = self.routes.back(keys.to.place, &there, report)?;
         let links = &self.around.network.links;
-        gate::check_connection(values, [&there, &back], links, report);
+        gate::check_connection(stated, [&there, &back], links, report);
         // The direction in which data pass a gate, or would pass it if only their answers do.
         let way = gate::crossing(&there, links);
         let way = way.or_else(|| gate::crossing(&back, links).map(Direction::opposite));
-        let headers = match (values.table("headers"), way) {
+        let headers = match (keys.headers.as_ref(), way) {
             (Some(headers), Some(way)) => Some(HeadersSpec::read(headers, count, way, report)?),
             _ => None,
         };
         let transport: Chosen<BuiltInTransport> = transport?;
-        let data = values.table("data")?;
-        let application = application::build(data, self.around.base_dir, report);
+        let application = application::build(&keys.data, self.around.base_dir, report);
         let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
             Ok(made) if !made.takes_data() && application.as_ref().is_some_and(|one| !one.is_endless()) => {
-                let (name, what) = (transport.record().name, data.section.title.to_lowercase());
+                let (name, what) = (transport.record().name, keys.data.about().title.to_lowercase());
                 let message = format!("`{name}` sends endless data, and takes no {what}");
-                report.add(values.place_of("data"), Complaint::new(message).help("leave `data` out"));
+                report.add(keys.data.place, Complaint::new(message).help("leave `data` out"));
                 None
             }
-            Ok(made) => packet_size("transport", Some(u64::from(made.largest_answer())), values, report),
+            Ok(made) => {
+                let size = u64::from(made.largest_answer());
+                let whose = format!("acknowledgements of this transport ({size}B) are");
+                packet_size(size, &whose, keys.transport.place, report)
+            }
             Err(refused) => {
-                report.add(values.place_of("transport"), Complaint::new(refused.to_string()));
+                report.add(keys.transport.place, Complaint::new(refused.to_string()));
                 None
             }
         };
-        let aal5 = adaptation::of_connection(values, &transport, [&there, &back], links, report);
+        let aal5 = adaptation::of_connection(keys, &transport, [&there, &back], links, report);
         let first = there.first().map(|first| links[*first].rate);
-        let vc = first.and_then(|first| adaptation::vc(values, aal5, first, report));
-        let preparation = adaptation::preparation(values, aal5, report);
+        let vc = first.and_then(|first| adaptation::vc(&keys.vc, aal5, first, report));
+        let preparation = adaptation::preparation(&keys.preparation, aal5, report);
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
-            name: name.to_owned(),
+            name: name.to_string(),
             count,
             from: from?,
             to: vec![to?],
@@ -77,10 +85,10 @@ impl Builder<'_> {
             aal5,
             preparation,
             vc,
-            start,
-            stop,
-            every: values.time("every"),
-            lasts: values.time("lasts"),
+            start: *keys.life.start,
+            stop: *keys.life.stop,
+            every: *keys.life.every,
+            lasts: *keys.life.lasts,
             hangup: None,
             warned: WhenWarned::Ignore,
             ecn: false,
@@ -88,10 +96,10 @@ impl Builder<'_> {
             headers,
             source: Source::Sender { transport: transport.clone(), application: application? },
             envelope: None,
-            place: values.place,
-            reserve_place: values.place_of("reserve"),
-            interval_place: values.place_of("interval"),
-            workahead_place: values.place_of("workahead"),
+            place: stated.place,
+            reserve_place: there_keys.contract.place_of("reserve"),
+            interval_place: there_keys.contract.place_of("interval"),
+            workahead_place: there_keys.contract.place_of("workahead"),
         };
         let Terms { contract, profile, weight, colour, class, ceiling } = back_terms;
         let answers = FlowGroup {
@@ -114,31 +122,26 @@ impl Builder<'_> {
             lasts: None,
             headers: headers.map(HeadersSpec::reversed),
             source: Source::Receiver { transport },
-            reserve_place: answers.place_of("reserve"),
-            interval_place: answers.place_of("interval"),
-            workahead_place: answers.place_of("workahead"),
+            reserve_place: back_keys.contract.place_of("reserve"),
+            interval_place: back_keys.contract.place_of("interval"),
+            workahead_place: back_keys.contract.place_of("workahead"),
             ..data.clone()
         };
         Some(vec![data, answers])
     }
 
     /// The declaration of one of the two flows.
-    fn end_terms(&self, values: &Values, report: &mut Report) -> Terms {
-        let terms = self.terms(values, report);
-        check_promise(values, terms.contract.reserve_bits().is_some(), report);
+    fn end_terms(&self, keys: &keys::Terms, report: &mut Report) -> Terms {
+        let terms = self.terms(keys, report);
+        check_promise(&keys.contract, terms.contract.reserve_bits().is_some(), report);
         terms
     }
 }
 
-/// The packet size under a key; `None` once a mistake has been reported.
-fn packet_size(key: &str, size: Option<u64>, values: &Values, report: &mut Report) -> Option<u32> {
-    let size = size?;
+/// The size of packets, `whose` stands before the mistake; `None` once a mistake has been reported.
+fn packet_size(size: u64, whose: &str, place: Place, report: &mut Report) -> Option<u32> {
     if size > LARGEST_PACKET {
-        let message = match key {
-            "size" => "`size` is above 1 MiB (1048576B)".to_owned(),
-            _ => format!("acknowledgements of this {key} ({size}B) are above 1 MiB (1048576B)"),
-        };
-        report.add(values.place_of(key), Complaint::new(message));
+        report.add(place, Complaint::new(format!("{whose} above 1 MiB (1048576B)")));
         return None;
     }
     u32::try_from(size).ok()

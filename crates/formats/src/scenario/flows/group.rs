@@ -1,6 +1,7 @@
 //! Flows of a scenario that share their keys, as they were read.
 
 use crate::error::Place;
+pub use crate::keys::flow::WhenWarned;
 use crate::policy::Chosen;
 use crate::port::ContractSpec;
 use crate::scenario::headers::HeadersSpec;
@@ -81,17 +82,6 @@ pub struct FlowGroup {
     pub interval_place: Place,
     /// Place of its maximum workahead (of the group, when it has none).
     pub workahead_place: Place,
-}
-
-/// The response of a source to a warning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhenWarned {
-    /// The source continues as before.
-    Ignore,
-    /// The source is silent until it is no longer ahead, and then keeps to its reservation.
-    Slow,
-    /// The source sends smaller packets at the same times.
-    Shrink,
 }
 
 /// A change of a flow's reservation, requested while it runs.

@@ -2,60 +2,60 @@
 
 use super::ChangeSpec;
 use crate::error::{Complaint, Report};
+use crate::keys::flow::{Change, Flow, Life};
 use crate::source::Source;
-use crate::values::Values;
 use tidegate_core::units::Span;
 
-/// The start, and the stop if one is stated; `None` once a mistake has been reported.
-pub(super) fn start_and_stop(values: &Values, report: &mut Report) -> Option<(Span, Option<Span>)> {
-    let (start, stop) = (values.time("start")?, values.time("stop"));
-    if stop.is_some_and(|stop| stop <= start) {
-        report.add(values.place_of("stop"), Complaint::new("`stop` is not later than `start`"));
+/// Checks that a flow starts before it ends, and that one key states its end.
+pub(super) fn check(life: &Life, report: &mut Report) {
+    let Life { start, stop, every, lasts } = life;
+    if stop.is_some_and(|stop| stop <= **start) {
+        report.add(stop.place, Complaint::new("`stop` is not later than `start`"));
     }
-    Some((start, stop))
-}
-
-pub(super) fn check_comings_and_goings(values: &Values, report: &mut Report) {
-    if values.given("stop") && values.given("lasts") {
+    if stop.given && lasts.given {
         let complaint = Complaint::new("`stop` and `lasts` both say when the flow ends");
-        report.add(values.place_of("lasts"), complaint.help("leave out one of them"));
+        report.add(lasts.place, complaint.help("leave out one of them"));
     }
-    for key in ["every", "lasts"] {
-        if values.time(key) == Some(Span::ZERO) {
-            report.add(values.place_of(key), Complaint::new(format!("`{key}` is zero")));
+    for time in [every, lasts] {
+        if **time == Some(Span::ZERO) {
+            report.add(time.place, Complaint::new(format!("`{}` is zero", time.key)));
         }
     }
-    if values.time("hangup").is_some_and(|at| Some(at) <= values.time("start")) {
-        report.add(values.place_of("hangup"), Complaint::new("`hangup` is not later than `start`"));
+}
+
+/// Checks that a flow is torn down after it starts.
+pub(super) fn check_hangup(flow: &Flow, report: &mut Report) {
+    if flow.hangup.is_some_and(|at| at <= *flow.life.start) {
+        report.add(flow.hangup.place, Complaint::new("`hangup` is not later than `start`"));
     }
 }
 
 /// Reports a change of rate for a source without a rate.
-pub(super) fn check_paces(values: &Values, source: &Source, report: &mut Report) {
+pub(super) fn check_paces(flow: &Flow, source: &Source, report: &mut Report) {
     let has_rate = matches!(
         source,
         Source::Cbr { .. } | Source::Poisson { .. } | Source::OnOff { .. } | Source::PacketTrain { .. }
     );
-    for change in values.tables("change").iter().filter(|change| !has_rate && change.given("rate")) {
+    for change in flow.change.iter().filter(|change| !has_rate && change.rate.given) {
         let complaint = Complaint::new("`rate` has no effect: the source has no rate of its own")
             .help("leave it out: greedy sources and recordings send as before, within what is reserved then");
-        report.add(change.place_of("rate"), complaint);
+        report.add(change.rate.place, complaint);
     }
 }
 
-pub(super) fn changes(values: &Values, start: Span, report: &mut Report) -> Option<Vec<ChangeSpec>> {
+/// The changes of a flow's reservation.
+pub(super) fn changes(flow: &Flow, report: &mut Report) -> Vec<ChangeSpec> {
     let mut changes = Vec::new();
-    let mut before = start;
-    for change in values.tables("change") {
-        let at = change.time("at")?;
-        if at <= before {
+    let mut before = *flow.life.start;
+    for change in flow.change.iter() {
+        let Change { at, reserve, interval, rate } = &**change;
+        if **at <= before {
             let complaint =
                 Complaint::new("`at` is not later than the flow's `start` and the previous change");
-            report.add(change.place_of("at"), complaint);
+            report.add(at.place, complaint);
         }
-        before = at;
-        let (interval, rate) = (change.time("interval"), change.rate("rate"));
-        changes.push(ChangeSpec { at, reserve: change.rate("reserve")?, interval, rate });
+        before = **at;
+        changes.push(ChangeSpec { at: **at, reserve: **reserve, interval: **interval, rate: **rate });
     }
-    Some(changes)
+    changes
 }

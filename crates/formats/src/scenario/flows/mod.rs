@@ -10,19 +10,20 @@ mod routes;
 pub(crate) use connections::ANSWERS;
 pub use group::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 
-use crate::colour;
 use crate::error::{Complaint, Place, Report};
+use crate::keys::connection::Connection;
+use crate::keys::flow::{self as keys, MAX_FLOWS, Toggle};
+use crate::keys::source::Source;
 use crate::policy::Chosen;
 use crate::port::classes::{self, Class};
 use crate::port::{ContractSpec, check_warnings};
-use crate::record::MAX_FLOWS;
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
 use crate::scenario::limits::Memory;
 use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
+use crate::section::{Name, OneOrMoreNames, Placed};
 use crate::source;
-use crate::values::Values;
 use multicast::Tree;
 use routes::Routes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +44,8 @@ pub(super) struct Surroundings<'s> {
 
 /// Builds the flows, then those of the connections. `None` once a mistake has been reported.
 pub(super) fn build(
-    flows: &[Values],
-    connections: &[Values],
+    flows: &[Placed<keys::Flow>],
+    connections: &[Placed<Connection>],
     around: &Surroundings<'_>,
     report: &mut Report,
 ) -> Option<Vec<FlowGroup>> {
@@ -62,34 +63,43 @@ pub(super) fn build(
     let mut names = BTreeSet::new();
     let mut groups = Vec::with_capacity(flows.len() + 2 * connections.len());
     let (mut total, mut memory, mut sound) = (0, Memory::default(), true);
-    let flows = flows.iter().map(|values| (values, 1));
-    for (values, directions) in flows.chain(connections.iter().map(|values| (values, 2))) {
+    let entries = flows.iter().map(Entry::Flow);
+    for entry in entries.chain(connections.iter().map(Entry::Connection)) {
         if report.is_full() {
             break;
         }
-        let name = values.text("name")?;
-        if !names.insert(name) {
-            report.add(values.place_of("name"), Complaint::new(format!("there is already a flow `{name}`")));
+        let (name, count, directions) = match entry {
+            Entry::Flow(flow) => (&flow.name, &flow.count, 1),
+            Entry::Connection(connection) => (&connection.name, &connection.count, 2),
+        };
+        if !names.insert(name.as_str()) {
+            report.add(name.place, Complaint::new(format!("there is already a flow `{name}`")));
         }
-        total += directions * values.integer("count")?;
+        total += directions * i64::from(**count);
         if total > MAX_FLOWS {
             let complaint = Complaint::new(format!("with `{name}` there are more than {MAX_FLOWS} flows"));
-            report.add(values.place_of("count"), complaint);
+            report.add(count.place, complaint);
             return None;
         }
-        let made = match directions {
-            1 => builder.group(values, report).map(|group| vec![group]),
-            _ => builder.connection(values, report),
+        let made = match entry {
+            Entry::Flow(flow) => builder.group(flow, report).map(|group| vec![group]),
+            Entry::Connection(connection) => builder.connection(connection, report),
         };
         sound &= made.is_some();
         let made = made.unwrap_or_default();
         if let Some(complaint) = made.iter().find_map(|group| memory.add(group)) {
-            report.add(values.place_of("count"), complaint);
+            report.add(count.place, complaint);
             return None;
         }
         groups.extend(made);
     }
     sound.then_some(groups)
+}
+
+/// One entry of a scenario's traffic.
+enum Entry<'k> {
+    Flow(&'k Placed<keys::Flow>),
+    Connection(&'k Placed<Connection>),
 }
 
 struct Builder<'s> {
@@ -112,102 +122,96 @@ struct Terms {
 }
 
 impl Builder<'_> {
-    /// The node with the name under a key, or a complaint.
-    fn end(&self, values: &Values, key: &str, report: &mut Report) -> Option<usize> {
-        self.around.network.find(values.text(key)?, values.place_of(key), report)
+    /// The node with this name, or a complaint.
+    fn end(&self, name: &Placed<Name>, report: &mut Report) -> Option<usize> {
+        self.around.network.find(name, name.place, report)
     }
 
     /// The destinations, and the place where each was named. `None` once a mistake has been
     /// reported.
-    fn destinations(&self, values: &Values, report: &mut Report) -> Option<Vec<(Place, usize)>> {
+    fn destinations(&self, to: &OneOrMoreNames, report: &mut Report) -> Option<Vec<(Place, usize)>> {
         let find =
             |(place, name): &(Place, String)| Some((*place, self.around.network.find(name, *place, report)?));
-        let found: Vec<_> = values.texts("to")?.iter().map(find).collect();
+        let found: Vec<_> = to.iter().map(find).collect();
         found.into_iter().collect()
     }
 
     /// Reads a flow's declaration.
-    fn terms(&self, values: &Values, report: &mut Report) -> Terms {
-        let class = match values.text("class") {
+    fn terms(&self, keys: &keys::Terms, report: &mut Report) -> Terms {
+        let keys::Terms { contract, profile, weight, colour, class, ceiling } = keys;
+        let class = match class.as_deref() {
             None => Some(None),
-            Some(name) => {
-                classes::leaf(&self.classes, &self.inner, name, values.place_of("class"), report).map(Some)
-            }
+            Some(name) => classes::leaf(&self.classes, &self.inner, name, class.place, report).map(Some),
         };
-        let profile = values
-            .text("profile")
-            .and_then(|name| profiles::find(self.around.profiles, name, values.place_of("profile"), report));
-        let contract = ContractSpec::read(values);
-        let ceiling = values.rate("ceiling");
-        classes::check_ceiling(values, &contract, ceiling, report);
-        let weight = values.integer("weight").and_then(|weight| u32::try_from(weight).ok());
-        if weight.is_some() && !values.given("profile") {
+        let found = profile
+            .as_deref()
+            .and_then(|name| profiles::find(self.around.profiles, name, profile.place, report));
+        let contract = ContractSpec::read(contract);
+        classes::check_ceiling(ceiling, &contract, report);
+        if weight.is_some() && !profile.given {
             let complaint = Complaint::new("`weight` has no effect on a flow without a `profile`");
-            report.add(values.place_of("weight"), complaint.help("name the [[profile]] that is divided"));
+            report.add(weight.place, complaint.help("name the [[profile]] that is divided"));
         }
-        let colour = values.text("colour").and_then(colour::named).unwrap_or(Colour::Green);
-        Terms { contract, profile, weight, colour, class, ceiling }
+        Terms { contract, profile: found, weight: **weight, colour: **colour, class, ceiling: **ceiling }
     }
 
     /// The links to one node that receives, or to several, with their depths. `None` after
     /// something was reported.
     fn way(
         &mut self,
-        values: &Values,
+        flow: &keys::Flow,
         from: usize,
         to: &[(Place, usize)],
         report: &mut Report,
     ) -> Option<Tree> {
         let [(_, only)] = to else {
-            let tree = self.routes.tree(values, from, to, report)?;
-            self.routes.check_tree(values, &tree, report);
+            let tree = self.routes.tree(flow, from, to, report)?;
+            self.routes.check_tree(flow, &tree, report);
             return Some(tree);
         };
-        let links = self.routes.of_flow(values, from, *only, report)?;
+        let links = self.routes.of_flow(&flow.route, from, (flow.to.place, *only), report)?;
         Some(Tree { links, depths: Vec::new() })
     }
 
-    fn group(&mut self, values: &Values, report: &mut Report) -> Option<FlowGroup> {
-        let name = values.text("name")?;
-        let count = u32::try_from(values.integer("count")?).ok()?;
-        let from = self.end(values, "from", report);
-        let to = self.destinations(values, report);
-        let Terms { contract, profile, weight, colour, class, ceiling } = self.terms(values, report);
-        let (start, stop) = life::start_and_stop(values, report)?;
+    fn group(&mut self, stated: &Placed<keys::Flow>, report: &mut Report) -> Option<FlowGroup> {
+        let keys = &**stated;
+        let count = *keys.count;
+        let from = self.end(&keys.from, report);
+        let to = self.destinations(&keys.to, report);
+        let declared = &keys.terms.contract;
+        let Terms { contract, profile, weight, colour, class, ceiling } = self.terms(&keys.terms, report);
         let in_aggregates =
-            values.given("warned") && self.around.network.links.iter().any(|link| link.profile.is_some());
-        check_warnings(values, &contract, in_aggregates, report);
-        let (every, lasts, hangup) = (values.time("every"), values.time("lasts"), values.time("hangup"));
-        life::check_comings_and_goings(values, report);
-        let changes = life::changes(values, start, report)?;
-        let warned = match values.text("warned")? {
-            "slow" => WhenWarned::Slow,
-            "shrink" => WhenWarned::Shrink,
-            _ => WhenWarned::Ignore,
-        };
-        let sizes = self.sizes(values, report);
-        let given = values.table("source")?;
-        let (peak, base_dir) = (values.rate("peak"), self.around.base_dir);
-        let source = sizes.as_ref().and_then(|sizes| source::build(given, sizes, peak, base_dir, report));
-        if count > 1 && given.section.name == "capture" && !given.given("flow") {
+            keys.warned.given && self.around.network.links.iter().any(|link| link.profile.is_some());
+        check_warnings(keys, &contract, in_aggregates, report);
+        life::check(&keys.life, report);
+        life::check_hangup(keys, report);
+        let changes = life::changes(keys, report);
+        let sizes = sizes(stated, report);
+        let (peak, base_dir) = (contract.peak_bits(), self.around.base_dir);
+        let source =
+            sizes.as_ref().and_then(|sizes| source::build(&keys.source, sizes, peak, base_dir, report));
+        if let Source::Capture(capture) = &*keys.source
+            && count > 1
+            && !capture.flow.given
+        {
             let complaint = Complaint::new("a capture that has its own flows cannot have a `count`")
                 .help("name one of its flows with `flow`, or leave out `count`");
-            report.add(values.place_of("count"), complaint);
+            report.add(keys.count.place, complaint);
         }
         if let Some(source) = &source {
-            life::check_paces(values, source, report);
+            life::check_paces(keys, source, report);
         }
-        let envelope = Chosen::read(values, "envelope", report);
+        let envelope = Chosen::read(keys.envelope.as_ref(), report);
         let to = to?;
-        let way = self.way(values, from?, &to, report);
+        let way = self.way(keys, from?, &to, report);
         let headers = match &way {
-            Some(way) => self.headers(values, &way.links, count, report),
+            Some(way) => self.headers(stated, &way.links, report),
             None => None,
         };
         let Tree { links, depths } = way?;
-        let aal5 = adaptation::of_flow(values, &links, &self.around.network.links, report);
+        let aal5 = adaptation::of_flow(keys, &links, &self.around.network.links, report);
         Some(FlowGroup {
-            name: name.to_owned(),
+            name: keys.name.to_string(),
             count,
             from: from?,
             to: to.into_iter().map(|(_, node)| node).collect(),
@@ -223,60 +227,56 @@ impl Builder<'_> {
             aal5,
             preparation: Span::ZERO,
             vc: None,
-            start,
-            stop,
-            every,
-            lasts,
-            hangup,
-            warned,
-            ecn: values.text("ecn")? == "on",
+            start: *keys.life.start,
+            stop: *keys.life.stop,
+            every: *keys.life.every,
+            lasts: *keys.life.lasts,
+            hangup: *keys.hangup,
+            warned: *keys.warned,
+            ecn: *keys.ecn == Toggle::On,
             changes,
             headers,
             source: source?,
             envelope,
-            place: values.place,
-            reserve_place: values.place_of("reserve"),
-            interval_place: values.place_of("interval"),
-            workahead_place: values.place_of("workahead"),
+            place: stated.place,
+            reserve_place: declared.place_of("reserve"),
+            interval_place: declared.place_of("interval"),
+            workahead_place: declared.place_of("workahead"),
         })
     }
 
     /// The headers that a gate on the route sees; `None` also once a mistake has been reported.
     fn headers(
         &self,
-        values: &Values,
+        flow: &Placed<keys::Flow>,
         route: &[usize],
-        count: u32,
         report: &mut Report,
     ) -> Option<HeadersSpec> {
         let links = &self.around.network.links;
-        gate::check_flow(values, route, links, report);
-        HeadersSpec::read(values.table("headers")?, count, gate::crossing(route, links)?, report)
+        gate::check_flow(flow, route, links, report);
+        HeadersSpec::read(flow.headers.as_ref()?, *flow.count, gate::crossing(route, links)?, report)
     }
+}
 
-    /// The packet sizes: none when the source has its own.
-    fn sizes(&self, values: &Values, report: &mut Report) -> Option<Vec<u32>> {
-        let given = values.table("source")?;
-        let Some(sizes) = values.sizes("size") else {
-            if source::brings_sizes(given) {
-                return Some(Vec::new());
-            }
-            let message = format!("flow `{}` needs `size`", values.text("name")?);
-            report.add(
-                values.place,
-                Complaint::new(message).help("Size of its packets, as in size = \"250B\""),
-            );
-            return None;
-        };
-        if source::brings_sizes(given) {
-            let message = format!("a `{}` has packet sizes of its own", given.section.name);
-            report.add(values.place_of("size"), Complaint::new(message).help("leave out `size`"));
-            return None;
+/// The packet sizes: none when the source has its own.
+fn sizes(flow: &Placed<keys::Flow>, report: &mut Report) -> Option<Vec<u32>> {
+    let keys::Flow { name, size, source, .. } = &**flow;
+    if !size.given {
+        if source::brings_sizes(source) {
+            return Some(Vec::new());
         }
-        if sizes.iter().any(|size| *size > LARGEST_PACKET) {
-            report.add(values.place_of("size"), Complaint::new("`size` is above 1 MiB (1048576B)"));
-            return None;
-        }
-        sizes.into_iter().map(|size| u32::try_from(size).ok()).collect()
+        let message = format!("flow `{name}` needs `size`");
+        report.add(flow.place, Complaint::new(message).help("Size of its packets, as in size = \"250B\""));
+        return None;
     }
+    if source::brings_sizes(source) {
+        let message = format!("a `{}` has packet sizes of its own", source.about().name);
+        report.add(size.place, Complaint::new(message).help("leave out `size`"));
+        return None;
+    }
+    if size.iter().any(|size| *size > LARGEST_PACKET) {
+        report.add(size.place, Complaint::new("`size` is above 1 MiB (1048576B)"));
+        return None;
+    }
+    size.iter().map(|size| u32::try_from(*size).ok()).collect()
 }

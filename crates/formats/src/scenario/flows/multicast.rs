@@ -2,8 +2,8 @@
 
 use super::routes::Routes;
 use crate::error::{Complaint, Place, Report};
+use crate::keys::flow::Flow;
 use crate::scenario::gate;
-use crate::values::Values;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A tree of links in preorder, each followed by all links behind it.
@@ -19,15 +19,15 @@ impl Routes<'_> {
     /// reported.
     pub(super) fn tree(
         &mut self,
-        values: &Values,
+        flow: &Flow,
         from: usize,
         to: &[(Place, usize)],
         report: &mut Report,
     ) -> Option<Tree> {
-        if values.given("route") {
+        if flow.route.given {
             let complaint =
                 Complaint::new("a flow with several destinations takes the shortest routes to them");
-            report.add(values.place_of("route"), complaint.help("leave out `route`"));
+            report.add(flow.route.place, complaint.help("leave out `route`"));
         }
         let (mut destinations, mut links) = (BTreeSet::new(), BTreeSet::new());
         // The links that follow each, by the one before them; in the order of the destinations.
@@ -64,33 +64,36 @@ impl Routes<'_> {
         let tree = preorder(&behind);
         if tree.is_none() {
             let complaint = Complaint::new(format!("a route of this flow has more than {} links", u16::MAX));
-            report.add(values.place_of("to"), complaint);
+            report.add(flow.to.place, complaint);
         }
         tree
     }
 
     /// Checks that every setting of a flow with several destinations works along its tree.
-    pub(super) fn check_tree(&self, values: &Values, tree: &Tree, report: &mut Report) {
+    pub(super) fn check_tree(&self, flow: &Flow, tree: &Tree, report: &mut Report) {
         if gate::crossing(&tree.links, &self.network.links).is_some() {
             let complaint = Complaint::new("a flow with several destinations cannot pass a gate");
-            report.add(values.place_of("to"), complaint.help("give each destination a flow of its own"));
+            report.add(flow.to.place, complaint.help("give each destination a flow of its own"));
         }
-        if values.given("warned") {
+        if flow.warned.given {
             let complaint = Complaint::new("a flow with several destinations cannot respond to warnings");
-            report.add(values.place_of("warned"), complaint.help("leave out `warned`"));
+            report.add(flow.warned.place, complaint.help("leave out `warned`"));
         }
         if tree.depths.iter().filter(|depth| **depth == 1).count() == 1 {
             return;
         }
         // Each of these is for one first queue.
-        let is_responsive = values.table("source").is_some_and(|source| source.section.responsive);
-        for (key, needs_one) in [("envelope", values.given("envelope")), ("source", is_responsive)] {
+        let Flow { envelope, source, .. } = flow;
+        for (key, place, needs_one) in [
+            (envelope.key, envelope.place, envelope.given),
+            (source.key, source.place, source.about().responsive),
+        ] {
             if needs_one {
                 let message = format!(
                     "this `{key}` needs one first link, and the routes of this flow fork at its source"
                 );
                 let complaint = Complaint::new(message);
-                report.add(values.place_of(key), complaint.help("start at a host with one link"));
+                report.add(place, complaint.help("start at a host with one link"));
             }
         }
     }

@@ -3,7 +3,7 @@
 use crate::error::{Complaint, Place, Report};
 use crate::scenario::network::{Network, NodeKind};
 use crate::scenario::routing::Router;
-use crate::values::Values;
+use crate::section::{Names, Placed};
 
 /// Finds the routes of flows.
 pub(super) struct Routes<'s> {
@@ -19,13 +19,13 @@ impl<'s> Routes<'s> {
     /// The links of a flow's route; `None` once a mistake has been reported.
     pub(super) fn of_flow(
         &mut self,
-        values: &Values,
+        stated: &Placed<Option<Names>>,
         from: usize,
-        to: usize,
+        (place, to): (Place, usize),
         report: &mut Report,
     ) -> Option<Vec<usize>> {
-        let Some(stops) = values.texts("route").filter(|_| from != to) else {
-            return self.shortest(from, to, values.place_of("to"), report);
+        let Some(stops) = stated.as_deref().filter(|_| from != to) else {
+            return self.shortest(from, to, place, report);
         };
         let nodes = &self.network.nodes;
         let (from_name, to_name) = (&nodes[from].name, &nodes[to].name);
@@ -36,10 +36,7 @@ impl<'s> Routes<'s> {
         let ends = (way.first().map(|(_, node)| *node), way.last().map(|(_, node)| *node));
         if ends != (Some(from), Some(to)) {
             let complaint = Complaint::new(format!("this route does not lead from {from_name} to {to_name}"));
-            report.add(
-                values.place_of("route"),
-                complaint.help("name both ends and every switch between them"),
-            );
+            report.add(stated.place, complaint.help("name both ends and every switch between them"));
             return None;
         }
         self.links_along(&way, report)
@@ -69,12 +66,7 @@ impl<'s> Routes<'s> {
 
     /// The route of a flow of answers: over the links of the other direction, or the shortest where
     /// one of them is missing. `None` after something was reported.
-    pub(super) fn back(
-        &mut self,
-        values: &Values,
-        there: &[usize],
-        report: &mut Report,
-    ) -> Option<Vec<usize>> {
+    pub(super) fn back(&mut self, place: Place, there: &[usize], report: &mut Report) -> Option<Vec<usize>> {
         let links = &self.network.links;
         let reverse = |link: &usize| self.router.direct(links[*link].to, links[*link].from);
         if let Some(back) = there.iter().rev().map(reverse).collect() {
@@ -89,7 +81,7 @@ impl<'s> Routes<'s> {
                 nodes[to].name, nodes[from].name
             );
             let complaint = Complaint::new(message).help("a link with duplex = false goes one way");
-            report.add(values.place_of("to"), complaint);
+            report.add(place, complaint);
         }
         found
     }

@@ -1,25 +1,12 @@
-//! Every section of a scenario file and every key in it, stated once.
+//! The form of the records: every key of a file with its values, its default and its help.
 //!
-//! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk
-//! these records; the policies of `tidegate-core` enter through their own records.
-
-mod application;
-mod connection;
-mod flow;
-mod gate;
-mod scenario;
-mod source;
-mod topology;
-
-pub(crate) use flow::MAX_FLOWS;
-pub use gate::gate;
-pub(crate) use scenario::VERSION;
-pub use scenario::scenario;
-use scenario::{class, loss, port, reorder, reorder_delay, trace, version};
+//! The reader, `--set`, the JSON Schema, the reference page and the Python types all walk these
+//! records, which come from the declarations in [`keys`](crate::keys); the policies of
+//! `tidegate-core` enter through their own.
 
 use crate::units::show_value;
 use std::borrow::Cow;
-use tidegate_core::params::{Kind, Param, Parameter, PolicyRecord, Scope};
+use tidegate_core::params::{Kind, Param, PolicyRecord};
 
 /// A table with declared keys: a section, a policy, a kind of source or of topology.
 #[derive(Clone, Debug)]
@@ -98,23 +85,6 @@ pub struct OneOf {
 }
 
 impl Section {
-    /// A section that is not a policy and comes from no paper.
-    fn new(name: &'static str, title: &'static str, help: &'static str, fields: Vec<Field>) -> Section {
-        Section { name, title, help, source: None, fields, policy: None, responsive: false }
-    }
-
-    /// This section with its source cited.
-    fn citing(mut self, source: &'static str) -> Section {
-        self.source = Some(source);
-        self
-    }
-
-    /// This source, marked as responsive to the network.
-    fn responding(mut self) -> Section {
-        self.responsive = true;
-        self
-    }
-
     /// A policy's parameters as a section.
     pub fn of_policy(record: &'static PolicyRecord) -> Section {
         Section {
@@ -161,75 +131,3 @@ impl OneOf {
         self.options.iter().find(|option| option.name == name)
     }
 }
-
-/// A key that must be given.
-fn required(name: &'static str, shape: Shape, help: &'static str) -> Field {
-    Field { name, shape, default: None, required: true, help }
-}
-
-/// A key that may be left out; `help` says what that means.
-fn optional(name: &'static str, shape: Shape, help: &'static str) -> Field {
-    Field { name, shape, default: None, required: false, help }
-}
-
-/// A key with a default.
-fn defaulted(name: &'static str, shape: Shape, default: &'static str, help: &'static str) -> Field {
-    Field { name, shape, default: Some(Cow::Borrowed(default)), required: false, help }
-}
-
-/// A choice among policies.
-fn policies(
-    what: &'static str,
-    default_kind: Option<&'static str>,
-    records: &'static [PolicyRecord],
-) -> Shape {
-    Shape::OneOf(OneOf { what, default_kind, options: records.iter().map(Section::of_policy).collect() })
-}
-
-fn scheduler() -> Shape {
-    let records = tidegate_core::scheduler::RECORDS.iter().chain(tidegate_core::composite::RECORDS);
-    let options = records.map(Section::of_policy).collect();
-    Shape::OneOf(OneOf { what: "scheduler", default_kind: None, options })
-}
-
-fn dropper() -> Shape {
-    const SCOPES: Kind = <Scope as Parameter>::KIND;
-    let guards = "Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, \
-                  with its own dropper";
-    let with_scope = |record| {
-        let mut section = Section::of_policy(record);
-        section.fields.push(defaulted("scope", Shape::Value(SCOPES), "queue", guards));
-        section
-    };
-    let options = tidegate_core::dropper::RECORDS.iter().map(with_scope).collect();
-    Shape::OneOf(OneOf { what: "dropper", default_kind: None, options })
-}
-
-fn detector() -> Shape {
-    let default = tidegate_core::detector::DEFAULT.name;
-    policies("detector", Some(default), tidegate_core::detector::RECORDS)
-}
-
-fn rate_control() -> Shape {
-    policies("rate_control", None, tidegate_core::abr::RECORDS)
-}
-
-fn vsvd() -> Shape {
-    let default = tidegate_core::abr::coupling::DEFAULT.name;
-    policies("vsvd", Some(default), tidegate_core::abr::coupling::RECORDS)
-}
-
-fn meter() -> Shape {
-    policies("meter", None, tidegate_core::meter::RECORDS)
-}
-
-fn rate() -> Shape {
-    Shape::Value(Kind::Rate)
-}
-
-fn time() -> Shape {
-    Shape::Value(Kind::Time)
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::record::Shape;
 use std::collections::BTreeSet;
 
 fn every_section<'s>(section: &'s Section, visit: &mut impl FnMut(&'s Section)) {

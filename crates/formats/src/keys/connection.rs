@@ -1,0 +1,71 @@
+//! A connection's keys.
+
+use super::application::Application;
+use super::contract::OfVc;
+use super::flow::{Cells, Headers, Life, MAX_FLOWS, Terms};
+use super::policies::Transport;
+use crate::section::{Name, Names, ParamsOf, section};
+use tidegate_core::units::Span;
+
+section! {
+    /// A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for
+    /// the acknowledgements, which go in the other direction, queue there and may be lost. Each is
+    /// its own group in tables and plots, so the delays of acknowledgements do not mix with those
+    /// of data.
+    pub(crate) struct Connection = "connection", "Connection" {
+        /// Name, unique among flows and connections
+        name: Name,
+        /// Number of connections like this one; above 1, their flows are called NAME/1 and
+        /// NAME/ack/1, NAME/2 and NAME/ack/2, and so on
+        count: u32 as Integer(1, MAX_FLOWS / 2) = "1",
+        /// Node that sends data
+        from: Name,
+        /// Node that receives data and sends acknowledgements
+        to: Name,
+        /// Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops.
+        /// Acknowledgements take the reverse route, or the shortest one where a link has no reverse
+        /// direction
+        route: Option<Names>,
+        /// Protocol of the sender and the receiver
+        transport: Transport,
+        /// Size of a packet of data, at most 1 MiB
+        size: u64 as Size,
+        /// Application that writes the data
+        data: Application = "bulk",
+        terms: Terms,
+        /// Declaration of the acknowledgements' flow to the ports on its route, as the keys beside
+        /// it are that of the data's flow
+        answers: Answers = "{}",
+        /// Headers of the data for a gate on its route; acknowledgements have the same with both
+        /// ends exchanged
+        headers: Option<Headers>,
+        cells: Cells,
+        /// Time that the sending host takes for each packet before it hands the cells to its first
+        /// port, once the last cell of the packet before has left there; above zero it needs
+        /// `adaptation`
+        preparation: Span = "0s",
+        /// ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`.
+        /// Without it, the cells of a packet reach the first port together
+        vc: Option<Vc>,
+        life: Life,
+    }
+}
+
+section! {
+    /// Declaration of the flow of a connection's acknowledgements to the ports on its route, as for
+    /// a flow.
+    pub(crate) struct Answers = "answers", "Answers" {
+        terms: Terms,
+    }
+}
+
+section! {
+    /// A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's
+    /// first port, and are sent at the rate that the network allows. One cell in every `nrm` is an
+    /// RM cell, which requests that rate. The ports on the route need a switch algorithm, or the
+    /// rate never changes.
+    #[source = "ATM TM 4.0, sections 5.10.2 to 5.10.5"]
+    pub(crate) struct Vc = "vc", "VC" {
+        params: ParamsOf<OfVc>,
+    }
+}

@@ -1,0 +1,141 @@
+//! The keys of ports, classes and profiles.
+
+use super::contract::{OfClass, OfCredit, OfProfile};
+use super::policies::{Coupling, Detector, Dropper, Meter, Policies, Policy, RateControl, Scheduler};
+use crate::section::{Name, ParamsOf, section};
+use tidegate_core::{meter, scheduler};
+
+section! {
+    /// Every output port of a switch; a link may override it. `host` describes the ports of hosts.
+    pub(crate) struct Port = "port", "Port" {
+        policies: PortPolicies,
+        /// Switch algorithm that assigns rates to ABR connections; without it, none
+        rate_control: Option<RateControl>,
+        /// Virtual source and destination: the port ends the control loops of ABR connections and
+        /// starts new ones, which needs `rate_control`; without it, loops pass through
+        vsvd: Option<Coupling>,
+        link: PortCredit,
+    }
+}
+
+section! {
+    /// Every output port of a host; a link may override it.
+    pub(crate) struct Host = "host", "Host" {
+        order: Order,
+        /// Meter: whether flows conform to their contracts; without it, none
+        meter: Option<Meter>,
+        drops: Drops,
+        link: PortCredit,
+    }
+}
+
+section! {
+    /// The policies of a port, in a scenario and in a gate.
+    pub(crate) struct PortPolicies {
+        order: Order,
+        /// Meter: whether flows conform to their contracts; the default ignores flows without
+        /// `interval`
+        meter: Option<Meter> = meter::DEFAULT.name,
+        drops: Drops,
+    }
+}
+
+section! {
+    /// The order in which a port serves flows.
+    pub(crate) struct Order {
+        /// Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and
+        /// `dropper`; without it, as these say
+        policy: Option<Policy>,
+        /// Scheduler: which flow is served next
+        scheduler: Option<Scheduler> = scheduler::DEFAULT.name,
+    }
+}
+
+section! {
+    /// The drops of a port.
+    pub(crate) struct Drops {
+        /// Dropper: which packets are dropped or marked; without it, none
+        dropper: Option<Dropper>,
+        watch: Watch,
+    }
+}
+
+section! {
+    /// The detector of a port or a class.
+    pub(crate) struct Watch {
+        /// Detector of flows that do not respond to the drops of `dropper`; without it, none
+        detector: Option<Detector>,
+    }
+}
+
+section! {
+    /// The credit of a port.
+    pub(crate) struct PortCredit {
+        /// Credit-based flow control from the port to the node at the link's end, `{}` with all
+        /// defaults; without it, none
+        credit: Option<Credit>,
+    }
+}
+
+section! {
+    /// Credit-based flow control of a link: a packet is sent only when the node at the link's end
+    /// has a place for it. Packets without credit wait, hop by hop back to the hosts. Every packet
+    /// takes one place. The reverse link carries the credit cells, ahead of its queue.
+    #[source = "Kung 1997, section \"Credit-based flow control\""]
+    pub(crate) struct Credit = "credit", "Credit" {
+        /// Node with the receiver's memory, further along the route of every flow on the link: a
+        /// virtual link over switches without credit; without it, the node at the link's end
+        to: Option<Name>,
+        params: ParamsOf<OfCredit>,
+    }
+}
+
+section! {
+    /// A class of flows. Classes form a tree of schedulers on every switch port, at most three deep
+    /// with the port's own scheduler as its root. The keys of a contract are the class's
+    /// declaration to the scheduler above it.
+    pub(crate) struct Class = "class", "Class" {
+        /// Unique name of the class
+        name: Name,
+        /// Class that contains it; without it, the class is directly under the port's scheduler
+        parent: Option<Name>,
+        /// Policy: a scheduler, a dropper (FIFO with it) or both, in place of `scheduler` and
+        /// `dropper`; without it, `scheduler` is required
+        policy: Option<Policy>,
+        /// Scheduler of its flows, or of the classes in it; without it, that of `policy`
+        scheduler: Option<Scheduler>,
+        contract: ParamsOf<OfClass>,
+        /// Rate that the class never exceeds at a port; without it, no ceiling
+        ceiling: Option<u64> as Rate,
+        /// Meter: whether its flows conform to their contracts; without it, that of the port
+        meter: Option<Meter>,
+        /// Dropper: which of its packets are dropped or marked; without it, that of the port
+        dropper: Option<Dropper>,
+        watch: Watch,
+    }
+}
+
+section! {
+    /// A contract that several flows share: at meters, the packets of all flows that name the
+    /// profile count against it together. Each flow's declaration to schedulers stays its own.
+    #[source = "RFC 2475, section 2.3.3.1 (traffic profiles of aggregates)"]
+    pub(crate) struct Profile = "profile", "Profile" {
+        /// Unique name of the profile
+        name: Name,
+        contract: ParamsOf<OfProfile>,
+    }
+}
+
+impl<'k> Policies<'k> {
+    /// Those of a port.
+    pub(crate) fn of_port(order: &'k Order, drops: &'k Drops) -> Policies<'k> {
+        let Drops { dropper, watch: Watch { detector } } = drops;
+        Policies { policy: &order.policy, scheduler: &order.scheduler, dropper, detector }
+    }
+
+    /// Those of a class.
+    pub(crate) fn of_class(class: &'k Class) -> Policies<'k> {
+        let Class { policy, scheduler, dropper, watch: Watch { detector }, .. } = class;
+        Policies { policy, scheduler, dropper, detector }
+    }
+}

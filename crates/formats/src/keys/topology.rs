@@ -1,0 +1,114 @@
+//! The kinds of topology.
+
+use crate::section::{kinds, section};
+use std::path::PathBuf;
+use tidegate_core::units::Span;
+
+/// The most nodes of one sort that a topology makes.
+const MAX_NODES: i64 = 100_000;
+
+kinds! {
+    /// Nodes and links to start from.
+    pub(crate) enum Topology = "topology" {
+        Chain,
+        Dumbbell,
+        ParkingLot,
+        Star,
+        Gate,
+        Nodes,
+    }
+}
+
+section! {
+    /// Switches s1 … sN in a row, connected by duplex links; with `access`, host hK is connected to
+    /// switch sK.
+    pub(crate) struct Chain = "chain", "Chain" {
+        /// Number of switches
+        switches: u64 as Integer(1, MAX_NODES),
+        between: BetweenSwitches,
+        /// Links between each switch and its host; without it there are no hosts, and flows start
+        /// and end at switches
+        access: Option<Access>,
+    }
+}
+
+section! {
+    /// Hosts l1 … lN on the switch left, hosts r1 … rN on the switch right, one duplex link between
+    /// the two.
+    pub(crate) struct Dumbbell = "dumbbell", "Dumbbell" {
+        /// Number of hosts on each side
+        pairs: u64 as Integer(1, MAX_NODES),
+        between: BetweenSwitches,
+        access: AccessOrDefault,
+    }
+}
+
+section! {
+    /// Switches s1 … s(K+1) in a row; traffic from host src on s1 to dst on s(K+1) crosses every
+    /// hop, traffic from cI on sI to dI on s(I+1) only hop I.
+    pub(crate) struct ParkingLot = "parking-lot", "Parking lot" {
+        /// Number of links between switches
+        hops: u64 as Integer(1, MAX_NODES),
+        between: BetweenSwitches,
+        access: AccessOrDefault,
+    }
+}
+
+section! {
+    /// Hosts h1 … hN on the switch hub.
+    pub(crate) struct Star = "star", "Star" {
+        /// Number of hosts
+        hosts: u64 as Integer(1, MAX_NODES),
+        /// Rate of the link between the hub and each host, in each direction
+        rate: u64 as Rate,
+        /// Propagation delay of the link between the hub and each host, in each direction
+        delay: Span = "0s",
+    }
+}
+
+section! {
+    /// Switches inside and outside, and between them the link that a gate file describes: each
+    /// direction has the gate's rate, framing, policies and flows, and its memory. A given key of
+    /// `port` or `switch` replaces the gate's, to try another scheduler or buffer with the same
+    /// file; the scenario's classes and contracts have no effect there. A flow or a connection
+    /// needs `headers` to pass, or a `capture` that has them.
+    pub(crate) struct Gate = "gate", "Gate" {
+        /// Gate file; the names of its interfaces are ignored
+        file: PathBuf,
+        /// Propagation delay of the link, in each direction
+        delay: Span = "0s",
+    }
+}
+
+section! {
+    /// Only the nodes and links of `[[node]]` and `[[link]]`.
+    pub(crate) struct Nodes = "nodes", "Nodes" {}
+}
+
+section! {
+    /// The duplex links between switches.
+    pub(crate) struct BetweenSwitches {
+        /// Rate of the links between switches, in each direction
+        rate: u64 as Rate,
+        /// Propagation delay of the links between switches, in each direction
+        delay: Span = "0s",
+    }
+}
+
+section! {
+    /// Links to hosts, in a topology that always has hosts.
+    pub(crate) struct AccessOrDefault {
+        /// Links between hosts and switches
+        access: Access = "{}",
+    }
+}
+
+section! {
+    /// The duplex links between hosts and switches.
+    pub(crate) struct Access = "access", "Access" {
+        /// Rate of each direction
+        rate: u64 as Rate = "1gbit",
+        /// Propagation delay of each direction
+        delay: Span = "0s",
+    }
+}

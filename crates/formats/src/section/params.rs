@@ -1,0 +1,121 @@
+//! Parameters that the core declares, as keys of a section.
+
+use super::{Key, Keys};
+use crate::error::Place;
+use crate::record::{Field, Shape};
+use crate::values::{Read, Values};
+use std::marker::PhantomData;
+use std::ops::Deref;
+use tidegate_core::params::{BuiltIn, Param, PolicyRecord, Value};
+
+/// Values of parameters by their names, by which the core also states a fault.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// Place of the table.
+    pub place: Place,
+    held: Vec<Setting>,
+}
+
+#[derive(Clone, Debug)]
+struct Setting {
+    name: &'static str,
+    value: Value,
+    place: Place,
+    given: bool,
+}
+
+impl Settings {
+    /// The plain values of a table under these names.
+    fn of(values: &Values, params: &[&Param]) -> Settings {
+        let wanted = values.held.iter().filter(|held| params.iter().any(|param| param.name == held.name));
+        let plain = wanted.filter_map(|held| match &held.read {
+            Read::Value(value) => {
+                Some(Setting { name: held.name, value: value.clone(), place: held.place, given: held.given })
+            }
+            _ => None,
+        });
+        Settings { place: values.place, held: plain.collect() }
+    }
+
+    fn find(&self, name: &str) -> Option<&Setting> {
+        self.held.iter().find(|setting| setting.name == name)
+    }
+
+    /// Returns true if the parameter was written, rather than left to its default.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.find(name).is_some_and(|setting| setting.given)
+    }
+
+    /// The parameters that were written, each with its place.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&'static str, Place)> {
+        self.held.iter().filter(|setting| setting.given).map(|setting| (setting.name, setting.place))
+    }
+
+    /// Place of the parameter; that of the table when it was not written.
+    pub(crate) fn place_of(&self, name: &str) -> Place {
+        self.find(name).map_or(self.place, |setting| setting.place)
+    }
+
+    /// Every value, by its name.
+    pub(crate) fn values(&self) -> Vec<(&'static str, Value)> {
+        self.held.iter().map(|setting| (setting.name, setting.value.clone())).collect()
+    }
+}
+
+/// A selection of the parameters that the core declares.
+pub(crate) trait Selected {
+    /// The parameters, in the order in which they are documented.
+    fn params() -> Vec<&'static Param>;
+}
+
+/// Parameters of the core among the keys of a section.
+#[derive(Clone, Debug)]
+pub(crate) struct ParamsOf<S> {
+    settings: Settings,
+    of: PhantomData<S>,
+}
+
+impl<S> Deref for ParamsOf<S> {
+    type Target = Settings;
+
+    fn deref(&self) -> &Settings {
+        &self.settings
+    }
+}
+
+impl<S: Selected> Keys for ParamsOf<S> {
+    fn fields() -> Vec<Field> {
+        S::params().into_iter().map(Field::of_param).collect()
+    }
+
+    fn read(values: &Values) -> Option<ParamsOf<S>> {
+        Some(ParamsOf { settings: Settings::of(values, &S::params()), of: PhantomData })
+    }
+}
+
+/// A kind of policy among which a key chooses.
+pub(crate) trait Offered: BuiltIn {
+    /// The choice.
+    fn shape() -> Shape;
+}
+
+/// A policy with its parameters, before the core has read them.
+#[derive(Clone, Debug)]
+pub(crate) struct PolicyOf<B> {
+    pub record: &'static PolicyRecord,
+    pub settings: Settings,
+    of: PhantomData<B>,
+}
+
+impl<B: Offered> Key for PolicyOf<B> {
+    fn shape() -> Shape {
+        B::shape()
+    }
+
+    fn of(read: &Read) -> Option<PolicyOf<B>> {
+        let Read::Table(values) = read else { return None };
+        let record = values.section.policy?;
+        let settings = Settings::of(values, &record.params.iter().collect::<Vec<_>>());
+        Some(PolicyOf { record, settings, of: PhantomData })
+    }
+}
