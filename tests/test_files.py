@@ -1,5 +1,6 @@
 """Files: none is too long, and their imports have no circle."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,31 @@ def test_imports_between_python_files_have_no_circle() -> None:
     assert len(graph) > 100
     assert "tidegate.results" in graph["tidegate_papers.measures"] | graph["tidegate.replications"]
     assert circles(graph) == []
+
+
+GETTER = re.compile(
+    r"\.(?:bytes|choice|count|flag|given|integer|limit|number|ports|rate|size|sizes|table|tables|text|texts|time|word)"
+    r'\("[a-z]'
+)
+"""A value of a file, taken by the name of its key."""
+
+READERS = {"gate/outline.rs", "read.rs", "set/mod.rs", "set/policy.rs"}
+"""Files that walk a file's text before its values fit the records."""
+
+
+def test_keys_of_files_are_read_as_fields() -> None:
+    source = ROOT / "crates" / "formats" / "src"
+    found = {
+        str(path.relative_to(source))
+        for path in source.rglob("*.rs")
+        if GETTER.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == READERS
+
+
+@pytest.mark.parametrize("getter", ['values.rate("rate")', 'table.text("name")?', 'change.given("at")'])
+def test_a_key_that_is_read_by_its_name_is_found(getter: str) -> None:
+    assert GETTER.search(f"let value = {getter};")
 
 
 @pytest.mark.parametrize(
