@@ -120,6 +120,13 @@ def test_no_rust_file_is_too_long(crate: str) -> None:
     assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
 
 
+@pytest.mark.parametrize("crate", [*WITHOUT_CIRCLES, "sim"])
+def test_no_rust_test_is_too_long(crate: str) -> None:
+    tests = (ROOT / "crates" / crate / "tests").rglob("*.rs")
+    lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in tests}
+    assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
+
+
 @pytest.mark.parametrize(
     ("changes", "found"),
     [

@@ -1,71 +1,12 @@
-//! Operation of a running gate: requests, reloads, monitoring and misuse.
+//! Requests, reports and misuse.
 
-#![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
-
-mod common;
-
-use common::{BINARY, Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
+use crate::common::{BINARY, Gate, Net, Place, TempFile};
+use crate::{FLOWS, file, gate, numbers, refused, send, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::UdpSocket;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
-use std::process::{Command, Output};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-
-/// A gate file whose control socket is beside it.
-fn file(rates: [&str; 2], rest: &str) -> (TempFile, PathBuf) {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = format!("tidegate-{}-{}.sock", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-    let socket = std::env::temp_dir().join(name);
-    let control = format!("control = {{ socket = \"{}\" }}\n{rest}", socket.display());
-    (TempFile::gate(rates[0], rates[1], &control), socket)
-}
-
-fn gate(args: &[&str]) -> Output {
-    Command::new(BINARY).args(args).output().unwrap()
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn refused(output: &Output) -> String {
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-const FLOWS: &str = "port = { scheduler = \"virtual-clock\" }\n\
-                     [[flow]]\nname = \"voice\"\nmatch = { outside_port = 9 }\nreserve = \"80kbit\"\n\
-                     [[flow]]\nname = \"bulk\"\nmatch = { outside_port = 10 }\nreserve = \"100kbit\"\n";
-
-/// Numbered packets to a port outside: `count` of them, `gap` apart.
-fn send(net: &Net, port: u16, payload: usize, count: u32, gap: Duration) -> std::thread::JoinHandle<()> {
-    net.spawn(Place::Inside, move || {
-        let socket = UdpSocket::bind((INSIDE, port)).unwrap();
-        let mut bytes = vec![0; payload];
-        for number in 0..count {
-            bytes[..4].copy_from_slice(&number.to_be_bytes());
-            let _ = socket.send_to(&bytes, (OUTSIDE, port));
-            std::thread::sleep(gap);
-        }
-    })
-}
-
-/// The numbers that arrived at a port outside, until none arrived for two seconds.
-fn numbers(net: &Net, port: u16) -> std::thread::JoinHandle<Vec<u32>> {
-    net.receive(Place::Outside, (OUTSIDE, port), Duration::from_secs(2), |socket| {
-        let (mut bytes, mut numbers) = ([0; 2048], Vec::new());
-        while let Ok(length) = socket.recv(&mut bytes) {
-            assert!(length >= 4);
-            numbers.push(u32::from_be_bytes(bytes[..4].try_into().unwrap()));
-        }
-        numbers
-    })
-}
 
 #[test]
 #[ignore = "needs root and network namespaces"]
@@ -94,82 +35,6 @@ fn a_running_gate_answers() {
     let (status, printed, said) = running.wait();
     assert!(status.success() && printed.contains("\"received\""), "{said}");
     assert!(!socket.exists());
-}
-
-#[test]
-#[ignore = "needs root and network namespaces"]
-fn a_reload_is_all_or_nothing() {
-    let net = Net::new();
-    let (file, _) = file(["10mbit", "10mbit"], FLOWS);
-    let path = file.path().to_owned();
-    let running = Gate::start(&net, file);
-    let before = std::fs::read_to_string(&path).unwrap();
-    let reload = |text: &str| {
-        std::fs::write(&path, text).unwrap();
-        gate(&["reload", &path])
-    };
-    assert_eq!(text(&reload(&before)), "nothing has changed\n");
-    let told =
-        text(&reload(&before.replace("up = \"10mbit\"", "up = \"20mbit\"").replace("80kbit", "128kbit")));
-    assert_eq!(told, "flow.voice.reserve: 80kbit -> 128kbit\ngate.up: 10mbit -> 20mbit\n");
-    let status: Value = serde_json::from_str(&text(&gate(&["status", &path, "--json"]))).unwrap();
-    assert_eq!(status["directions"]["up"]["rate"], 20e6);
-    assert_eq!(status["directions"]["up"]["flows"][0]["reserve"], 128_000);
-
-    let fixed = refused(&reload(&before.replace("inside = \"gi\"", "inside = \"gx\"")));
-    assert!(fixed.contains("gate.inside: gi -> gx") && fixed.contains("a restart"), "{fixed}");
-    std::fs::write(&path, before.replace("reserve = \"80kbit\"", "reserve = \"80kbits\"")).unwrap();
-    let mistaken = refused(&gate(&["reload", &path]));
-    assert!(mistaken.contains("80kbits"), "{mistaken}");
-    // A signal does the same, and the gate's log reports it.
-    running.signal(Signal::HUP);
-    std::thread::sleep(Duration::from_millis(300));
-    std::fs::write(&path, &before).unwrap();
-    running.signal(Signal::HUP);
-    std::thread::sleep(Duration::from_millis(300));
-    running.signal(Signal::TERM);
-    let (status, _, said) = running.wait();
-    assert!(status.success() && said.contains("not reloaded, nothing has changed"), "{said}");
-    // Reloads both by the socket and by the signal.
-    for change in ["gate.up: 10mbit -> 20mbit", "gate.up: 20mbit -> 10mbit"] {
-        assert!(said.lines().any(|line| line.contains(": reloaded: ") && line.contains(change)), "{said}");
-    }
-    assert!(said.contains(": reloaded, nothing has changed\n"), "{said}");
-}
-
-/// Reloads under load, between files that have nothing in common but the interfaces: every packet
-/// arrives, in order.
-#[test]
-#[ignore = "needs root and network namespaces"]
-fn reloads_lose_and_reorder_nothing() {
-    let reloads = if std::env::var_os("TIDEGATE_VERIFY").is_some() { 1000 } else { 60 };
-    let net = Net::new();
-    let other = "port = { scheduler = \"strict-priority\" }\nswitch = { buffer = \"4000p\" }\n\
-                 class = [{ name = \"c\", scheduler = \"fifo\", ceiling = \"5mbit\" }]\n\
-                 [[flow]]\nname = \"each\"\nmatch = { protocol = \"udp\" }\neach = \"5-tuple\"\nclass = \"c\"\n";
-    let (file, _) = file(["2mbit", "2mbit"], &format!("switch = {{ buffer = \"4000p\" }}\n{FLOWS}"));
-    let path = file.path().to_owned();
-    let first = std::fs::read_to_string(&path).unwrap();
-    let head: String = first.lines().take(4).map(|line| format!("{line}\n")).collect();
-    let second = format!("{head}{other}").replace("up = \"2mbit\"", "up = \"3mbit\"");
-    let running = Gate::start(&net, file);
-    assert!(net.ping(1));
-    // Ten milliseconds a reload; at 2 to 3 Mbit/s some packets always wait.
-    let count = reloads * 4;
-    let came = [9, 10].map(|port| numbers(&net, port));
-    let senders = [9, 10].map(|port| send(&net, port, 300, count, Duration::from_micros(2500)));
-    for ix in 0..reloads {
-        std::fs::write(&path, if ix % 2 == 0 { &second } else { &first }).unwrap();
-        let told = text(&gate(&["reload", &path]));
-        assert!(told.contains("gate.up"), "{told}");
-    }
-    senders.into_iter().for_each(|sender| sender.join().unwrap());
-    for came in came {
-        let came = came.join().unwrap();
-        assert!(came.iter().copied().eq(0..count), "{} of {count}", came.len());
-    }
-    let report = running.stop();
-    assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
 }
 
 /// A log that nobody reads does not block the control socket: lines that do not fit into its pipe
@@ -284,68 +149,6 @@ fn hostile_clients_are_survived() {
     running.stop();
 }
 
-/// A file with errors at a start, and the last good file that was kept with its list.
-#[test]
-#[ignore = "needs root and network namespaces"]
-fn the_last_good_file_is_kept() {
-    let net = Net::new();
-    let folder = std::env::temp_dir().join(format!("tidegate-keep-{}", std::process::id()));
-    let (kept, etc) = (folder.join("kept"), folder.join("etc"));
-    std::fs::create_dir_all(&etc).unwrap();
-    let (file, _) = file(["10mbit", "10mbit"], "[[flow]]\nname = \"all\"\ncircuits = \"list.csv\"\n");
-    let good = std::fs::read_to_string(file.path()).unwrap();
-    let path = etc.join("gate.toml");
-    std::fs::write(&path, &good).unwrap();
-    std::fs::write(etc.join("list.csv"), "name,addresses\nann,10.7.0.1\n").unwrap();
-    let path = path.to_str().unwrap();
-    let up = |keep: &std::path::Path| {
-        net.output(Place::Gate, BINARY, &["up", path, "--for", "200ms", "--keep", keep.to_str().unwrap()])
-    };
-    assert!(!up(&kept).stdout.is_empty());
-    assert_eq!(std::fs::read_to_string(kept.join("gate.toml")).unwrap(), good);
-    std::fs::write(path, good.replace("10mbit", "10mbits")).unwrap();
-    std::fs::remove_file(etc.join("list.csv")).unwrap();
-    let started = up(&kept);
-    let said = String::from_utf8_lossy(&started.stderr).into_owned();
-    assert!(started.status.success(), "{said}");
-    assert!(said.contains("10mbits") && said.contains("starting with the last good file"), "{said}");
-    assert!(refused(&up(&folder.join("nowhere"))).contains("10mbits"));
-    // Where nothing can be kept, the link is still served.
-    std::fs::write(path, good.replace("circuits = \"list.csv\"", "")).unwrap();
-    let served = up(std::path::Path::new("/proc/nowhere"));
-    assert!(served.status.success());
-    assert!(String::from_utf8_lossy(&served.stderr).contains("is not kept in /proc/nowhere"));
-    std::fs::remove_dir_all(&folder).unwrap();
-}
-
-/// Circuits are counted one by one, and a reload changes one line of their list.
-#[test]
-#[ignore = "needs root and network namespaces"]
-fn circuits_are_counted_and_changed_one_by_one() {
-    let net = Net::new();
-    let head = "name,addresses,up_ceiling,down_ceiling\n";
-    let list = TempFile::new(&format!("{head}ann,10.7.0.1,5mbit,5mbit\nben,10.7.0.9,5mbit,5mbit\n"));
-    let rules = format!("[[flow]]\nname = \"all\"\ncircuits = \"{}\"\n", list.path());
-    let (file, _) = file(["10mbit", "10mbit"], &rules);
-    let path = file.path().to_owned();
-    let running = Gate::start(&net, file);
-    assert!(net.ping(3));
-    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
-    assert_eq!((told.as_array().unwrap().len(), &told[0]["circuit"]), (1, &"ann".into()), "{told:#}");
-    let sent = |told: &Value| ["up", "down"].map(|way| told[0][way]["sent_packets"].as_u64().unwrap());
-    let before = sent(&told);
-    assert!(before.iter().all(|sent| *sent >= 3), "{told:#}");
-    assert!(text(&gate(&["status", &path, "--circuits"])).contains("\nann "));
-    std::fs::write(list.path(), format!("{head}ben,10.7.0.9,5mbit,5mbit\nann,10.7.0.1,7mbit,5mbit\n"))
-        .unwrap();
-    let changes = text(&gate(&["reload", &path]));
-    assert!(changes.contains("flow.all.circuits") && changes.contains("1 with changed terms"), "{changes}");
-    assert!(net.ping(1));
-    let told: Value = serde_json::from_str(&text(&gate(&["status", &path, "--circuits", "--json"]))).unwrap();
-    assert!(told[0]["circuit"] == "ann" && sent(&told)[0] > before[0], "{told:#}");
-    running.stop();
-}
-
 #[test]
 #[ignore = "needs root and network namespaces"]
 fn what_cannot_be_opened_is_named() {
@@ -375,7 +178,7 @@ fn observing_touches_nothing_and_suggests() {
     for args in
         ["link add name kb type bridge", "link set gi master kb", "link set go master kb", "link set kb up"]
     {
-        common::ip(&format!("-n {bridge} {args}"));
+        crate::common::ip(&format!("-n {bridge} {args}"));
     }
     assert!(net.ping(1));
     // The reservations and the link's rate are below the rate that is sent.

@@ -1,30 +1,23 @@
-//! Whatever happens — random trees, ceilings, shapers, droppers, pools, multicast, gates, flows
-//! that come and go, plans that change under load — no packet and no body is lost or duplicated,
-//! none overtakes within its flow, nothing that may be sent waits, and nothing of it leaves a
-//! trace.
+//! A switch to which anything happens.
 
-mod common;
-
-use common::lines::Lines;
-use common::{World, every_scheduler, pick, plans, rate, rounds};
+use crate::common::lines::Lines;
+use crate::common::{World, pick, plans, rate};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::packet::{Leg, PortIx};
-use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, SchedulerKind};
-use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{FlowPlan, SwitchPlan};
-use tidegate_core::units::{Span, Time};
+use tidegate_core::units::Span;
 
-struct Storm {
-    rng: Rng,
-    lines: Lines,
-    plan: SwitchPlan,
+pub struct Storm {
+    pub rng: Rng,
+    pub lines: Lines,
+    pub plan: SwitchPlan,
     /// Schedulers of the plans.
     schedulers: Vec<SchedulerKind>,
     droppers: Vec<DropperKind>,
-    open: Vec<(Leg, FlowPlan)>,
+    pub open: Vec<(Leg, FlowPlan)>,
     /// Flows that are closed, and perhaps not yet drained.
     closing: Vec<(Leg, FlowPlan)>,
     /// Legs whose gates the test has shut.
@@ -36,7 +29,7 @@ struct Storm {
 }
 
 impl Storm {
-    fn new(
+    pub fn new(
         seed: u64,
         name: &str,
         ports: usize,
@@ -62,7 +55,7 @@ impl Storm {
         }
     }
 
-    fn open(&mut self) {
+    pub fn open(&mut self) {
         let port = self.rng.below(self.plan.ports.len() as u64) as u16;
         let plan = plans::flow(&mut self.rng, &self.plan.ports[usize::from(port)]);
         let opened = self.lines.world.try_open(port, &plan);
@@ -87,7 +80,7 @@ impl Storm {
     }
 
     /// A packet arrives at one leg, or at one at each of several ports.
-    fn arrive(&mut self) {
+    pub fn arrive(&mut self) {
         let mut to: Vec<Leg> = Vec::new();
         for _ in 0..pick(&mut self.rng, &[1, 1, 1, 3]) {
             let (leg, _) = pick(&mut self.rng, &self.open);
@@ -116,7 +109,7 @@ impl Storm {
         assert!(fits || pool.packets <= busy, "{pool:?}, {limit:?}");
     }
 
-    fn take_part(&mut self, how: Participation) {
+    pub fn take_part(&mut self, how: Participation) {
         let (leg, _) = pick(&mut self.rng, &self.open);
         if how == Participation::Active {
             self.shut.remove(&leg);
@@ -128,7 +121,7 @@ impl Storm {
     }
 
     /// Reconfigures the switch. Draining flows must be given their new place, too.
-    fn reconfigure(&mut self, wanted: SwitchPlan) {
+    pub fn reconfigure(&mut self, wanted: SwitchPlan) {
         let counters = |leg: Leg| self.lines.world.switch.counters(leg);
         self.closing.retain(|(leg, _)| {
             let counters = counters(*leg);
@@ -161,7 +154,7 @@ impl Storm {
     }
 
     /// An equal plan, one with other rates and ceilings, or an entirely different one.
-    fn another_plan(&mut self) -> SwitchPlan {
+    pub fn another_plan(&mut self) -> SwitchPlan {
         let ports = (self.plan.ports.len() + self.rng.below(2) as usize).min(4);
         let wanted = plans::switch(&mut self.rng, ports, &self.schedulers);
         let mut wanted = plans::with_droppers(&mut self.rng, wanted, &self.droppers);
@@ -178,7 +171,7 @@ impl Storm {
     }
 
     /// One thing happens, and nothing leaves through a gate that is shut.
-    fn step(&mut self) {
+    pub fn step(&mut self) {
         let before = self.lines.sent.len();
         self.something();
         for sent in &self.lines.sent[before..] {
@@ -216,14 +209,14 @@ impl Storm {
     }
 
     /// Opens all gates and runs until the switch is empty.
-    fn drain(&mut self) {
+    pub fn drain(&mut self) {
         for (leg, _) in self.open.clone() {
             self.lines.world.take_part(leg, Participation::Active);
         }
         self.lines.drain();
     }
 
-    fn check(&self, what: &str) {
+    pub fn check(&self, what: &str) {
         let (sent, dropped) = (self.lines.sent.len() as u64, self.lines.dropped.len() as u64);
         assert_eq!(self.arrived_copies, sent + dropped, "{what}: copies");
         assert_eq!(self.arrived_bodies, self.lines.released, "{what}: bodies");
@@ -239,183 +232,5 @@ impl Storm {
             assert_eq!(self.lines.world.switch.backlog(port).packets, 0);
             assert!(self.lines.world.switch.is_idle(port));
         }
-    }
-}
-
-#[test]
-fn nothing_is_lost_duplicated_or_reordered() {
-    for seed in 0..rounds(60) {
-        let mut storm =
-            Storm::new(seed, "storm", 1 + seed as usize % 3, plans::schedulers(), plans::droppers());
-        while storm.open.len() < 4 {
-            storm.open();
-        }
-        (0..400).for_each(|_| storm.step());
-        storm.drain();
-        storm.check(&format!("seed {seed}"));
-    }
-}
-
-/// Classes that wait for slots of their own, while the link is busy with others', contracts change
-/// and packets are pushed out: the audit of every step checks that each is let go in time.
-#[test]
-fn classes_with_slots_are_let_go() {
-    let slotted =
-        |kind: &SchedulerKind| kind.is_slotted() || kind.record().is_some_and(|record| record.name == "fifo");
-    let kinds: Vec<SchedulerKind> = plans::schedulers().into_iter().filter(slotted).collect();
-    for seed in 0..rounds(60) {
-        let mut storm = Storm::new(seed, "slots", 1, kinds.clone(), plans::drop_tails());
-        while storm.open.len() < 6 {
-            storm.open();
-        }
-        (0..400).for_each(|_| storm.step());
-        storm.drain();
-        storm.check(&format!("seed {seed}"));
-    }
-}
-
-/// Schedulers that forget the past. Not among them: slots are laid out in the order in which flows
-/// came, Pulse keeps its flows' unsent credit, and deficit round robins keep the flow that sent
-/// last in their lists until another one does.
-fn forgetful() -> Vec<SchedulerKind> {
-    let remembers = |name: &str| name == "pulse" || name.contains("drr");
-    let forgets = |kind: &SchedulerKind| {
-        !kind.is_slotted() && kind.record().is_some_and(|record| !remembers(record.name))
-    };
-    every_scheduler().into_iter().filter(forgets).collect()
-}
-
-/// After any sequence of plans and any traffic, once all is sent and time has passed, the switch is
-/// the one that a fresh switch with the last plan is.
-#[test]
-fn any_way_to_a_plan_ends_in_the_same_switch() {
-    for seed in 0..rounds(30) {
-        let mut storm = Storm::new(seed, "plans", 1 + seed as usize % 2, forgetful(), plans::drop_tails());
-        while storm.open.len() < 6 {
-            storm.open();
-        }
-        for _ in 0..200 {
-            match storm.rng.below(100) {
-                0..50 => storm.arrive(),
-                50..85 => {
-                    let until = storm.lines.world.now + Span::from_micros(storm.rng.below(3000));
-                    storm.lines.run(until);
-                }
-                85..95 => {
-                    let gate = pick(
-                        &mut storm.rng,
-                        &[Participation::Active, Participation::Held, Participation::Absent],
-                    );
-                    storm.take_part(gate);
-                }
-                _ => {
-                    let wanted = storm.another_plan();
-                    storm.reconfigure(wanted);
-                }
-            }
-        }
-        // A last plan that is the last one but for rates: no tree is built anew by it. Monitors go:
-        // they remember what they have seen of an average interval, however long ago.
-        let mut wanted = storm.another_plan();
-        for port in &mut wanted.ports {
-            port.meters.clear();
-            port.classes.iter_mut().for_each(|class| class.meters.clear());
-        }
-        storm.reconfigure(wanted);
-        storm.drain();
-        storm.check(&format!("seed {seed}"));
-        storm.lines.world.wait(Span::from_secs(1_000_000));
-
-        let mut fresh = Lines::new(World::starting(storm.lines.world.now, &storm.plan), &storm.lines.rates);
-        let mut flows = storm.open.clone();
-        flows.sort_by_key(|(leg, _)| *leg);
-        for (leg, plan) in &flows {
-            assert_eq!(fresh.world.open(leg.port.0, plan), *leg);
-        }
-        let seen = |lines: &mut Lines| {
-            let mut rng = Rng::named(seed, "afterwards");
-            let (sent, dropped) = (lines.sent.len(), lines.dropped.len());
-            let mut first = None;
-            for _ in 0..150 {
-                let (leg, _) = pick(&mut rng, &flows);
-                match rng.below(10) {
-                    0..5 => {
-                        let body = lines.arrive(&[leg], 40 + rng.below(1460) as u32);
-                        first = first.or(Some(body));
-                    }
-                    5..9 => {
-                        let until = lines.world.now + Span::from_micros(rng.below(3000));
-                        lines.run(until);
-                    }
-                    _ => {
-                        lines.world.take_part(
-                            leg,
-                            pick(
-                                &mut rng,
-                                &[Participation::Active, Participation::Held, Participation::Absent],
-                            ),
-                        );
-                        lines.kick();
-                    }
-                }
-            }
-            flows.iter().for_each(|(leg, _)| lines.world.take_part(*leg, Participation::Active));
-            lines.drain();
-            let first = first.unwrap();
-            let sent: Vec<(Time, u16, u32)> = lines.sent[sent..]
-                .iter()
-                .map(|sent| (sent.at, sent.port, sent.packet.body.0 - first))
-                .collect();
-            let dropped: Vec<(u16, u32)> = lines.dropped[dropped..]
-                .iter()
-                .map(|(port, packet, _)| (*port, packet.body.0 - first))
-                .collect();
-            (sent, dropped)
-        };
-        assert_eq!(seen(&mut storm.lines), seen(&mut fresh), "seed {seed}");
-    }
-}
-
-/// A class that only closed flows belonged to can be taken away.
-#[test]
-fn closed_flows_do_not_keep_their_class() {
-    let mut rng = Rng::named(1, "classes");
-    let with_class = loop {
-        let plan = plans::switch(&mut rng, 1, &forgetful());
-        if !plan.ports[0].classes.is_empty() {
-            break plan;
-        }
-    };
-    let mut without = with_class.clone();
-    without.ports[0].classes.clear();
-    let mut world = World::new(&with_class);
-    let leg = world.open(0, &FlowPlan { class: Some(0), ..FlowPlan::default() });
-    let refused = world.cx(|switch, cx| switch.reconfigure(cx, &without, &[]));
-    assert!(refused.is_err(), "an open flow does");
-    world.close(leg);
-    world.reconfigure(&without, &[]);
-    assert_eq!(world.open(0, &FlowPlan::default()), leg);
-}
-
-/// A pool that becomes smaller than its content is within its limit at once.
-#[test]
-fn a_smaller_pool_is_within_its_limit_at_once() {
-    let mut rng = Rng::named(1, "smaller");
-    let mut plan = plans::switch(&mut rng, 2, &forgetful());
-    plan.buffer = None;
-    for port in &mut plan.ports {
-        port.dropper = None;
-        port.classes.iter_mut().for_each(|class| class.dropper = None);
-    }
-    let mut world = World::new(&plan);
-    let shaper =
-        Some(ShaperPlan { rate: rate(1000), burst: 100, peak: None, queue: None, excess: Excess::Wait });
-    let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]
-        .map(|(port, shaper)| world.open(port, &FlowPlan { shaper, ..FlowPlan::default() }));
-    (0..10).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 100)));
-    for packets in [30, 15, 3] {
-        plan.buffer = Some(Limit::Packets(packets));
-        world.reconfigure(&plan, &[]);
-        assert_eq!(world.switch.pool().packets, packets);
     }
 }

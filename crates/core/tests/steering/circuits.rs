@@ -1,0 +1,132 @@
+//! A flow for each circuit.
+
+use crate::common::headers::from_host;
+use crate::common::rate;
+use crate::{Bench, each_host};
+use proptest::prelude::*;
+use std::sync::Arc;
+use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::steering::{Rule, Split};
+use tidegate_core::switch::plan::FlowPlan;
+use tidegate_core::units::Span;
+
+fn circuit(name: &str, addresses: &str, reserve: u64) -> Circuit {
+    Circuit {
+        name: name.into(),
+        addresses: addresses.split(' ').map(|text| text.parse().unwrap()).collect(),
+        terms: CircuitTerms { reserve: [Some(rate(reserve)); 2], ..CircuitTerms::default() },
+    }
+}
+
+fn of_circuits(circuits: impl IntoIterator<Item = Circuit>) -> Rule {
+    let split = Split::Circuits(Arc::new(Circuits::new(circuits).unwrap()));
+    Rule::new(Match::default(), split, FlowPlan::default(), Span::from_secs(1))
+}
+
+/// A circuit's flow comes with its first packet and goes when it is idle; its sent packets stay
+/// counted.
+#[test]
+fn circuits_come_and_go_and_are_counted() {
+    let rules = vec![
+        of_circuits([circuit("a", "0.0.0.0/24", 80_000), circuit("b", "0.0.0.7 0.0.1.0/24", 80_000)]),
+        each_host(Span::from_secs(1)),
+    ];
+    let mut bench = Bench::new(rules, 100);
+    let first = bench.pass(&from_host(1, 1), 100);
+    assert_eq!(bench.pass(&from_host(2, 1), 100), first);
+    let second = bench.pass(&from_host(7, 1), 100);
+    assert_eq!(bench.pass(&from_host(300, 1), 100), second);
+    // Nobody's address: it goes on to the next rule.
+    let third = bench.pass(&from_host(600, 1), 100);
+    assert!(first != second && second != third);
+    assert_eq!((bench.steering.flows(0), bench.steering.flows(1)), (2, 1));
+    bench.wait(Span::from_secs(3));
+    assert_eq!((bench.steering.flows(0), bench.steering.circuit_leg(0, 0)), (0, None));
+    bench.pass(&from_host(3, 1), 100);
+    let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
+    assert_eq!([0, 1, 2].map(sent), [3, 2, 0]);
+    assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 5);
+    assert_eq!(bench.steering.overflowed(), 0);
+}
+
+/// Circuits are not among the flows whose number is limited.
+#[test]
+fn circuits_have_flows_however_many_hosts_there_are() {
+    let mut bench =
+        Bench::new(vec![of_circuits([circuit("a", "0.0.0.1", 80_000)]), each_host(Span::from_secs(1))], 1);
+    bench.pass(&from_host(9, 1), 100);
+    let shared = bench.pass(&from_host(8, 1), 100);
+    assert_ne!(shared, bench.steering.rest().flow.0);
+    assert_eq!(bench.pass(&from_host(7, 1), 100), shared);
+    let of_circuit = bench.pass(&from_host(1, 1), 100);
+    assert!(of_circuit != bench.steering.rest().flow.0 && of_circuit != shared);
+}
+
+/// A circuit continues by its name when the list is another one: with its flow, its queue and its
+/// counters.
+#[test]
+fn circuits_go_on_by_their_names() {
+    let before = [("a", "0.0.0.1"), ("b", "0.0.0.2"), ("c", "0.0.0.3")];
+    let mut bench =
+        Bench::new(vec![of_circuits(before.map(|(name, address)| circuit(name, address, 80_000)))], 0);
+    let [a, b, c] = [1, 2, 3].map(|host| bench.pass(&from_host(host, 1), 100));
+    // A new one in front, `b` with another rate and address, no `a` any more.
+    let after =
+        [circuit("new", "0.0.0.9", 1000), circuit("b", "0.0.0.5", 160_000), circuit("c", "0.0.0.3", 80_000)];
+    let rules = vec![of_circuits(after)];
+    let changes = bench.steering.changes(&rules, &[Some(0)], FlowPlan::default(), &mut Vec::new());
+    let changed: Vec<_> = changes.iter().map(|(leg, plan)| (leg.flow.0, plan.contract.reserve)).collect();
+    assert_eq!(changed, [(b, Some(rate(160_000)))]);
+    bench.steering.replan(bench.now, &mut bench.switch, rules, &[Some(0)], FlowPlan::default(), 0);
+    let leg = |circuit| bench.steering.circuit_leg(0, circuit).map(|leg| leg.flow.0);
+    assert_eq!([0, 1, 2].map(leg), [None, Some(b), Some(c)]);
+    let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
+    assert_eq!([0, 1, 2].map(sent), [0, 1, 1]);
+    // The rule still counts the packets that `a` has sent.
+    assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 3);
+    assert_eq!(bench.pass(&from_host(5, 1), 100), b);
+    assert_eq!(bench.pass(&from_host(1, 1), 100), bench.steering.rest().flow.0);
+    // Its place is free again, and its flow somebody else's.
+    bench.wait(Span::from_secs(5));
+    assert_eq!(bench.pass(&from_host(9, 1), 100), a);
+}
+
+proptest! {
+    /// Lists that change at random: every circuit counts the packets sent from its addresses under
+    /// its name, for as long as it is listed.
+    #[test]
+    fn what_circuits_have_sent_stays_theirs(
+        steps in prop::collection::vec((prop::collection::vec(0u32..12, 0..8), prop::collection::vec(0u32..12, 0..20)), 1..8),
+    ) {
+        let list = |names: &[u32]| {
+            let mut names = names.to_vec();
+            let mut met = std::collections::BTreeSet::new();
+            names.retain(|name| met.insert(*name));
+            of_circuits(names.iter().map(|name| circuit(&format!("c{name}"), &format!("0.0.0.{name}"), 80_000 + u64::from(*name))))
+        };
+        let mut bench = Bench::new(vec![list(&[])], 0);
+        let mut sent = std::collections::BTreeMap::<String, u64>::new();
+        for (names, hosts) in steps {
+            let rule = list(&names);
+            let Split::Circuits(circuits) = rule.split.clone() else { unreachable!() };
+            bench.steering.replan(bench.now, &mut bench.switch, vec![rule], &[Some(0)], FlowPlan::default(), 0);
+            sent.retain(|name, _| names.iter().any(|listed| *name == format!("c{listed}")));
+            for host in hosts {
+                let leg = bench.pass(&from_host(host, 1), 100);
+                if names.contains(&host) {
+                    *sent.entry(format!("c{host}")).or_default() += 1;
+                    prop_assert_ne!(leg, bench.steering.rest().flow.0);
+                } else {
+                    prop_assert_eq!(leg, bench.steering.rest().flow.0);
+                }
+                bench.wait(Span::from_millis(u64::from(host) * 100));
+            }
+            for number in 0..circuits.len() as u32 {
+                let counted = bench.steering.circuit_counters(&bench.switch, 0, number).sent.packets;
+                prop_assert_eq!(counted, sent.get(circuits.name(number)).copied().unwrap_or(0));
+            }
+            bench.switch.audit(bench.now).unwrap();
+        }
+    }
+}
