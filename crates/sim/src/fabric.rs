@@ -32,6 +32,8 @@ pub(crate) struct Fabric {
     pub(crate) flights: Vec<Flights>,
     /// Sets of stages, indexed by hops; the first set is empty.
     pub(crate) stage_sets: Vec<StageSet>,
+    /// Indexes of the stages that observe packets and links everywhere.
+    pub(crate) observers: Box<[u32]>,
     /// Reports of switches that the world has not handled yet.
     pub(crate) out: Vec<Effect>,
 }
@@ -51,11 +53,7 @@ pub(crate) struct Node {
 pub(crate) struct Link {
     pub(crate) node: u32,
     pub(crate) port: PortIx,
-    /// True if work is done between the end of a packet and the start of the next: a stage or a
-    /// source is notified, a multicast packet is copied, a trace is consulted.
-    pub(crate) stepwise: bool,
-    /// True if the start of a packet is recorded, or decided by a trace.
-    pub(crate) starts_are_seen: bool,
+    pub(crate) path: Path,
     /// True if an idle port starts no packet before all packets of an instant have arrived.
     pub(crate) waits_for_ties: bool,
     /// True while it is due to start one then.
@@ -98,6 +96,7 @@ pub(crate) struct Before {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StageSet {
     pub(crate) enter: Box<[u32]>,
+    pub(crate) start: Box<[u32]>,
     pub(crate) released: Box<[u32]>,
     pub(crate) leave: Box<[u32]>,
     pub(crate) dropped: Box<[u32]>,
@@ -131,13 +130,20 @@ pub(crate) struct Hop {
     pub(crate) leg: Leg,
     /// The stages that packets pass here: an index into the sets.
     pub(crate) stages: u16,
-    /// True if packets are processed before they enter the port: by a stage, or because they are
-    /// followed.
-    pub(crate) attended: bool,
-    /// True if packets are followed: by a watch, a log, the exact W of flows, a fork of a multicast
-    /// route.
-    pub(crate) followed: bool,
     pub(crate) after: After,
+}
+
+/// How packets of a link start and depart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Path {
+    /// The next packet starts as soon as the last bit of one is out.
+    Fast,
+    /// Work is done in between: stages see a packet leave, a multicast packet is copied, the link
+    /// sends cells of its own.
+    Stepwise,
+    /// In addition, stages see a packet start, or a trace decides when it does: none starts as it
+    /// arrives.
+    SeenStarts,
 }
 
 /// Fate of a packet that has left a link.
@@ -159,7 +165,7 @@ impl Link {
     /// start, and no own cell of the link is being sent or due.
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
-        !self.starts_are_seen
+        self.path != Path::SeenStarts
             && !self.waits_for_ties
             && self.control.as_ref().is_none_or(|control| control.is_idle())
     }
@@ -210,6 +216,14 @@ impl Fabric {
     /// siblings.
     pub(crate) fn fork(&self, hop: u32) -> &[u32] {
         self.forks.get(&hop).map_or(&[], |hops| hops)
+    }
+
+    /// Returns the hops whose ports a packet enters at a hop: those of its fork, or itself.
+    pub(crate) fn copies_at(&self, hop: u32) -> Vec<u32> {
+        match self.fork(hop) {
+            [] => vec![hop],
+            hops => hops.to_vec(),
+        }
     }
 
     /// Returns the number of destinations behind a hop: 1 for a flow with one destination.

@@ -8,6 +8,7 @@ mod bins;
 mod control;
 pub mod demands;
 pub mod event_queue;
+mod events;
 mod fabric;
 pub mod fingerprint;
 mod flights;

@@ -1,22 +1,17 @@
 //! Counters and measurements of the world.
 
-use crate::fabric::Fabric;
 use crate::fingerprint::Fingerprint;
 use crate::in_traffic::InTraffic;
-use crate::packet_log::{Entry, What};
-use crate::packets::Packets;
 use crate::probe::Series;
 use crate::record::{DelayCounts, FlowRecord};
 use crate::usage::UsageRecords;
-use crate::watch::{Cause, State, Watch};
-use crate::workahead::Workaheads;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
 use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
 use tidegate_core::packet::FlowIx;
 use tidegate_core::stats::Moments;
-use tidegate_core::switch::{Block, MeterUsage};
+use tidegate_core::switch::MeterUsage;
 use tidegate_core::units::{Span, Time};
 
 /// All measurements, except those that switches count themselves.
@@ -30,9 +25,6 @@ pub(crate) struct Measures {
     pub(crate) group_counts: Vec<DelayCounts>,
     pub(crate) flow_counts: Vec<DelayCounts>,
     pub(crate) series: Option<Series>,
-    pub(crate) workaheads: Option<Workaheads>,
-    pub(crate) watch: Option<Watch>,
-    pub(crate) log: Option<Vec<Entry>>,
     /// Envelopes, by flow that has one.
     pub(crate) envelopes: BTreeMap<u32, Envelope>,
     /// Packets that lines lost, by flow.
@@ -113,39 +105,6 @@ pub(crate) struct KeptChecks {
 }
 
 impl Measures {
-    /// Returns true if packets are followed one by one.
-    #[inline(always)]
-    pub(crate) fn follows_packets(&self) -> bool {
-        self.log.is_some() || self.watch.is_some()
-    }
-
-    /// Logs an event at a link, if there is a log.
-    #[inline]
-    pub(crate) fn log(&mut self, at: Time, link: u32, what: What) {
-        if let Some(log) = &mut self.log {
-            log.push(Entry { at, link, what });
-        }
-    }
-
-    /// Notes the present state of a link, and the cause that blocks the watched flow there, if
-    /// packets of it wait.
-    pub(crate) fn watch_link(&mut self, now: Time, ix: u32, fabric: &mut Fabric, packets: &Packets) {
-        let Some(watch) = self.watch.as_mut().filter(|watch| watch.waits_at(ix)) else { return };
-        let Some(hop) = watch.hop_over(ix) else { return };
-        let closed = fabric.closing.get(&hop).map(|(leg, _)| *leg);
-        let leg = closed.unwrap_or(fabric.hops[hop as usize].leg);
-        let link = &mut fabric.links[ix as usize];
-        let switch = &fabric.nodes[link.node as usize].switch;
-        let does = match switch.in_service(link.port) {
-            Some(packet) => Cause::Packet(packets.body(packet.body).flow),
-            None if link.control.as_ref().is_some_and(|control| control.is_sending()) => Cause::OwnCell,
-            None if link.line.is_traced() && link.line.opens(now) > now => Cause::NoOpportunity,
-            None if switch.at_ceiling_until(now, link.port).is_some() => Cause::Block(Block::PortCeiling),
-            None => Cause::Unknown,
-        };
-        watch.is(ix, now, State { block: switch.blocked(now, leg), link: does });
-    }
-
     /// Counts a lost packet that `destinations` destinations wait for, if its flow is multicast.
     #[inline]
     pub(crate) fn missed(&mut self, flow: u32, destinations: u32) {

@@ -202,6 +202,11 @@ impl Packets {
         self.content(id).map_or(Payload::None, |content| content.payload)
     }
 
+    /// Returns the time at which the data of a packet were first sent.
+    pub(crate) fn first_sent(&self, id: BodyId) -> Time {
+        self.content(id).and_then(|content| content.first_sent).unwrap_or(self.body(id).born)
+    }
+
     /// Returns the part of another packet that this packet is, if it is an ATM cell.
     pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
         self.content(id).and_then(|content| content.cell)

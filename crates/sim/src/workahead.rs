@@ -100,6 +100,11 @@ impl Workaheads {
         self.see(flow, link + 1, born, at, len);
     }
 
+    /// Returns true if a flow is observed: it has a reservation.
+    pub(crate) fn observes(&self, flow: u32) -> bool {
+        self.flow(flow).is_some()
+    }
+
     fn flow(&self, flow: u32) -> Option<&Observed> {
         self.flows[flow as usize].as_ref()
     }

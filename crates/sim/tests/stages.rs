@@ -99,18 +99,18 @@ impl Stage for Counting {
         }
     }
 
-    fn enter(&mut self, _: &mut StageCx<'_>, at: Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, _: &mut StageCx, at: Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
         assert_eq!(at.flow, self.flow);
         count(if at.to.is_some() { &self.calls.entered } else { &self.calls.received });
         Passage::Forward
     }
 
-    fn leave(&mut self, _: &mut StageCx<'_>, flow: u32, _: u32, _: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, _: &mut StageCx, flow: u32, _: u32, _: &mut Packet, _: &mut Payload) {
         assert_eq!(flow, self.flow);
         count(&self.calls.left);
     }
 
-    fn dropped(&mut self, _: &mut StageCx<'_>, flow: u32, _: u32, _: &Packet) {
+    fn dropped(&mut self, _: &mut StageCx, flow: u32, _: u32, _: &Packet) {
         assert_eq!(flow, self.flow);
         count(&self.calls.dropped);
     }

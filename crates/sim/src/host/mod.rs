@@ -26,3 +26,10 @@ pub(crate) enum Source {
     /// A state machine.
     Endpoint(Box<dyn Endpoint>),
 }
+
+impl Source {
+    /// Returns true if it is notified of its packets in the first queue.
+    pub(crate) fn watches_first_queue(&self) -> bool {
+        matches!(self, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
+    }
+}

@@ -1,5 +1,6 @@
 //! Outbox: work handed out by endpoints and stages that the world has not taken yet.
 
+use crate::events::LinkEvent;
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Notice, Payload};
 use tidegate_core::packet::Mark;
@@ -19,6 +20,8 @@ pub(crate) struct Outbox {
     again: VecDeque<u32>,
     /// Links whose ports may have become ready.
     ready: Vec<u32>,
+    /// Events at links, which are reported before anything else happens.
+    reports: VecDeque<(u32, LinkEvent)>,
     /// Idle links that have cells of their own to send.
     cells: Vec<u32>,
     /// True while one of these lists may have entries.
@@ -30,6 +33,8 @@ pub(crate) struct Outbox {
 /// A task for the world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Task {
+    /// Stages observe an event at a link.
+    Report(u32, LinkEvent),
     /// A packet enters the network.
     Send(Sending),
     /// The source of a flow is notified.
@@ -57,8 +62,11 @@ impl Outbox {
         !self.is_filled || self.sends.is_empty()
     }
 
-    /// Takes the next task: packets, then notices, endpoints, links, and ended sources.
+    /// Takes the next task: reports, packets, then notices, endpoints, links, and ended sources.
     pub(crate) fn next(&mut self) -> Option<Task> {
+        if let Some((link, event)) = self.reports.pop_front() {
+            return Some(Task::Report(link, event));
+        }
         if let Some(sending) = self.next_send() {
             return Some(Task::Send(sending));
         }
@@ -116,6 +124,12 @@ impl Outbox {
     /// Queues the end of a flow's source: it has nothing more to send.
     pub(crate) fn ended(&mut self, flow: u32) {
         self.ended.push(flow);
+        self.is_filled = true;
+    }
+
+    /// Queues the report of an event at a link.
+    pub(crate) fn report(&mut self, link: u32, event: LinkEvent) {
+        self.reports.push_back((link, event));
         self.is_filled = true;
     }
 

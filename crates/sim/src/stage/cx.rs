@@ -1,9 +1,11 @@
 //! Contexts of stages: the network around them, and the outbox for their actions.
 
+use crate::events::LinkEvent;
 use crate::fabric::Fabric;
 use crate::flow::Flow;
 use crate::host::{Outbox, Sending};
 use crate::measures::Measures;
+use crate::packet_log::PacketId;
 use crate::packets::Packets;
 use crate::probe::Subject;
 use tidegate_core::endpoint::{Notice, Payload};
@@ -14,25 +16,6 @@ use tidegate_core::stats::Count;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Rate, Time};
-
-/// Context of a call for a packet without content.
-pub struct PlainCx<'a> {
-    pub(crate) now: Time,
-    pub(crate) outbox: &'a mut Outbox,
-}
-
-impl PlainCx<'_> {
-    /// Returns the current time.
-    pub fn now(&self) -> Time {
-        self.now
-    }
-
-    /// Sends a packet of `len` bytes along the way of `flow`, starting at the port of `hop`, which
-    /// is one of its hops.
-    pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
-        self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
-    }
-}
 
 /// Recipient of the quantities that stages show.
 pub struct Gauges<'a> {
@@ -62,26 +45,21 @@ impl Gauges<'_> {
 }
 
 /// Context of a stage: the network around it, and the outbox for its actions.
-pub struct StageCx<'a> {
+pub struct StageCx {
     pub(crate) now: Time,
-    pub(crate) fabric: &'a mut Fabric,
-    pub(crate) flows: &'a [Flow],
-    pub(crate) packets: &'a mut Packets,
-    pub(crate) measures: &'a mut Measures,
-    pub(crate) outbox: &'a mut Outbox,
+    pub(crate) fabric: Fabric,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) packets: Packets,
+    pub(crate) measures: Measures,
+    pub(crate) outbox: Outbox,
     /// Requested wake-up time, if there is a request.
     pub(crate) wake_at: Option<Time>,
 }
 
-impl StageCx<'_> {
+impl StageCx {
     /// Returns the current time.
     pub fn now(&self) -> Time {
         self.now
-    }
-
-    /// Returns the context of a call for a packet without content.
-    pub(crate) fn plain(&mut self) -> PlainCx<'_> {
-        PlainCx { now: self.now, outbox: self.outbox }
     }
 
     /// Requests a wake-up at `at`, not earlier than now, in place of the previous request;
@@ -151,6 +129,18 @@ impl StageCx<'_> {
         }
     }
 
+    /// Reports an event at a link to the stages that observe links, before anything else happens.
+    pub(crate) fn report(&mut self, link: u32, event: LinkEvent) {
+        if !self.fabric.observers.is_empty() {
+            self.outbox.report(link, event);
+        }
+    }
+
+    /// Returns the name of a packet.
+    pub fn id_of(&self, packet: &Packet) -> PacketId {
+        self.packets.body(packet.body).id()
+    }
+
     /// Returns the hop of the packet in service in front of a link; `None` when the port is idle.
     pub(crate) fn in_service(&self, link: u32) -> Option<u32> {
         let (switch, port) = self.fabric.port_of(link);
@@ -175,10 +165,7 @@ impl StageCx<'_> {
         let closed = self.fabric.closing.get(&hop).map(|(leg, _)| *leg);
         let (switch, leg) = self.at_mut(hop);
         let ready = switch.take_part(now, closed.unwrap_or(leg), how);
-        if self.measures.watch.is_some() {
-            let link = self.fabric.hops[hop as usize].link;
-            self.measures.watch_link(now, link, self.fabric, self.packets);
-        }
+        self.report(self.fabric.hops[hop as usize].link, LinkEvent::Changed);
         // No packet can start because a flow stops taking part.
         if how == Participation::Active && ready.should_start() {
             self.outbox.ask(self.fabric.hops[hop as usize].link);

@@ -17,8 +17,14 @@ impl Interest {
     pub const LEAVE: Interest = Interest(1 << 2);
     /// [`Stage::dropped`](super::Stage::dropped).
     pub const DROPPED: Interest = Interest(1 << 3);
+    /// [`Stage::start`](super::Stage::start). Without it, a packet that finds the port idle starts
+    /// as it arrives.
+    pub const START: Interest = Interest(1 << 4);
+    /// [`Stage::ended`](super::Stage::ended) and [`Stage::observe`](super::Stage::observe), for all
+    /// packets and links of the network once it is returned for any site.
+    pub const OBSERVE: Interest = Interest(1 << 5);
     /// Comes before the stages without it, in the calls on entering and in those on leaving.
-    pub const FIRST: Interest = Interest(1 << 4);
+    pub const FIRST: Interest = Interest(1 << 6);
 
     /// Returns true if it contains a constant.
     pub const fn has(self, one: Interest) -> bool {

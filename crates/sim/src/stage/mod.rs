@@ -8,7 +8,8 @@
 mod cx;
 mod interest;
 
-pub use cx::{Gauges, PlainCx, StageCx};
+pub use crate::events::{Fate, LinkEvent};
+pub use cx::{Gauges, StageCx};
 pub use interest::Interest;
 
 use core::any::Any;
@@ -34,7 +35,7 @@ pub trait Stage: Any + Send {
     /// reaches its receiver ([`Interest::ENTER`]).
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
@@ -43,68 +44,56 @@ pub trait Stage: Any + Send {
         Passage::Forward
     }
 
-    /// Called in place of [`enter`](Stage::enter) for a packet without content, where no other
-    /// stage wants that call. Returns true if the packet is handled and continues; otherwise
-    /// nothing has been done, and `enter` follows.
-    fn enter_plain(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
-        let _ = (cx, at, packet);
-        false
-    }
-
     /// Called when the shaper in front of the port of `hop` releases a packet of `flow` to the
     /// port's queue ([`Interest::RELEASED`]).
-    fn released(
-        &mut self,
-        cx: &mut StageCx<'_>,
-        flow: u32,
-        hop: u32,
-        packet: &Packet,
-        payload: &mut Payload,
-    ) {
+    fn released(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &Packet, payload: &mut Payload) {
         let _ = (cx, flow, hop, packet, payload);
     }
 
-    /// Called in place of [`released`](Stage::released) for a packet without content, where no
-    /// other stage wants that call. Returns true if the packet is handled; otherwise nothing has
-    /// been done, and `released` follows.
-    fn released_plain(&mut self, now: Time, flow: u32, packet: &Packet) -> bool {
-        let _ = (now, flow, packet);
-        false
+    /// Called when the first bit of a packet of `flow` leaves the port of `hop`
+    /// ([`Interest::START`]).
+    fn start(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &Packet) {
+        let _ = (cx, flow, hop, packet);
     }
 
     /// Called when the last bit of a packet of `flow` has left the port of `hop`, whose next packet
     /// has not started ([`Interest::LEAVE`]).
-    fn leave(
-        &mut self,
-        cx: &mut StageCx<'_>,
-        flow: u32,
-        hop: u32,
-        packet: &mut Packet,
-        payload: &mut Payload,
-    ) {
+    fn leave(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &mut Packet, payload: &mut Payload) {
         let _ = (cx, flow, hop, packet, payload);
     }
 
     /// Called when a packet of `flow` that the stage let pass was dropped at the port of `hop`, or
     /// taken by another stage before it ([`Interest::DROPPED`]). For a multicast packet: the last
     /// copy.
-    fn dropped(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &Packet) {
         let _ = (cx, flow, hop, packet);
+    }
+
+    /// Called when a packet, or a copy of one, has come to its end at a link, or at the port in
+    /// front of it. Without this end, it would have reached this many destinations
+    /// ([`Interest::OBSERVE`]).
+    fn ended(&mut self, cx: &mut StageCx, link: u32, packet: &Packet, fate: Fate, destinations: u32) {
+        let _ = (cx, link, packet, fate, destinations);
+    }
+
+    /// Called when something else has happened at a link ([`Interest::OBSERVE`]).
+    fn observe(&mut self, cx: &mut StageCx, link: u32, event: LinkEvent) {
+        let _ = (cx, link, event);
     }
 
     /// Called when the time has come that [`begin`](Stage::begin) returned, or that was requested
     /// with [`StageCx::wake_at`].
-    fn wake(&mut self, cx: &mut StageCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx) {
         let _ = cx;
     }
 
     /// Called when the source of a flow has nothing more to send, ever.
-    fn source_ended(&mut self, cx: &mut StageCx<'_>, flow: u32) {
+    fn source_ended(&mut self, cx: &mut StageCx, flow: u32) {
         let _ = (cx, flow);
     }
 
     /// Called at the end of the warm-up: discards the counts so far.
-    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
+    fn restart_counts(&mut self, cx: &mut StageCx) {
         let _ = cx;
     }
 
@@ -148,6 +137,9 @@ pub enum Passage {
     Forward,
     /// The stage has taken it.
     Absorb,
+    /// Copies of it enter the ports of all hops onto which its route forks at this one. No further
+    /// stage sees it here.
+    Fork,
     /// The stage has no place for it: it is dropped at the end of the link over which it came.
     Drop,
 }

@@ -71,19 +71,23 @@ impl<Q: EventQueue> World<Q> {
     /// when the previous one has left.
     pub(super) fn send_packet(&mut self, sending: Sending) {
         let ix = sending.flow;
-        if self.flows[ix as usize].preparation == Span::ZERO {
+        if self.cx.flows[ix as usize].preparation == Span::ZERO {
             return self.send_cells(&sending);
         }
         let ends = self.aal5.ends.entry(ix).or_default();
         ends.waiting.push_back(sending);
-        self.packets.hold_without_body(1);
+        self.cx.packets.hold_without_body(1);
         if !core::mem::replace(&mut ends.is_busy, true) {
             self.prepare(ix);
         }
     }
 
     fn prepare(&mut self, ix: u32) {
-        self.host_events.schedule(self.now + self.flows[ix as usize].preparation, ix, HostEvent::Prepared);
+        self.host_events.schedule(
+            self.cx.now + self.cx.flows[ix as usize].preparation,
+            ix,
+            HostEvent::Prepared,
+        );
         self.set_due();
     }
 
@@ -91,7 +95,7 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn prepared(&mut self, ix: u32) {
         let ends = self.aal5.ends.entry(ix).or_default();
         if let Some(sending) = ends.waiting.pop_front() {
-            self.packets.release_without_body();
+            self.cx.packets.release_without_body();
             self.send_cells(&sending);
         }
     }
@@ -99,11 +103,11 @@ impl<Q: EventQueue> World<Q> {
     /// Returns true if a host waits for this packet to leave its first port: the last cell of a
     /// packet.
     pub(super) fn ends_packet(&self, packet: &Packet) -> bool {
-        let body = self.packets.body(packet.body);
-        let flow = &self.flows[body.flow as usize];
+        let body = self.cx.packets.body(packet.body);
+        let flow = &self.cx.flows[body.flow as usize];
         flow.preparation > Span::ZERO
             && body.hop == flow.first_hop
-            && self.packets.cell(packet.body).is_some_and(|cell| cell.trailer.is_some())
+            && self.cx.packets.cell(packet.body).is_some_and(|cell| cell.trailer.is_some())
     }
 
     /// Records that the last cell of a packet has left the first port of its flow, or was dropped
@@ -123,32 +127,32 @@ impl<Q: EventQueue> World<Q> {
         let ends = self.aal5.ends.entry(ix).or_default();
         let number = ends.next;
         ends.next = number.wrapping_add(1);
-        if self.measures.warm {
+        if self.cx.measures.warm {
             ends.counts.sent.add(len);
         }
         // Packets that stages send between two cells stay between them.
-        let waiting = self.outbox.take_sends();
+        let waiting = self.cx.outbox.take_sends();
         for cell in aal5::segment(number, len) {
             if self.is_over_full() {
                 break;
             }
-            let flow = &mut self.flows[ix as usize];
+            let flow = &mut self.cx.flows[ix as usize];
             let hop = flow.first_hop;
-            let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
+            let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
             wrapping_count(&mut flow.next_sequence, 1);
             let colour = flow.mark.colour();
-            self.measures.records[ix as usize].count_sent(aal5::CELL);
+            self.cx.measures.records[ix as usize].count_sent(aal5::CELL);
             let payload = if cell.trailer.is_some() { payload } else { Payload::None };
             let mut packet =
-                Packet::new(self.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
+                Packet::new(self.cx.packets.store_cell(body, payload, first_sent, cell), aal5::CELL);
             packet.mark = sending.mark.coloured(sending.mark.colour().max(colour));
             self.enter(hop, &mut packet, None);
-            while let Some(between) = self.outbox.next_send() {
+            while let Some(between) = self.cx.outbox.next_send() {
                 let Sending { flow, hop, len, mark, payload, first_sent } = between;
                 self.send(flow, hop, len, mark, &payload, first_sent);
             }
         }
-        self.outbox.put_back(waiting);
+        self.cx.outbox.put_back(waiting);
     }
 
     /// Takes a cell at its destination. Returns true if it completes a packet, which is then in
@@ -156,7 +160,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     pub(super) fn reassemble(&mut self, packet: &mut Packet, body: &PacketBody, cell: Cell) -> bool {
         let ends = self.aal5.ends.entry(body.flow).or_default();
-        let counts = self.measures.warm && ends.measures(cell);
+        let counts = self.cx.measures.warm && ends.measures(cell);
         match ends.reassembly.take(cell, packet.mark.is_congested()) {
             Reassembled::Incomplete => false,
             Reassembled::Packet { len, marked } => {
@@ -183,7 +187,7 @@ impl<Q> World<Q> {
     /// Returns the packet counts of a flow that is sent as cells, since the warm-up; `None` for
     /// other flows.
     pub fn packets_of_cells(&self, flow: usize) -> Option<PacketCounts> {
-        if !self.flows[flow].aal5 {
+        if !self.cx.flows[flow].aal5 {
             return None;
         }
         Some(self.aal5.ends.get(&(flow as u32)).map_or_else(PacketCounts::default, |ends| ends.counts))

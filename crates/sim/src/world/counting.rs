@@ -18,28 +18,28 @@ impl<Q> World<Q> {
     /// Returns the present counts of the meters on the flow's way, port by port; at a gate it has
     /// no port of its own.
     pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
-        let hops = &self.fabric.hops[self.flows[flow].range()];
-        let own = hops.iter().filter(|hop| self.fabric.gate != Some(hop.node));
-        own.filter_map(|hop| self.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
+        let hops = &self.cx.fabric.hops[self.cx.flows[flow].range()];
+        let own = hops.iter().filter(|hop| self.cx.fabric.gate != Some(hop.node));
+        own.filter_map(|hop| self.cx.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
     }
 
     fn checks_so_far(&self, flow: usize) -> Checks {
-        let mut checks = self.measures.checks[flow].closed;
+        let mut checks = self.cx.measures.checks[flow].closed;
         self.metered(flow).for_each(|metered| checks.add(&metered));
         checks
     }
 
     /// Returns the flow's checks over all ports on its way, since the warm-up.
     pub fn checks(&self, flow: usize) -> Checks {
-        let (all, before) = (self.checks_so_far(flow), self.measures.checks[flow].before);
+        let (all, before) = (self.checks_so_far(flow), self.cx.measures.checks[flow].before);
         Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
     }
 
     fn usage_so_far(&self) -> UsageRecords {
-        let mut records = self.measures.usage_closed.clone();
-        for (ix, flow) in self.flows.iter().enumerate() {
-            for hop in &self.fabric.hops[flow.range()] {
-                let used = self.fabric.nodes[hop.node as usize].switch.usage(hop.leg);
+        let mut records = self.cx.measures.usage_closed.clone();
+        for (ix, flow) in self.cx.flows.iter().enumerate() {
+            for hop in &self.cx.fabric.hops[flow.range()] {
+                let used = self.cx.fabric.nodes[hop.node as usize].switch.usage(hop.leg);
                 used.for_each(|used| records.take(hop.link, ix as u32, used));
             }
         }
@@ -49,22 +49,22 @@ impl<Q> World<Q> {
     /// Returns the use of profiles since the warm-up, at every meter that reports it, without those
     /// of a gate's own flows.
     pub fn usage(&self) -> BTreeMap<MeteredProfile, Usage> {
-        self.usage_so_far().since(&self.measures.usage_before)
+        self.usage_so_far().since(&self.cx.measures.usage_before)
     }
 
     /// Returns the counts so far of both ends of the connection whose data are this flow.
     fn counts_so_far(&self, flow: usize) -> Counts {
-        let counts = |ix: usize| match &self.flows[ix].source {
+        let counts = |ix: usize| match &self.cx.flows[ix].source {
             Source::Endpoint(endpoint) => endpoint.counts(),
             Source::OpenLoop(_) => Counts::default(),
         };
-        let receiver = self.flows[flow].peer.map(|peer| counts(peer as usize)).unwrap_or_default();
+        let receiver = self.cx.flows[flow].peer.map(|peer| counts(peer as usize)).unwrap_or_default();
         Counts { delivered: receiver.delivered, ..counts(flow) }
     }
 
     /// Returns the bytes that the endpoint of a flow has delivered to its application.
     pub(super) fn delivered_at(&self, ix: u32) -> u64 {
-        match &self.flows[ix as usize].source {
+        match &self.cx.flows[ix as usize].source {
             Source::Endpoint(endpoint) => endpoint.counts().delivered.unwrap_or(0),
             Source::OpenLoop(_) => 0,
         }
@@ -75,7 +75,7 @@ impl<Q> World<Q> {
     /// then do not count, like the packet; newer ones, which have waited for it at the receiver,
     /// do.
     pub(super) fn delivered_before(&mut self, flow: u32, earlier: u64, now: u64) {
-        let before = self.measures.counts_before.entry(flow).or_default();
+        let before = self.cx.measures.counts_before.entry(flow).or_default();
         let sent = before.sent.unwrap_or(u64::MAX);
         *before.delivered.get_or_insert_default() += now.min(sent).saturating_sub(earlier);
     }
@@ -84,7 +84,7 @@ impl<Q> World<Q> {
     /// flow; nothing for other flows.
     pub fn counts(&self, flow: usize) -> Counts {
         let all = self.counts_so_far(flow);
-        let before = self.measures.counts_before.get(&(flow as u32)).copied().unwrap_or_default();
+        let before = self.cx.measures.counts_before.get(&(flow as u32)).copied().unwrap_or_default();
         let since = |all: Option<u64>, before: Option<u64>| all.map(|all| all - before.unwrap_or(0));
         Counts {
             retransmissions: since(all.retransmissions, before.retransmissions),
@@ -97,27 +97,27 @@ impl<Q> World<Q> {
     /// Returns the finite transfers of a connection whose data are this flow that began after the
     /// warm-up and have ended.
     pub fn transfers(&self, flow: usize) -> impl Iterator<Item = &Transfer> {
-        let all = match &self.flows[flow].source {
+        let all = match &self.cx.flows[flow].source {
             Source::Endpoint(endpoint) => endpoint.transfers(),
             Source::OpenLoop(_) => &[],
         };
-        all.iter().filter(|transfer| transfer.began >= self.measures.warm_at)
+        all.iter().filter(|transfer| transfer.began >= self.cx.measures.warm_at)
     }
 
     /// Returns the packets that wait in envelopes, by flow, and the number of the first one: it was
     /// counted as sent when its source made it, and has not left it yet. A flow that was closed
     /// meanwhile may still have packets there.
     pub(super) fn in_envelopes(&self) -> BTreeMap<u32, (Count, u64)> {
-        let first_hop = |flow: u32| self.flows[flow as usize].first_hop;
-        let enveloped = self.measures.envelopes.keys();
+        let first_hop = |flow: u32| self.cx.flows[flow as usize].first_hop;
+        let enveloped = self.cx.measures.envelopes.keys();
         let links: BTreeSet<u32> =
-            enveloped.map(|flow| self.fabric.hops[first_hop(*flow) as usize].link).collect();
+            enveloped.map(|flow| self.cx.fabric.hops[first_hop(*flow) as usize].link).collect();
         let mut waiting: BTreeMap<u32, (Count, u64)> = BTreeMap::new();
         for link in links {
-            let (switch, port) = self.fabric.port_of(link);
+            let (switch, port) = self.cx.fabric.port_of(link);
             for packet in switch.in_shapers(port) {
-                let body = self.packets.body(packet.body);
-                if body.hop == first_hop(body.flow) && self.measures.envelopes.contains_key(&body.flow) {
+                let body = self.cx.packets.body(packet.body);
+                if body.hop == first_hop(body.flow) && self.cx.measures.envelopes.contains_key(&body.flow) {
                     let (count, first) = waiting.entry(body.flow).or_insert((Count::default(), u64::MAX));
                     count.add(packet.len);
                     *first = body.sequence.min(*first);
@@ -133,36 +133,36 @@ impl<Q: EventQueue> World<Q> {
     #[cold]
     #[inline(never)]
     pub(super) fn warm_up(&mut self) {
-        self.measures.warm = true;
-        self.measures.drops.clear();
-        self.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
+        self.cx.measures.warm = true;
+        self.cx.measures.drops.clear();
+        self.cx.measures.records.iter_mut().for_each(|record| record.sent = (0, 0));
         let waiting = self.in_envelopes();
-        for (flow, envelope) in &mut self.measures.envelopes {
-            let next = self.flows[*flow as usize].next_sequence;
+        for (flow, envelope) in &mut self.cx.measures.envelopes {
+            let next = self.cx.flows[*flow as usize].next_sequence;
             let (count, first) = waiting.get(flow).copied().unwrap_or((Count::default(), next));
             envelope.first_measured = first;
-            self.measures.records[*flow as usize].sent = (count.packets, count.bytes);
+            self.cx.measures.records[*flow as usize].sent = (count.packets, count.bytes);
         }
         self.aal5.warmed_up();
-        for flow in 0..self.flows.len() {
-            self.measures.checks[flow].before = self.checks_so_far(flow);
+        for flow in 0..self.cx.flows.len() {
+            self.cx.measures.checks[flow].before = self.checks_so_far(flow);
             let counts = self.counts_so_far(flow);
             if counts != Counts::default() {
-                self.measures.counts_before.insert(flow as u32, counts);
+                self.cx.measures.counts_before.insert(flow as u32, counts);
             }
         }
-        self.measures.usage_before = self.usage_so_far();
+        self.cx.measures.usage_before = self.usage_so_far();
         self.begin_in_traffic();
         for stage in 0..self.stages.len() {
             self.call_stage(stage as u32, |stage, cx| stage.restart_counts(cx));
         }
-        let warm_at = self.measures.warm_at;
-        for (ix, link) in self.fabric.links.iter_mut().enumerate() {
-            let switch = &mut self.fabric.nodes[link.node as usize].switch;
+        let warm_at = self.cx.measures.warm_at;
+        for (ix, link) in self.cx.fabric.links.iter_mut().enumerate() {
+            let switch = &mut self.cx.fabric.nodes[link.node as usize].switch;
             let (sent, started) = link.done(switch);
             let used = link.line.used(warm_at);
             (link.before, link.waited) = (Before { sent, started, lost: link.line.lost(), used }, 0);
-            if let Some(series) = self.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
+            if let Some(series) = self.cx.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
                 let control = link.control.as_ref().map_or(Span::ZERO, |control| control.busy(warm_at));
                 let busy = switch.busy(warm_at, link.port).ticks() + control.ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);

@@ -4,9 +4,8 @@ use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
-use crate::packet_log::What;
 use crate::packets::{Content, PacketBody};
-use crate::stage::Crossing;
+use crate::stage::{Crossing, Fate};
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::wrapping_count_packet;
 use tidegate_core::units::Time;
@@ -15,9 +14,9 @@ impl<Q: EventQueue> World<Q> {
     /// Handles a packet at the far end of its link.
     #[inline(always)]
     pub(super) fn reach(&mut self, packet: &mut Packet) {
-        let body = self.packets.body_mut(packet.body);
+        let body = self.cx.packets.body_mut(packet.body);
         let hop = body.hop;
-        if (After::Travel { last: true }) == self.fabric.hops[hop as usize].after {
+        if (After::Travel { last: true }) == self.cx.fabric.hops[hop as usize].after {
             return self.receive(hop, packet);
         }
         body.hop = hop + 1;
@@ -28,35 +27,39 @@ impl<Q: EventQueue> World<Q> {
     /// that receives its flow is notified.
     #[inline(never)]
     fn receive(&mut self, hop: u32, packet: &mut Packet) {
-        let flow = self.packets.body(packet.body).flow;
-        self.came_over(flow, hop, packet);
-        let Hop { link, stages, .. } = self.fabric.hops[hop as usize];
+        let flow = self.cx.packets.body(packet.body).flow;
+        let Hop { link, stages, .. } = self.cx.fabric.hops[hop as usize];
         let at = Crossing { flow, from: Some(hop), to: None };
         if stages != 0 && !self.enter_stages(stages, at, packet) {
             return self.settle();
         }
-        let (body, content) = self.packets.take(packet.body);
+        if !self.cx.fabric.observers.is_empty() {
+            let fate = Fate::Received(self.cx.packets.first_sent(packet.body));
+            self.end(link, packet, fate, self.cx.fabric.destinations_behind(hop));
+        }
+        let (body, content) = self.cx.packets.take(packet.body);
         let Content { payload, first_sent, cell } = content.unwrap_or(Content::NONE);
         let first_sent = first_sent.unwrap_or(body.born);
-        self.measures.log(self.now, link, What::Received(body.id()));
-        self.probe_sink(link, packet, &body, first_sent);
+        if let Some(series) = &mut self.cx.measures.series {
+            series.received(body.group as usize, packet.len);
+        }
         self.sink(packet, &body, first_sent);
         if let Some(cell) = cell
             && !self.reassemble(packet, &body, cell)
         {
             return self.settle();
         }
-        if let Some(peer) = self.flows[flow as usize].peer {
+        if let Some(peer) = self.cx.flows[flow as usize].peer {
             let is_old = match cell {
                 Some(cell) => !self.aal5.measures(flow, cell),
-                None => first_sent < self.measures.warm_at,
+                None => first_sent < self.cx.measures.warm_at,
             };
-            let before = (is_old && self.measures.warm).then(|| self.delivered_at(peer));
+            let before = (is_old && self.cx.measures.warm).then(|| self.delivered_at(peer));
             self.ask_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
             if let Some(before) = before {
                 self.delivered_before(flow, before, self.delivered_at(peer));
             }
-            if self.flows[peer as usize].tells_round_trip {
+            if self.cx.flows[peer as usize].tells_round_trip {
                 self.tell_round_trip(peer);
             }
             self.act(peer);
@@ -67,11 +70,11 @@ impl<Q: EventQueue> World<Q> {
     /// Counts a received packet with data first sent at `first_sent`.
     #[inline(always)]
     pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
-        let measures = &mut self.measures;
+        let measures = &mut self.cx.measures;
         if body.born < measures.warm_at {
             return;
         }
-        let delay = self.now.since(first_sent);
+        let delay = self.cx.now.since(first_sent);
         let record = &mut measures.records[body.flow as usize];
         wrapping_count_packet(&mut record.received.0, &mut record.received.1, packet.len);
         record.delay.add(delay);
@@ -87,29 +90,17 @@ impl<Q: EventQueue> World<Q> {
         }
     }
 
-    fn probe_sink(&mut self, link: u32, packet: &Packet, body: &PacketBody, first_sent: Time) {
-        if let Some(series) = &mut self.measures.series {
-            series.received(body.group as usize, packet.len);
-        }
-        if let Some(watch) = &mut self.measures.watch {
-            let (delay, measured) = (self.now.since(first_sent), body.born >= self.measures.warm_at);
-            watch.delivered(link, body.flow, body.sequence, self.now, delay, measured);
-        }
-    }
-
     /// Counts a packet lost on the line behind a port.
     pub(super) fn lose(&mut self, ix: u32, packet: &Packet) {
-        let body = *self.packets.body(packet.body);
-        self.packets.forget(packet.body);
-        let measures = &mut self.measures;
-        measures.fingerprint.add(self.now, ix, body.flow, body.sequence, Outcome::Lost);
-        measures.log(self.now, ix, What::Lost(body.id()));
-        if let Some(watch) = &mut measures.watch {
-            watch.gone(ix, body.flow, body.sequence, self.fabric.destinations_behind(body.hop));
-        }
+        let body = *self.cx.packets.body(packet.body);
+        let missed = self.cx.fabric.destinations_behind(body.hop);
+        self.end(ix, packet, Fate::Lost, missed);
+        self.cx.packets.forget(packet.body);
+        let measures = &mut self.cx.measures;
+        measures.fingerprint.add(self.cx.now, ix, body.flow, body.sequence, Outcome::Lost);
         if body.born >= measures.warm_at {
             *measures.losses.entry(body.flow).or_default() += 1;
-            measures.missed(body.flow, self.fabric.destinations_behind(body.hop));
+            measures.missed(body.flow, missed);
         }
     }
 }

@@ -15,14 +15,14 @@ impl<Q: EventQueue> World<Q> {
     /// Handles the event of a flow's source.
     #[inline(always)]
     pub(super) fn source(&mut self, ix: u32) {
-        let flow = &mut self.flows[ix as usize];
+        let flow = &mut self.cx.flows[ix as usize];
         let Source::OpenLoop(emission) = &mut flow.source else {
             return self.wake_endpoint(ix);
         };
         let len = flow.pending;
         let mut next = Time::NEVER;
         if let Some((gap, len)) = emission.next_packet() {
-            let at = self.now + gap;
+            let at = self.cx.now + gap;
             if at < flow.stop {
                 flow.pending = len;
                 next = at;
@@ -31,8 +31,8 @@ impl<Q: EventQueue> World<Q> {
         self.events.set(Event::Source(ix), next);
         let (hop, sequence, group, mark) = (flow.first_hop, flow.next_sequence, flow.group, flow.mark);
         wrapping_count(&mut flow.next_sequence, 1);
-        self.measures.records[ix as usize].count_sent(len);
-        let id = self.packets.store(PacketBody::new(self.now, sequence, ix, hop, group));
+        self.cx.measures.records[ix as usize].count_sent(len);
+        let id = self.cx.packets.store(PacketBody::new(self.cx.now, sequence, ix, hop, group));
         let mut packet = Packet::new(id, len);
         packet.mark = mark;
         self.enter(hop, &mut packet, None);
@@ -58,10 +58,10 @@ impl<Q: EventQueue> World<Q> {
         ix: u32,
         call: impl FnOnce(&mut dyn Endpoint, &mut HostCx<'_>) -> Time,
     ) {
-        let flow = &mut self.flows[ix as usize];
+        let flow = &mut self.cx.flows[ix as usize];
         let Source::Endpoint(endpoint) = &mut flow.source else { return };
-        let mut cx = HostCx { now: self.now, out: &mut self.outbox.actions };
-        let at = call(endpoint.as_mut(), &mut cx).max(self.now);
+        let mut cx = HostCx { now: self.cx.now, out: &mut self.cx.outbox.actions };
+        let at = call(endpoint.as_mut(), &mut cx).max(self.cx.now);
         let before = core::mem::replace(&mut flow.wakes_at, at);
         if before == Time::NEVER && at != Time::NEVER {
             self.events.sources.insert(ix, at);
@@ -74,17 +74,17 @@ impl<Q: EventQueue> World<Q> {
     /// outbox.
     #[inline(always)]
     pub(super) fn act(&mut self, ix: u32) {
-        if !self.outbox.actions.is_empty() {
+        if !self.cx.outbox.actions.is_empty() {
             self.carry_out(ix);
         }
     }
 
     #[inline(never)]
     fn carry_out(&mut self, ix: u32) {
-        let actions = core::mem::take(&mut self.outbox.actions);
+        let actions = core::mem::take(&mut self.cx.outbox.actions);
         // Packets already sent by stages go first, and consequences of a packet wait.
-        let at_once = self.outbox.has_no_sends();
-        let outside = core::mem::replace(&mut self.outbox.being_emptied, true);
+        let at_once = self.cx.outbox.has_no_sends();
+        let outside = core::mem::replace(&mut self.cx.outbox.being_emptied, true);
         for action in &actions {
             if self.is_over_full() {
                 break;
@@ -94,47 +94,43 @@ impl<Q: EventQueue> World<Q> {
                     self.send(ix, None, *len, *mark, payload, *first_sent);
                 }
                 &Action::Send { len, mark, payload, first_sent } => {
-                    self.outbox.send(Sending { flow: ix, hop: None, len, mark, payload, first_sent });
+                    self.cx.outbox.send(Sending { flow: ix, hop: None, len, mark, payload, first_sent });
                 }
-                Action::Again => self.outbox.wake(ix),
-                Action::Ended => self.outbox.ended(ix),
+                Action::Again => self.cx.outbox.wake(ix),
+                Action::Ended => self.cx.outbox.ended(ix),
             }
         }
-        self.outbox.being_emptied = outside;
-        self.outbox.actions = actions;
-        self.outbox.actions.clear();
+        self.cx.outbox.being_emptied = outside;
+        self.cx.outbox.actions = actions;
+        self.cx.outbox.actions.clear();
     }
 
     /// Gives the round-trip time measured by a flow's endpoint to the meters at its first port,
     /// before the packets just sent reach them.
     #[inline(never)]
     pub(super) fn tell_round_trip(&mut self, ix: u32) {
-        let flow = &self.flows[ix as usize];
+        let flow = &self.cx.flows[ix as usize];
         let Source::Endpoint(endpoint) = &flow.source else { return };
         if let Some(round_trip) = endpoint.round_trip() {
-            let hop = &self.fabric.hops[flow.first_hop as usize];
-            self.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
+            let hop = &self.cx.fabric.hops[flow.first_hop as usize];
+            self.cx.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
         }
-    }
-
-    /// Returns true if the sender of a flow is notified of its packets in the first queue.
-    pub(super) fn watches_first_queue(&self, ix: u32) -> bool {
-        matches!(&self.flows[ix as usize].source, Source::Endpoint(endpoint) if endpoint.watches_first_queue())
     }
 
     /// Carries out all tasks of endpoints and stages, and all their consequences at this instant.
     #[inline(always)]
     pub(super) fn settle(&mut self) {
-        if self.outbox.is_left() {
+        if self.cx.outbox.is_left() {
             self.empty_outbox();
         }
     }
 
     #[inline(never)]
     fn empty_outbox(&mut self) {
-        self.outbox.being_emptied = true;
-        while let Some(task) = self.outbox.next() {
+        self.cx.outbox.being_emptied = true;
+        while let Some(task) = self.cx.outbox.next() {
             match task {
+                Task::Report(link, event) => self.observe(link, event),
                 // The run is over: waiting packets are no longer sent.
                 Task::Send(_) if self.is_over_full() => {}
                 Task::Send(Sending { flow, hop, len, mark, payload, first_sent }) => {
@@ -153,7 +149,7 @@ impl<Q: EventQueue> World<Q> {
                 }
             }
         }
-        self.outbox.being_emptied = false;
+        self.cx.outbox.being_emptied = false;
     }
 
     /// Sends a packet into the network, at the beginning of its flow's route or at a hop.
@@ -166,20 +162,20 @@ impl<Q: EventQueue> World<Q> {
         payload: &Payload,
         first_sent: Option<Time>,
     ) {
-        let flow = &mut self.flows[ix as usize];
+        let flow = &mut self.cx.flows[ix as usize];
         if flow.aal5 && hop.is_none() {
             let payload = *payload;
             return self.send_packet(Sending { flow: ix, hop, len, mark, payload, first_sent });
         }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
-        let body = PacketBody::new(self.now, flow.next_sequence, ix, hop, flow.group);
+        let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
         wrapping_count(&mut flow.next_sequence, 1);
-        self.measures.records[ix as usize].count_sent(len);
+        self.cx.measures.records[ix as usize].count_sent(len);
         let id = if matches!(payload, Payload::None) && first_sent.is_none() {
-            self.packets.store(body)
+            self.cx.packets.store(body)
         } else {
-            self.packets.store_content(body, *payload, first_sent)
+            self.cx.packets.store_content(body, *payload, first_sent)
         };
         let mut packet = Packet::new(id, len);
         packet.mark = mark.coloured(mark.colour().max(colour));
@@ -189,15 +185,15 @@ impl<Q: EventQueue> World<Q> {
     /// Notifies the source of a packet that a monitor has just seen: the notice takes the packet's
     /// way back.
     pub(super) fn notify_back(&mut self, body: BodyId, notice: Notice) {
-        let body = self.packets.body(body);
-        let flow = &self.flows[body.flow as usize];
+        let body = self.cx.packets.body(body);
+        let flow = &self.cx.flows[body.flow as usize];
         if matches!(flow.source, Source::OpenLoop(_)) {
             // It follows its own pattern, whatever the notice.
             return;
         }
-        let way = &self.fabric.hops[flow.first_hop as usize..body.hop as usize];
-        let back = way.iter().map(|hop| self.fabric.links[hop.link as usize].line.delay());
-        let at = back.fold(self.now, |at, delay| at + delay);
+        let way = &self.cx.fabric.hops[flow.first_hop as usize..body.hop as usize];
+        let back = way.iter().map(|hop| self.cx.fabric.links[hop.link as usize].line.delay());
+        let at = back.fold(self.cx.now, |at, delay| at + delay);
         self.host_events.schedule(at, body.flow, HostEvent::Notice(notice));
         self.set_due();
     }

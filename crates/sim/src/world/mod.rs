@@ -7,15 +7,20 @@
 //! in flight and schedules only the first.
 //!
 //! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and reassembles them, `stages`
-//! calls stages, `service` serves links, `delivery` handles packets at the end of a link, `effects`
+//! calls stages, `entries`, `starts`, `departures` and `flight` carry packets over a hop,
+//! `delivery` handles them at the end of its link, `effects`
 //! the reports of switches, `counting` and `sampling` the measurements.
 
 mod aal5;
 mod control;
 mod counting;
 mod delivery;
+mod departures;
 mod effects;
-mod following;
+mod entries;
+mod fabric_setup;
+mod flight;
+mod flow_setup;
 mod host_events;
 mod hosts;
 mod lives;
@@ -24,10 +29,11 @@ mod overflow;
 mod pending;
 mod provisioning;
 mod report;
+mod routes;
 mod sampling;
-mod service;
 mod setup;
 mod stages;
+mod starts;
 
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
 pub use aal5::PacketCounts;
@@ -37,11 +43,7 @@ pub use report::LinkReport;
 pub use stages::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 
 use crate::event_queue::EventQueue;
-use crate::fabric::Fabric;
-use crate::flow::Flow;
-use crate::host::Outbox;
-use crate::measures::Measures;
-use crate::packets::Packets;
+use crate::stage::StageCx;
 use aal5::Aal5;
 use host_events::{HostEvent, HostEvents};
 use pending::Pending;
@@ -65,20 +67,16 @@ pub enum Event {
 /// A running network.
 pub struct World<Q> {
     events: Pending<Q>,
-    now: Time,
     until: Time,
     /// Next time of the end of the warm-up, a stage, a notice, a sample or the end of a window.
     due_at: Time,
-    fabric: Fabric,
-    flows: Vec<Flow>,
-    packets: Packets,
+    /// The network, as stages see it.
+    cx: StageCx,
     stages: Vec<Placed>,
     /// Links whose idle ports start a packet once all packets of this instant have arrived.
     starts: Vec<u32>,
-    outbox: Outbox,
     host_events: HostEvents,
     aal5: Aal5,
-    measures: Measures,
     /// The overflow found when the network held more packets than allowed.
     overflow: Option<Overflow>,
 }
@@ -110,7 +108,7 @@ impl<Q: EventQueue> World<Q> {
             let rarer_at = self.events.rarer_at;
             let (source_at, flow) = self.events.sources.first();
             let at = departure_at.min(rarer_at).min(source_at);
-            if !self.starts.is_empty() && at.min(self.due_at) > self.now {
+            if !self.starts.is_empty() && at.min(self.due_at) > self.cx.now {
                 self.start_all();
                 continue;
             }
@@ -143,8 +141,8 @@ impl<Q: EventQueue> World<Q> {
     /// Advances the clock. It never goes back: a request for the past is a defect.
     #[inline(always)]
     fn pass_to(&mut self, at: Time) {
-        assert!(at >= self.now, "time goes back from {:?} to {at:?}", self.now);
-        self.now = at;
+        assert!(at >= self.cx.now, "time goes back from {:?} to {at:?}", self.cx.now);
+        self.cx.now = at;
     }
 
     #[inline(never)]
@@ -153,9 +151,9 @@ impl<Q: EventQueue> World<Q> {
         match event {
             Event::Arrived(link) => self.arrived(link),
             Event::Timer(link) => {
-                self.fabric.links[link as usize].wake_at = Time::NEVER;
+                self.cx.fabric.links[link as usize].wake_at = Time::NEVER;
                 self.timer(link);
-                if self.fabric.links[link as usize].wake_at == Time::NEVER {
+                if self.cx.fabric.links[link as usize].wake_at == Time::NEVER {
                     self.events.set(event, Time::NEVER);
                 }
             }
@@ -171,7 +169,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn catch_up(&mut self) {
         let (stage_at, stage) = self.events.stages.first();
-        if !self.measures.warm && self.due_at == self.measures.warm_at {
+        if !self.cx.measures.warm && self.due_at == self.cx.measures.warm_at {
             self.pass_to(self.due_at);
             self.warm_up();
         } else if self.due_at == stage_at {
@@ -180,7 +178,7 @@ impl<Q: EventQueue> World<Q> {
         } else if self.due_at == self.host_events.next() {
             self.pass_to(self.due_at);
             match self.host_events.pop() {
-                Some((flow, HostEvent::Notice(notice))) => self.outbox.notify(flow, notice),
+                Some((flow, HostEvent::Notice(notice))) => self.cx.outbox.notify(flow, notice),
                 Some((flow, HostEvent::Prepared)) => self.prepared(flow),
                 None => {}
             }
@@ -194,24 +192,24 @@ impl<Q: EventQueue> World<Q> {
 
     /// Sets the next time at which [`catch_up`](Self::catch_up) has a task.
     fn set_due(&mut self) {
-        let warm_at = if self.measures.warm { Time::NEVER } else { self.measures.warm_at };
+        let warm_at = if self.cx.measures.warm { Time::NEVER } else { self.cx.measures.warm_at };
         // A sample is taken after the events of its instant, and a window ends after those.
-        let sample_at = self.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
-        let look_at = sample_at.min(self.measures.in_traffic.next());
+        let sample_at = self.cx.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
+        let look_at = sample_at.min(self.cx.measures.in_traffic.next());
         let (stage_at, _) = self.events.stages.first();
         self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
     }
 
     /// Ends the run: brings the clock and the series to its end.
     fn finish(&mut self) {
-        if !self.measures.warm {
+        if !self.cx.measures.warm {
             self.warm_up();
         }
         self.end_windows(self.until + Span::TICK);
         self.sample(self.until + Span::TICK);
-        self.now = self.until;
+        self.cx.now = self.until;
         for (flow, (waiting, _)) in self.in_envelopes() {
-            let sent = &mut self.measures.records[flow as usize].sent;
+            let sent = &mut self.cx.measures.records[flow as usize].sent;
             *sent = (sent.0 - waiting.packets, sent.1 - waiting.bytes);
         }
     }

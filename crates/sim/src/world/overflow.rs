@@ -24,13 +24,13 @@ pub struct Overflow {
 impl<Q> World<Q> {
     /// Limits the packets that the network may hold, in place of the default of 8 million.
     pub fn limit_packets(&mut self, most: usize) {
-        self.packets.most = most;
+        self.cx.packets.most = most;
     }
 
     /// Returns the packets in the network: those in queues, shapers and on links, those that hosts
     /// have not prepared yet, and credit cells under way.
     pub fn packets_held(&self) -> usize {
-        self.packets.held() + self.stage::<Credit>().map_or(0, Credit::cells_under_way)
+        self.cx.packets.held() + self.stage::<Credit>().map_or(0, Credit::cells_under_way)
     }
 
     /// Returns the overflow that has stopped the run, if any: more packets in the network than the
@@ -43,7 +43,7 @@ impl<Q> World<Q> {
     /// packets are made.
     #[inline]
     pub(super) fn is_over_full(&mut self) -> bool {
-        if self.overflow.is_none() && self.packets_held() > self.packets.most {
+        if self.overflow.is_none() && self.packets_held() > self.cx.packets.most {
             self.note_overflow();
         }
         self.overflow.is_some()
@@ -52,11 +52,11 @@ impl<Q> World<Q> {
     #[cold]
     fn note_overflow(&mut self) {
         let waiting = |ix: usize| {
-            let (switch, port) = self.fabric.port_of(ix as u32);
+            let (switch, port) = self.cx.fabric.port_of(ix as u32);
             switch.backlog(port).packets
         };
-        let link = (0..self.fabric.links.len()).max_by_key(|ix| waiting(*ix)).unwrap_or(0);
+        let link = (0..self.cx.fabric.links.len()).max_by_key(|ix| waiting(*ix)).unwrap_or(0);
         let packets = self.packets_held();
-        self.overflow = Some(Overflow { at: self.now, packets, link, waiting: waiting(link) });
+        self.overflow = Some(Overflow { at: self.cx.now, packets, link, waiting: waiting(link) });
     }
 }

@@ -21,24 +21,24 @@ pub(super) fn in_traffic(network: &Network, warm_at: Time) -> InTraffic {
 impl<Q> World<Q> {
     /// Makes ports count the green packets of links that have in-traffic.
     pub(super) fn count_in_traffic(&mut self) {
-        for ix in self.measures.in_traffic.links() {
-            let link = &self.fabric.links[ix as usize];
-            self.fabric.nodes[link.node as usize].switch.count_green(link.port);
+        for ix in self.cx.measures.in_traffic.links() {
+            let link = &self.cx.fabric.links[ix as usize];
+            self.cx.fabric.nodes[link.node as usize].switch.count_green(link.port);
         }
     }
 
     /// Returns the in-traffic bytes that have come to a link so far.
     pub(super) fn in_traffic_so_far(&self, ix: u32) -> u64 {
-        let (switch, port) = self.fabric.port_of(ix);
+        let (switch, port) = self.cx.fabric.port_of(ix);
         switch.green(port).map_or(0, |green| green.bytes)
     }
 
     /// Begins the measurement.
     pub(super) fn begin_in_traffic(&mut self) {
-        let links: Vec<u32> = self.measures.in_traffic.links().collect();
+        let links: Vec<u32> = self.cx.measures.in_traffic.links().collect();
         for ix in links {
             let bytes = self.in_traffic_so_far(ix);
-            self.measures.in_traffic.begin(ix, bytes);
+            self.cx.measures.in_traffic.begin(ix, bytes);
         }
     }
 
@@ -46,15 +46,15 @@ impl<Q> World<Q> {
     #[cold]
     #[inline(never)]
     pub(super) fn end_windows(&mut self, at: Time) {
-        while self.measures.in_traffic.next() < at && self.measures.in_traffic.next() <= self.until {
-            let next = self.measures.in_traffic.next();
-            let links: Vec<u32> = self.measures.in_traffic.links().collect();
+        while self.cx.measures.in_traffic.next() < at && self.cx.measures.in_traffic.next() <= self.until {
+            let next = self.cx.measures.in_traffic.next();
+            let links: Vec<u32> = self.cx.measures.in_traffic.links().collect();
             for ix in links {
                 let bytes = self.in_traffic_so_far(ix);
-                let offered = self.fabric.links[ix as usize].line.offered(next.before(WINDOW), next);
-                self.measures.in_traffic.end_window(ix, bytes, offered);
+                let offered = self.cx.fabric.links[ix as usize].line.offered(next.before(WINDOW), next);
+                self.cx.measures.in_traffic.end_window(ix, bytes, offered);
             }
-            self.measures.in_traffic.begin_window();
+            self.cx.measures.in_traffic.begin_window();
         }
     }
 }

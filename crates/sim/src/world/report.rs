@@ -3,12 +3,9 @@
 use super::stages::Placed;
 use super::{DropCounts, NonResponsive, World};
 use crate::host::Source;
-use crate::packet_log::Entry;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
 use crate::stage::Gauges;
-use crate::watch::Watch;
-use crate::workahead::Workaheads;
 use tidegate_core::context::Reason;
 use tidegate_core::stats::{Count, Moments};
 use tidegate_core::switch::QueueStats;
@@ -18,113 +15,97 @@ impl<Q> World<Q> {
     /// Returns the progress of the run, from 0 to 1.
     pub fn progress(&self) -> f64 {
         let whole = self.until.since(Time::ORIGIN).as_secs_f64();
-        if whole > 0.0 { self.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
+        if whole > 0.0 { self.cx.now.since(Time::ORIGIN).as_secs_f64() / whole } else { 1.0 }
     }
 
     /// Returns the sum of the hashes of outcomes so far.
     pub fn fingerprint(&self) -> u64 {
-        self.measures.fingerprint.value()
+        self.cx.measures.fingerprint.value()
     }
 
     /// Returns the number of packets that have left an output port.
     pub fn packet_hops(&self) -> u64 {
-        self.measures.packet_hops
+        self.cx.measures.packet_hops
     }
 
     /// Returns one record per flow, in the network's order.
     pub fn records(&self) -> &[FlowRecord] {
-        &self.measures.records
+        &self.cx.measures.records
     }
 
     /// Returns the waiting times of a flow's packets in its envelope; `None` for a flow without
     /// one.
     pub fn envelope_wait(&self, flow: usize) -> Option<&Moments> {
-        self.measures.envelopes.get(&(flow as u32)).map(|envelope| &envelope.waits)
+        self.cx.measures.envelopes.get(&(flow as u32)).map(|envelope| &envelope.waits)
     }
 
     /// Returns the delays in a group so far; `None` when they are not recorded.
     pub fn group_delays(&self, group: usize) -> Option<Delays> {
-        self.measures.group_counts.get(group).map(DelayCounts::delays)
+        self.cx.measures.group_counts.get(group).map(DelayCounts::delays)
     }
 
     /// Returns the delays of a flow so far; `None` when they are not recorded.
     pub fn flow_delays(&self, flow: usize) -> Option<Delays> {
-        self.measures.flow_counts.get(flow).map(DelayCounts::delays)
+        self.cx.measures.flow_counts.get(flow).map(DelayCounts::delays)
     }
 
     /// Returns the measured time so far, from the end of the warm-up.
     pub fn measured(&self) -> Span {
-        self.now.since(self.measures.warm_at)
+        self.cx.now.since(self.cx.measures.warm_at)
     }
 
     /// Returns quantities over time, if they are sampled.
     pub fn series(&self) -> Option<&Series> {
-        self.measures.series.as_ref()
-    }
-
-    /// Returns the exact W of flows along their routes, if it is measured.
-    pub fn workaheads(&self) -> Option<&Workaheads> {
-        self.measures.workaheads.as_ref()
-    }
-
-    /// Returns the record of the watched packets, if any are watched.
-    pub fn watch(&self) -> Option<&Watch> {
-        self.measures.watch.as_ref()
-    }
-
-    /// Returns the log of every packet's events, in order of occurrence; empty if it was not
-    /// requested.
-    pub fn log(&self) -> &[Entry] {
-        self.measures.log.as_deref().unwrap_or_default()
+        self.cx.measures.series.as_ref()
     }
 
     /// Returns the number of a flow's packets that links on its way have lost, of those sent since
     /// the warm-up.
     pub fn lost(&self, flow: usize) -> u64 {
-        self.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
+        self.cx.measures.losses.get(&(flow as u32)).copied().unwrap_or(0)
     }
 
     /// Returns the number of copies of a flow's packets that drops and losses on its way kept from
     /// their destinations, of the packets sent since the warm-up: a lost packet counts once for
     /// each destination behind the place.
     pub fn missed(&self, flow: usize) -> u64 {
-        let unicast = || self.measures.records[flow].dropped + self.lost(flow);
-        self.measures.missed.get(&(flow as u32)).copied().unwrap_or_else(unicast)
+        let unicast = || self.cx.measures.records[flow].dropped + self.lost(flow);
+        self.cx.measures.missed.get(&(flow as u32)).copied().unwrap_or_else(unicast)
     }
 
     /// Returns drops and marks at the port in front of a link since the warm-up, by the reasons
     /// that occurred.
     pub fn drops(&self, link: usize) -> impl Iterator<Item = (Reason, DropCounts)> {
         let reasons = (link as u32, Reason::ALL[0])..=(link as u32, Reason::ALL[Reason::ALL.len() - 1]);
-        self.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
+        self.cx.measures.drops.range(reasons).map(|((_, reason), counts)| (*reason, *counts))
     }
 
     /// Returns the flows found unresponsive to congestion since the start of the run, with the
     /// links, in chronological order.
     pub fn non_responsive(&self) -> &[NonResponsive] {
-        &self.measures.non_responsive
+        &self.cx.measures.non_responsive
     }
 
     /// Returns the report of a link since the warm-up.
     pub fn link(&self, ix: usize) -> LinkReport {
-        let link = &self.fabric.links[ix];
-        let switch = &self.fabric.nodes[link.node as usize].switch;
+        let link = &self.cx.fabric.links[ix];
+        let switch = &self.cx.fabric.nodes[link.node as usize].switch;
         let (sent, started) = link.done(switch);
         let before = link.before;
         let sent = (sent.packets - before.sent.packets, sent.bytes - before.sent.bytes);
-        let offered = link.line.offered(self.measures.warm_at, self.now);
+        let offered = link.line.offered(self.cx.measures.warm_at, self.cx.now);
         let control = link.control.as_deref().copied().unwrap_or_default();
         LinkReport {
             sent,
-            control: (control.sent(), control.busy(self.now)),
+            control: (control.sent(), control.busy(self.cx.now)),
             dropped: self.drops(ix).map(|(_, counts)| counts.dropped).sum(),
             marked: self.drops(ix).map(|(_, counts)| counts.marked).sum(),
             lost: link.line.lost() - before.lost,
             waited: (started - before.started, link.waited),
             measured: self.measured(),
-            stats: switch.queue_stats(self.now, link.port),
-            used: offered.map(|offered| (link.line.used(self.now) - before.used, offered)),
-            in_traffic: self.measures.in_traffic.of(ix as u32).map(|counted| {
+            stats: switch.queue_stats(self.cx.now, link.port),
+            used: offered.map(|offered| (link.line.used(self.cx.now) - before.used, offered)),
+            in_traffic: self.cx.measures.in_traffic.of(ix as u32).map(|counted| {
                 (
                     counted.mean(self.in_traffic_so_far(ix as u32), self.measured(), offered),
                     counted.greatest(),
@@ -135,20 +116,20 @@ impl<Q> World<Q> {
 
     /// Shows the current gauges of endpoints and stages.
     pub(super) fn gauges(&self, show: &mut dyn FnMut(Subject, &'static str, f64)) {
-        for (ix, flow) in self.flows.iter().enumerate() {
+        for (ix, flow) in self.cx.flows.iter().enumerate() {
             if let Source::Endpoint(endpoint) = &flow.source {
                 endpoint.gauges(&mut |metric, value| show(Subject::Flow(ix as u32), metric, value));
             }
         }
         for Placed { stage, plan, .. } in &self.stages {
             let own = plan.map(Subject::Stage);
-            stage.gauges(&mut Gauges { fabric: &self.fabric, own, show: &mut *show });
+            stage.gauges(&mut Gauges { fabric: &self.cx.fabric, own, show: &mut *show });
         }
     }
 
     /// Returns the bytes of memory held by the switches for flows and packets.
     pub fn memory(&self) -> usize {
-        self.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
+        self.cx.fabric.nodes.iter().map(|node| node.switch.memory()).sum()
     }
 }
 

@@ -10,13 +10,13 @@ impl<Q> World<Q> {
     #[inline(never)]
     pub(super) fn sample(&mut self, at: Time) {
         while let Some(mut series) =
-            self.measures.series.take_if(|series| series.next() < at && series.next() <= self.until)
+            self.cx.measures.series.take_if(|series| series.next() < at && series.next() <= self.until)
         {
             self.sample_links(&mut series);
             self.sample_groups(&mut series);
             self.gauges(&mut |subject, metric, value| series.add(subject, metric, value));
             series.taken();
-            self.measures.series = Some(series);
+            self.cx.measures.series = Some(series);
         }
     }
 
@@ -24,9 +24,9 @@ impl<Q> World<Q> {
     /// was sending, and the share of its capacity that in-traffic took.
     fn sample_links(&self, series: &mut Series) {
         let (at, spacing) = (series.next(), series.spacing());
-        for (ix, link) in self.fabric.links.iter().enumerate() {
+        for (ix, link) in self.cx.fabric.links.iter().enumerate() {
             let subject = Subject::Link(ix as u32);
-            let switch = &self.fabric.nodes[link.node as usize].switch;
+            let switch = &self.cx.fabric.nodes[link.node as usize].switch;
             series.add(subject, "queue", switch.backlog(link.port).packets as f64);
             switch.dropper_gauges(link.port, &mut |metric, value| series.add(subject, metric, value));
             let offered = link.line.offered(at.before(spacing), at);
@@ -47,7 +47,7 @@ impl<Q> World<Q> {
             };
             let share = Span::from_ticks(busy).as_secs_f64() / spacing.as_secs_f64();
             series.add(subject, "utilisation", share);
-            if let Some(counted) = self.measures.in_traffic.of(ix as u32) {
+            if let Some(counted) = self.cx.measures.in_traffic.of(ix as u32) {
                 let since = series.since_before(subject, "in_traffic", self.in_traffic_so_far(ix as u32));
                 series.add(subject, "in_traffic", counted.share(since, spacing, offered).unwrap_or(f64::NAN));
             }
@@ -74,9 +74,9 @@ impl<Q> World<Q> {
     /// flow, and the number of warnings so far.
     fn leads(&self, at: Time, groups: usize) -> Vec<(Span, u64)> {
         let mut samples = vec![(Span::ZERO, 0); groups];
-        for (ix, flow) in self.flows.iter().enumerate() {
+        for (ix, flow) in self.cx.flows.iter().enumerate() {
             let (lead, warnings) = &mut samples[flow.group as usize];
-            *warnings += self.measures.checks[ix].closed.warnings;
+            *warnings += self.cx.measures.checks[ix].closed.warnings;
             for metered in self.metered(ix) {
                 *lead = (*lead).max(metered.lead(at));
                 *warnings += metered.warnings;

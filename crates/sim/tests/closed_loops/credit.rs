@@ -41,7 +41,7 @@ impl Stage for Credit {
     }
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -56,7 +56,7 @@ impl Stage for Credit {
         }
         Passage::Forward
     }
-    fn leave(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, _: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, cx: &mut StageCx, flow: u32, hop: u32, _: &mut Packet, _: &mut Payload) {
         match self {
             Credit::Sender { sent, forwarded } if flow == DATA => {
                 *sent += 1;

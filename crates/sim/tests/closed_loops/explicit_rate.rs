@@ -103,7 +103,7 @@ impl Stage for FairShare {
     }
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -166,7 +166,7 @@ impl Stage for VirtualSource {
     }
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
         _: &mut Packet,
         payload: &mut Payload,
@@ -201,7 +201,7 @@ impl Stage for VirtualSource {
             _ => Passage::Forward,
         }
     }
-    fn wake(&mut self, cx: &mut StageCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx) {
         for (flow, _) in &self.allowed {
             let hop = cx.hop_at(*flow, self.node).unwrap();
             cx.send(*flow, hop, 50, Mark::NONE, control(SWITCH_LOOP, rate(PEAK)));

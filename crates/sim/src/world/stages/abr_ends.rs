@@ -70,7 +70,7 @@ impl AbrEnds {
     }
 
     /// Handles an RM cell that has come back to its source.
-    fn answered(&mut self, cx: &mut StageCx<'_>, flow: u32, brm: &RmCell) {
+    fn answered(&mut self, cx: &mut StageCx, flow: u32, brm: &RmCell) {
         let Some(Sender { source, hop, .. }) = self.sources.get_mut(&flow) else { return };
         let before = source.acr();
         source.answered(brm);
@@ -92,7 +92,7 @@ impl Stage for AbrEnds {
 
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         crossing: Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
@@ -140,7 +140,7 @@ impl Stage for AbrEnds {
         }
     }
 
-    fn released(&mut self, cx: &mut StageCx<'_>, flow: u32, hop: u32, _: &Packet, payload: &mut Payload) {
+    fn released(&mut self, cx: &mut StageCx, flow: u32, hop: u32, _: &Packet, payload: &mut Payload) {
         let (Some(sender), Payload::Rm(frm)) = (self.sources.get_mut(&flow), payload) else { return };
         if sender.hop == hop {
             let before = sender.source.acr();

@@ -37,7 +37,7 @@ impl Stage for Envelope {
         }
     }
 
-    fn leave(&mut self, cx: &mut StageCx<'_>, flow: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
         let body = cx.packets.body_mut(packet.body);
         let waited = packet.arrived.since(body.born);
         body.born = packet.arrived;

@@ -117,7 +117,7 @@ impl<Q> World<Q> {
     /// Returns the counts of each direction of the gate since the warm-up, flow by flow as its file
     /// has them, with unmatched packets last; nothing without a gate.
     pub fn gate_flows(&self) -> Vec<GateFlow> {
-        self.stage::<GateEdge>().map(|edge| edge.flows(&self.fabric.nodes)).unwrap_or_default()
+        self.stage::<GateEdge>().map(|edge| edge.flows(&self.cx.fabric.nodes)).unwrap_or_default()
     }
 }
 
@@ -130,7 +130,7 @@ impl Stage for GateEdge {
     }
 
     /// Maps a packet that reaches the gate to its flow there.
-    fn enter(&mut self, cx: &mut StageCx<'_>, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
@@ -153,11 +153,11 @@ impl Stage for GateEdge {
     }
 
     /// Restores a packet's own length behind the gate.
-    fn leave(&mut self, _: &mut StageCx<'_>, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, _: &mut StageCx, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
         packet.len = self.lengths[packet.body.0 as usize];
     }
 
-    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
+    fn restart_counts(&mut self, cx: &mut StageCx) {
         self.before = Direction::BOTH.map(|direction| self.counters(&cx.fabric.nodes, direction));
     }
 }

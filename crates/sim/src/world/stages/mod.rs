@@ -3,12 +3,17 @@
 mod abr_ends;
 mod credit;
 mod envelope;
+mod first_queue;
 mod flow_network;
+mod fork;
 mod gate_edge;
+mod packet_log;
 mod rate_control;
 mod registry;
 mod sets;
 mod setup;
+mod watch;
+mod workahead;
 
 pub(super) use credit::Credit;
 pub use credit::{CreditReport, StallReport, VcReport};
@@ -21,9 +26,8 @@ pub(super) use setup::{Placed, StageSetup};
 use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::StageSet;
-use crate::packet_log::What;
 use crate::packets::PacketBody;
-use crate::stage::{Crossing, Passage, PlainCx, Stage, StageCx};
+use crate::stage::{Crossing, Fate, LinkEvent, Passage, Stage, StageCx};
 use core::any::Any;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
@@ -35,20 +39,11 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn call_stage<T>(
         &mut self,
         ix: u32,
-        call: impl FnOnce(&mut dyn Stage, &mut StageCx<'_>) -> T,
+        call: impl FnOnce(&mut dyn Stage, &mut StageCx) -> T,
     ) -> T {
-        let mut cx = StageCx {
-            now: self.now,
-            fabric: &mut self.fabric,
-            flows: &self.flows,
-            packets: &mut self.packets,
-            measures: &mut self.measures,
-            outbox: &mut self.outbox,
-            wake_at: None,
-        };
-        let answer = call(self.stages[ix as usize].stage.as_mut(), &mut cx);
-        if let Some(at) = cx.wake_at {
-            self.events.stages.set(ix, at.max(self.now));
+        let answer = call(self.stages[ix as usize].stage.as_mut(), &mut self.cx);
+        if let Some(at) = self.cx.wake_at.take() {
+            self.events.stages.set(ix, at.max(self.cx.now));
             self.set_due();
         }
         answer
@@ -65,49 +60,63 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn enter_stages(&mut self, set: u16, at: Crossing, packet: &mut Packet) -> bool {
         let set = usize::from(set);
-        if let [stage] = *self.fabric.stage_sets[set].entered(at.to)
-            && !self.packets.has_content(packet.body)
-        {
-            let mut cx = PlainCx { now: self.now, outbox: &mut self.outbox };
-            if self.stages[stage as usize].stage.enter_plain(&mut cx, at, packet) {
-                return true;
-            }
-        }
-        self.enter_each_stage(set, at, packet)
-    }
-
-    #[inline(never)]
-    fn enter_each_stage(&mut self, set: usize, at: Crossing, packet: &mut Packet) -> bool {
-        let mut payload = self.packets.payload(packet.body);
+        let has_content = self.cx.packets.has_content(packet.body);
+        // Most packets have no content, and cost no copy of it.
+        let mut payload = if has_content { self.cx.packets.payload(packet.body) } else { Payload::None };
         let mut place = 0;
-        while let Some(stage) = self.fabric.stage_sets[set].entered(at.to).get(place).copied() {
-            match self.call_stage(stage, |stage, cx| stage.enter(cx, at, packet, &mut payload)) {
-                Passage::Forward => place += 1,
-                Passage::Absorb => {
-                    self.withdraw(set, at, place, packet);
-                    self.absorbed(at, packet);
-                    return false;
-                }
-                Passage::Drop => {
-                    self.withdraw(set, at, place, packet);
-                    self.dropped_on_entry(at, packet);
-                    return false;
-                }
+        while let Some(stage) = self.cx.fabric.stage_sets[set].entered(at.to).get(place).copied() {
+            let passage = self.call_stage(stage, |stage, cx| stage.enter(cx, at, packet, &mut payload));
+            if passage != Passage::Forward {
+                self.stop(set, place, passage, at, packet, &payload);
+                return false;
             }
+            place += 1;
         }
-        self.packets.set_payload(packet.body, &payload);
+        if has_content || !matches!(payload, Payload::None) {
+            self.cx.packets.set_payload(packet.body, &payload);
+        }
         true
     }
 
-    /// Notifies those of the first `passed` stages in front of a port that want to know that a
-    /// packet which they let pass goes no further.
+    /// Handles a packet that does not continue after the stage at a place of a set.
+    #[inline(never)]
+    fn stop(
+        &mut self,
+        set: usize,
+        place: usize,
+        passage: Passage,
+        at: Crossing,
+        packet: &mut Packet,
+        payload: &Payload,
+    ) {
+        match (passage, at.to) {
+            (Passage::Forward, _) => {}
+            (Passage::Fork, to) => {
+                self.cx.packets.set_payload(packet.body, payload);
+                if let Some(hop) = to {
+                    self.enter_fork(hop, packet);
+                }
+            }
+            (Passage::Absorb, _) => {
+                self.withdraw(set, at, place, packet);
+                self.absorbed(at, packet);
+            }
+            (Passage::Drop, _) => {
+                self.withdraw(set, at, place, packet);
+                self.dropped_on_entry(at, packet);
+            }
+        }
+    }
+
+    /// Notifies the stages in front of a port that a packet goes no further, except those from the
+    /// place `passed` on, which it has not entered.
     #[cold]
     fn withdraw(&mut self, set: usize, at: Crossing, passed: usize, packet: &Packet) {
         let Some(hop) = at.to else { return };
-        for nth in 0..self.fabric.stage_sets[set].dropped.len() {
-            let StageSet { dropped, enter, .. } = &self.fabric.stage_sets[set];
+        for nth in 0..self.cx.fabric.stage_sets[set].dropped.len() {
+            let StageSet { dropped, enter, .. } = &self.cx.fabric.stage_sets[set];
             let stage = dropped[nth];
-            if enter[..passed].contains(&stage) {
+            if !enter[passed..].contains(&stage) {
                 self.call_stage(stage, |stage, cx| stage.dropped(cx, at.flow, hop, packet));
             }
         }
@@ -115,28 +124,24 @@ impl<Q: EventQueue> World<Q> {
 
     /// Records that a stage has taken a packet for itself.
     fn absorbed(&mut self, at: Crossing, packet: &Packet) {
-        let body = self.packets.body(packet.body);
-        if body.born >= self.measures.warm_at {
-            self.measures.records[at.flow as usize].absorbed += 1;
+        let body = self.cx.packets.body(packet.body);
+        if body.born >= self.cx.measures.warm_at {
+            self.cx.measures.records[at.flow as usize].absorbed += 1;
         }
         if let Some(hop) = at.from.or(at.to) {
-            let link = self.fabric.hops[hop as usize].link;
-            self.measures.log(self.now, link, What::Absorbed(body.id()));
-            if let Some(watch) = &mut self.measures.watch {
-                let destinations = self.fabric.destinations_of(at.from, at.to);
-                watch.gone(link, body.flow, body.sequence, destinations);
-            }
+            let link = self.cx.fabric.hops[hop as usize].link;
+            self.end(link, packet, Fate::Absorbed, self.cx.fabric.destinations_of(at.from, at.to));
         }
-        self.packets.forget(packet.body);
+        self.cx.packets.forget(packet.body);
     }
 
     /// Notifies the stages of a hop that a packet was dropped at its port.
     #[cold]
     pub(super) fn drop_stages(&mut self, hop: u32, packet: &Packet) {
-        let set = usize::from(self.fabric.hops[hop as usize].stages);
-        let flow = self.packets.body(packet.body).flow;
-        for nth in 0..self.fabric.stage_sets[set].dropped.len() {
-            let stage = self.fabric.stage_sets[set].dropped[nth];
+        let set = usize::from(self.cx.fabric.hops[hop as usize].stages);
+        let flow = self.cx.packets.body(packet.body).flow;
+        for nth in 0..self.cx.fabric.stage_sets[set].dropped.len() {
+            let stage = self.cx.fabric.stage_sets[set].dropped[nth];
             self.call_stage(stage, |stage, cx| stage.dropped(cx, flow, hop, packet));
         }
     }
@@ -148,16 +153,47 @@ impl<Q: EventQueue> World<Q> {
         });
     }
 
+    /// Notifies the stages of the hop of a packet that its first bit leaves.
+    #[cold]
+    pub(super) fn show_start(&mut self, link: u32, packet: &Packet) {
+        let PacketBody { hop, flow, .. } = *self.cx.packets.body(packet.body);
+        let hop = self.cx.fabric.hop_over(hop, link);
+        let set = usize::from(self.cx.fabric.hops[hop as usize].stages);
+        for nth in 0..self.cx.fabric.stage_sets[set].start.len() {
+            let stage = self.cx.fabric.stage_sets[set].start[nth];
+            self.call_stage(stage, |stage, cx| stage.start(cx, flow, hop, packet));
+        }
+    }
+
+    /// Reports the end of a packet to the stages that observe packets.
+    #[inline]
+    pub(super) fn end(&mut self, link: u32, packet: &Packet, fate: Fate, destinations: u32) {
+        for nth in 0..self.cx.fabric.observers.len() {
+            let stage = self.cx.fabric.observers[nth];
+            self.call_stage(stage, |stage, cx| stage.ended(cx, link, packet, fate, destinations));
+        }
+    }
+
+    /// Reports to the stages that observe links that the activity of one may have changed.
+    #[inline(always)]
+    pub(super) fn link_changed(&mut self, link: u32) {
+        if !self.cx.fabric.observers.is_empty() {
+            self.observe(link, LinkEvent::Changed);
+        }
+    }
+
+    /// Reports an event at a link to the stages that observe links.
+    #[cold]
+    pub(super) fn observe(&mut self, link: u32, event: LinkEvent) {
+        for nth in 0..self.cx.fabric.observers.len() {
+            let stage = self.cx.fabric.observers[nth];
+            self.call_stage(stage, |stage, cx| stage.observe(cx, link, event));
+        }
+    }
+
     /// Notifies the stages of a packet's hop that the shaper in front of its port has released it.
     pub(super) fn release_stages(&mut self, packet: &Packet) {
-        let PacketBody { hop, flow, .. } = *self.packets.body(packet.body);
-        let set = usize::from(self.fabric.hops[hop as usize].stages);
-        if let [stage] = *self.fabric.stage_sets[set].released
-            && !self.packets.has_content(packet.body)
-            && self.stages[stage as usize].stage.released_plain(self.now, flow, packet)
-        {
-            return;
-        }
+        let hop = self.cx.packets.body(packet.body).hop;
         self.show_stages(hop, packet.body, StageSet::released, |stage, cx, flow, payload| {
             stage.released(cx, flow, hop, packet, payload);
         });
@@ -171,20 +207,23 @@ impl<Q: EventQueue> World<Q> {
         hop: u32,
         body: BodyId,
         which: fn(&StageSet) -> &[u32],
-        mut call: impl FnMut(&mut dyn Stage, &mut StageCx<'_>, u32, &mut Payload),
+        mut call: impl FnMut(&mut dyn Stage, &mut StageCx, u32, &mut Payload),
     ) {
-        let set = usize::from(self.fabric.hops[hop as usize].stages);
-        if which(&self.fabric.stage_sets[set]).is_empty() {
+        let set = usize::from(self.cx.fabric.hops[hop as usize].stages);
+        if which(&self.cx.fabric.stage_sets[set]).is_empty() {
             return;
         }
-        let flow = self.packets.body(body).flow;
-        let mut payload = self.packets.payload(body);
+        let flow = self.cx.packets.body(body).flow;
+        let has_content = self.cx.packets.has_content(body);
+        let mut payload = if has_content { self.cx.packets.payload(body) } else { Payload::None };
         let mut nth = 0;
-        while let Some(stage) = which(&self.fabric.stage_sets[set]).get(nth).copied() {
+        while let Some(stage) = which(&self.cx.fabric.stage_sets[set]).get(nth).copied() {
             self.call_stage(stage, |stage, cx| call(stage, cx, flow, &mut payload));
             nth += 1;
         }
-        self.packets.set_payload(body, &payload);
+        if has_content || !matches!(payload, Payload::None) {
+            self.cx.packets.set_payload(body, &payload);
+        }
     }
 }
 

@@ -3,16 +3,21 @@
 use super::abr_ends::AbrEnds;
 use super::credit::Credit;
 use super::envelope::Envelope;
+use super::first_queue::FirstQueue;
 use super::flow_network::FlowNetwork;
+use super::fork::Fork;
 use super::gate_edge::GateEdge;
+use super::packet_log::PacketLog;
 use super::rate_control::RateControlled;
 use super::setup::{Constructor, Placed, StageSetup};
+use super::{watch, workahead};
 use tidegate_core::contract::Refused;
 use tidegate_core::rng::Rng;
 
 /// Stages that packets pass before those of the network's plan.
-const BEFORE_PLANNED: [Constructor; 4] = [
+const BEFORE_PLANNED: [Constructor; 5] = [
     FlowNetwork::stages,
+    workahead::stages,
     RateControlled::stages,
     // The host's port, if it controls rates, is between the ends of a VC and the link.
     AbrEnds::stages,
@@ -20,7 +25,8 @@ const BEFORE_PLANNED: [Constructor; 4] = [
 ];
 
 /// Stages that packets pass after those of the network's plan.
-const AFTER_PLANNED: [Constructor; 2] = [GateEdge::stages, Envelope::stages];
+const AFTER_PLANNED: [Constructor; 6] =
+    [GateEdge::stages, Envelope::stages, FirstQueue::stages, watch::stages, PacketLog::stages, Fork::stages];
 
 /// Makes the stages of a network, in the order in which packets pass them.
 pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {

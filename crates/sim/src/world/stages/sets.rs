@@ -3,7 +3,7 @@
 use super::setup::Placed;
 use crate::fabric::StageSet;
 use crate::stage::{Interest, Site};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Refused;
 
 /// The sets of stages at the hops of a network; the first set is empty.
@@ -14,6 +14,8 @@ pub(in crate::world) struct Sets<'a> {
     at_node: BTreeMap<u32, Vec<u32>>,
     pub(in crate::world) all: Vec<StageSet>,
     index: BTreeMap<StageSet, u16>,
+    /// Stages that observe packets and links everywhere.
+    pub(in crate::world) observers: BTreeSet<u32>,
 }
 
 impl<'a> Sets<'a> {
@@ -24,7 +26,8 @@ impl<'a> Sets<'a> {
             node.map_or(&mut anywhere, |node| at_node.entry(node).or_default()).push(ix);
         }
         let none = StageSet::default();
-        Sets { stages, anywhere, at_node, all: vec![none.clone()], index: BTreeMap::from([(none, 0)]) }
+        let index = BTreeMap::from([(none.clone(), 0)]);
+        Sets { stages, anywhere, at_node, all: vec![none], index, observers: BTreeSet::new() }
     }
 
     /// Returns the index of the set of a hop: of the stages in front of its port, and of those at
@@ -34,13 +37,19 @@ impl<'a> Sets<'a> {
     /// When there are more sets than can be told apart.
     pub(in crate::world) fn set(&mut self, port: &Site, behind: Option<&Site>) -> Result<u16, Refused> {
         let wants = self.interests(port);
-        let receive = behind.map(|site| entering(&self.interests(site), Interest::ENTER));
+        self.observers
+            .extend(wants.iter().filter(|(_, interest)| interest.has(Interest::OBSERVE)).map(|(ix, _)| *ix));
+        let receive = behind.map(|site| entering(&self.interests(site), Interest::ENTER)).unwrap_or_default();
+        if wants.is_empty() && receive.is_empty() {
+            return Ok(0);
+        }
         let set = StageSet {
             enter: entering(&wants, Interest::ENTER),
+            start: entering(&wants, Interest::START),
             released: leaving(&wants, Interest::RELEASED),
             leave: leaving(&wants, Interest::LEAVE),
             dropped: entering(&wants, Interest::DROPPED),
-            receive: receive.unwrap_or_default(),
+            receive,
         };
         if let Some(ix) = self.index.get(&set) {
             return Ok(*ix);

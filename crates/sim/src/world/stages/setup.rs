@@ -1,7 +1,9 @@
 //! What stages are made from.
 
 use crate::fabric::Fabric;
+use crate::flow::Flow;
 use crate::network::Network;
+use crate::probe::Probes;
 use crate::stage::Stage;
 use tidegate_core::contract::Refused;
 use tidegate_core::packet::PortIx;
@@ -10,11 +12,13 @@ use tidegate_core::packet::PortIx;
 pub(in crate::world) struct StageSetup<'a> {
     pub(in crate::world) network: &'a Network,
     pub(in crate::world) seed: u64,
+    pub(in crate::world) probes: &'a Probes,
+    pub(in crate::world) flows: &'a [Flow],
     /// Each link's port at its switch.
     pub(in crate::world) ports: &'a [PortIx],
     /// Each flow's first hop.
     pub(in crate::world) first_hops: &'a [u32],
-    /// Switches and links; no hops yet.
+    /// Switches, links and forks; no hops yet.
     pub(in crate::world) fabric: &'a mut Fabric,
 }
 

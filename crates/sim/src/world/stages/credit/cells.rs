@@ -42,7 +42,7 @@ impl Credit {
     }
 
     /// Returns the next own cell that a link of the network has to send, made now.
-    pub(in crate::world) fn next_cell(&mut self, cx: &mut StageCx<'_>, link: u32) -> Option<ControlCell> {
+    pub(in crate::world) fn next_cell(&mut self, cx: &mut StageCx, link: u32) -> Option<ControlCell> {
         if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
             let Cell { place, .. } = self.cells[id as usize];
             return Some(ControlCell { id: u64::from(id), len: self.links[place as usize].plan.credit_cell });
@@ -109,7 +109,7 @@ impl Credit {
     }
 
     /// Handles a link's own cell that has reached its end.
-    pub(in crate::world) fn cell_arrived(&mut self, cx: &mut StageCx<'_>, id: u64) {
+    pub(in crate::world) fn cell_arrived(&mut self, cx: &mut StageCx, id: u64) {
         let Cell { place, leg, .. } = self.cells[id as usize];
         if self.cells[id as usize].message.allocates() && leg + 1 == self.links[place as usize].back.len() {
             self.count_in_service(cx, place);

@@ -142,7 +142,7 @@ impl CreditLink {
     }
 
     /// Counts a packet of a VC that has come to the receiver.
-    pub(super) fn arrived(&mut self, cx: &mut StageCx<'_>, vc: VcIx) -> Arrival {
+    pub(super) fn arrived(&mut self, cx: &mut StageCx, vc: VcIx) -> Arrival {
         let arrival = self.receiver.arrived(cx.now(), vc);
         match arrival {
             Arrival::Stored => {
@@ -159,7 +159,7 @@ impl CreditLink {
     }
 
     /// Counts a packet of a VC that has left the receiver.
-    pub(super) fn left(&mut self, cx: &mut StageCx<'_>, vc: VcIx) {
+    pub(super) fn left(&mut self, cx: &mut StageCx, vc: VcIx) {
         self.receiver.left(vc);
         if self.receiver.queued(vc) == 0 {
             self.vcs[vc.0 as usize].empty_since = cx.now();
@@ -177,34 +177,34 @@ impl CreditLink {
     }
 
     /// Handles a check that has come to the receiver.
-    pub(super) fn checked(&mut self, cx: &mut StageCx<'_>, check: &CreditCheck) {
+    pub(super) fn checked(&mut self, cx: &mut StageCx, check: &CreditCheck) {
         self.figures.found_lost += u64::from(self.receiver.checked(cx.now(), check));
         self.announce(cx);
     }
 
     /// Sends a check on over a switch without credit, as a packet of its flow behind those that it
     /// counts.
-    pub(super) fn send_check(&self, cx: &mut StageCx<'_>, check: CreditCheck) {
+    pub(super) fn send_check(&self, cx: &mut StageCx, check: CreditCheck) {
         let LinkVc { flow, hops, .. } = &self.vcs[check.vc.0 as usize];
         cx.send(*flow, hops[0] + 1, self.plan.credit_cell, Mark::NONE, Payload::Check(check));
     }
 
     /// Asks the link back to carry a credit cell, if one is due.
-    fn announce(&self, cx: &mut StageCx<'_>) {
+    fn announce(&self, cx: &mut StageCx) {
         if self.receiver.records_due() > 0 {
             cx.cells_due(self.back[0]);
         }
     }
 
     /// Counts a packet of a VC whose last bit has left the sender.
-    pub(super) fn sent(&mut self, cx: &mut StageCx<'_>, vc: VcIx) {
+    pub(super) fn sent(&mut self, cx: &mut StageCx, vc: VcIx) {
         if core::mem::take(&mut self.counted) {
             return;
         }
         self.count_sent(cx, vc);
     }
 
-    fn count_sent(&mut self, cx: &mut StageCx<'_>, vc: VcIx) {
+    fn count_sent(&mut self, cx: &mut StageCx, vc: VcIx) {
         let sent = self.sender.sent(cx.now(), vc);
         debug_assert!(sent.is_ok(), "a packet was started without credit");
         if self.sender.balance(vc) == 0 {
@@ -214,14 +214,14 @@ impl CreditLink {
 
     /// Counts the packet in service, which is of this VC, as sent: an allocation cannot call it
     /// back.
-    pub(super) fn count_in_service(&mut self, cx: &mut StageCx<'_>, vc: VcIx) {
+    pub(super) fn count_in_service(&mut self, cx: &mut StageCx, vc: VcIx) {
         if !self.counted {
             self.count_sent(cx, vc);
             self.counted = true;
         }
     }
 
-    fn take_part(&self, cx: &mut StageCx<'_>, vc: VcIx, has_credit: bool) {
+    fn take_part(&self, cx: &mut StageCx, vc: VcIx, has_credit: bool) {
         let how = if has_credit { Participation::Active } else { Participation::Absent };
         for hop in &self.vcs[vc.0 as usize].hops {
             cx.take_part(*hop, how);
@@ -230,7 +230,7 @@ impl CreditLink {
 
     /// Handles a credit cell that has arrived at the sender, followed by a copy of the previous one
     /// if that is duplicated.
-    pub(super) fn credited(&mut self, cx: &mut StageCx<'_>, cell: &CreditCell) {
+    pub(super) fn credited(&mut self, cx: &mut StageCx, cell: &CreditCell) {
         self.take_credit(cx, cell);
         let Some(Duplication { probability, rng, copy }) = &mut self.duplication else { return };
         let next = rng.chance(*probability).then_some(*cell);
@@ -240,7 +240,7 @@ impl CreditLink {
         }
     }
 
-    fn take_credit(&mut self, cx: &mut StageCx<'_>, cell: &CreditCell) {
+    fn take_credit(&mut self, cx: &mut StageCx, cell: &CreditCell) {
         let records = cell.records();
         let mut since = [Time::NEVER; RECORDS_PER_CELL];
         for (since, record) in since.iter_mut().zip(records) {
@@ -253,7 +253,7 @@ impl CreditLink {
     }
 
     /// Acts on the present credit of a VC that had none since `since`; `NEVER` if it had some.
-    fn see_credit(&mut self, cx: &mut StageCx<'_>, vc: VcIx, since: Time) {
+    fn see_credit(&mut self, cx: &mut StageCx, vc: VcIx, since: Time) {
         let (had, has) = (since == Time::NEVER, self.sender.balance(vc) > 0);
         if had == has {
             return;
@@ -295,7 +295,7 @@ impl CreditLink {
     }
 
     /// Does the allocation or the check that is due.
-    pub(super) fn wake(&mut self, cx: &mut StageCx<'_>) {
+    pub(super) fn wake(&mut self, cx: &mut StageCx) {
         let now = cx.now();
         if self.allocation_at <= now {
             self.allocate(cx);
@@ -306,7 +306,7 @@ impl CreditLink {
         }
     }
 
-    fn allocate(&mut self, cx: &mut StageCx<'_>) {
+    fn allocate(&mut self, cx: &mut StageCx) {
         let now = cx.now();
         match self.plan.terms {
             CreditTerms::Static { .. } => {}

@@ -34,7 +34,7 @@ use link::CreditLink;
 use memory::{UncreditedMemory, UncreditedVc};
 
 use super::setup::{Placed, StageSetup};
-use crate::fabric::Fabric;
+use crate::fabric::{Fabric, Path};
 use crate::network::{FlowSetup, Network};
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -207,7 +207,7 @@ impl Credit {
     }
 
     /// Counts the packet that a link has started, before an allocation, which does not apply to it.
-    fn count_in_service(&mut self, cx: &mut StageCx<'_>, place: u32) {
+    fn count_in_service(&mut self, cx: &mut StageCx, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some(hop) = cx.in_service(link.link)
             && let Some(Place { vc, .. }) = self.hops[hop as usize].out
@@ -218,14 +218,14 @@ impl Credit {
 
     /// Schedules the wake-up of a link for its next task.
     #[inline(always)]
-    fn plan_wake(&mut self, cx: &mut StageCx<'_>, place: u32) {
+    fn plan_wake(&mut self, cx: &mut StageCx, place: u32) {
         if self.links[place as usize].is_woken() {
             self.renew_wake(cx, place);
         }
     }
 
     #[inline(never)]
-    fn renew_wake(&mut self, cx: &mut StageCx<'_>, place: u32) {
+    fn renew_wake(&mut self, cx: &mut StageCx, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some((before, at)) = link.new_wake() {
             self.agenda.remove(&(before, place));
@@ -238,7 +238,7 @@ impl Credit {
 
     /// Frees the place of a packet, if it has one, that leaves the node of `hop` or was dropped
     /// there.
-    fn forwarded(&mut self, cx: &mut StageCx<'_>, hop: u32, packet: &Packet) {
+    fn forwarded(&mut self, cx: &mut StageCx, hop: u32, packet: &Packet) {
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
         if let Some(Place { link, vc }) = within
             && !matches!(cx.payload(packet), Payload::Check(_))
@@ -295,8 +295,9 @@ fn prepare_links(network: &Network, fabric: &mut Fabric) {
         let back: Vec<usize> =
             way.filter_map(|on| fabric.links[on].reverse).map(|back| back as usize).collect();
         for ix in core::iter::once(ix).chain(back) {
-            fabric.links[ix].stepwise = true;
-            fabric.links[ix].control.get_or_insert_default();
+            let link = &mut fabric.links[ix];
+            link.path = link.path.max(Path::Stepwise);
+            link.control.get_or_insert_default();
         }
     }
 }
@@ -322,7 +323,7 @@ impl Stage for Credit {
 
     fn enter(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
@@ -350,7 +351,7 @@ impl Stage for Credit {
         Passage::Forward
     }
 
-    fn leave(&mut self, cx: &mut StageCx<'_>, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
+    fn leave(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
         self.forwarded(cx, hop, packet);
         if let Some(Place { link, vc }) = self.hops[hop as usize].out {
             self.links[link as usize].sent(cx, vc);
@@ -358,11 +359,11 @@ impl Stage for Credit {
         }
     }
 
-    fn dropped(&mut self, cx: &mut StageCx<'_>, _: u32, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
         self.forwarded(cx, hop, packet);
     }
 
-    fn wake(&mut self, cx: &mut StageCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx) {
         while let Some((at, place)) = self.agenda.first().copied()
             && at <= cx.now()
         {
@@ -375,7 +376,7 @@ impl Stage for Credit {
         cx.wake_at(self.next());
     }
 
-    fn restart_counts(&mut self, cx: &mut StageCx<'_>) {
+    fn restart_counts(&mut self, cx: &mut StageCx) {
         let now = cx.now();
         self.links.iter_mut().for_each(|link| link.restart_counts(now));
     }

@@ -73,13 +73,13 @@ impl<Q> World<Q> {
 
     /// Returns the reports of VCs of links with credit since the warm-up.
     pub fn credit_vcs(&self) -> Vec<VcReport> {
-        self.stage::<Credit>().map(|credit| credit.vc_reports(self.now)).unwrap_or_default()
+        self.stage::<Credit>().map(|credit| credit.vc_reports(self.cx.now)).unwrap_or_default()
     }
 
     /// Returns the VCs that had packets to send, no credit and nothing at the receiver for 100 RTT
     /// or more, since the start of the run.
     pub fn stalls(&self) -> Vec<StallReport> {
-        let waits = |hop| self.fabric.waits_at(hop);
-        self.stage::<Credit>().map(|credit| credit.stalls(self.now, waits)).unwrap_or_default()
+        let waits = |hop| self.cx.fabric.waits_at(hop);
+        self.stage::<Credit>().map(|credit| credit.stalls(self.cx.now, waits)).unwrap_or_default()
     }
 }

@@ -15,8 +15,7 @@ use steps::{Standing, Step};
 use super::setup::{Placed, StageSetup};
 use crate::fabric::NOWHERE;
 use crate::network::FlowSetup;
-use crate::packet_log::What;
-use crate::stage::{Interest, Site, Stage, StageCx};
+use crate::stage::{Interest, LinkEvent, Site, Stage, StageCx};
 use crate::world::{World, lives};
 use std::collections::BTreeMap;
 use tidegate_core::admission::signalling::{Act, Message, MessageKind, Next, pass};
@@ -109,7 +108,7 @@ impl FlowNetwork {
     }
 
     /// Returns the delay of the link with this place on the flow's route.
-    fn delay_at(&self, cx: &StageCx<'_>, ix: u32, place: u32) -> Span {
+    fn delay_at(&self, cx: &StageCx, ix: u32, place: u32) -> Span {
         cx.fabric.links[self.setup(ix).route[place as usize]].line.delay()
     }
 
@@ -146,7 +145,7 @@ impl FlowNetwork {
 
     /// Returns the stamps at a link on the flow's route. Waiting packets of the flow count as
     /// stamped at its reserved rate, whatever the scheduler.
-    fn stamps(&self, cx: &StageCx<'_>, ix: u32, place: u32) -> Stamps {
+    fn stamps(&self, cx: &StageCx, ix: u32, place: u32) -> Stamps {
         let hop = &cx.fabric.hops[(cx.hops_of(ix).start + place) as usize];
         let switch = &cx.fabric.nodes[hop.node as usize].switch;
         let passed = if switch.backlog(hop.leg.port).packets == 0 { Time::NEVER } else { cx.now };
@@ -158,7 +157,7 @@ impl FlowNetwork {
         Stamps { passed, latest: cx.now + switch.lead(cx.now, hop.leg).max(sent) }
     }
 
-    fn pass_link(&mut self, cx: &mut StageCx<'_>, ix: u32, message: Message) {
+    fn pass_link(&mut self, cx: &mut StageCx, ix: u32, message: Message) {
         let links = self.links_of(ix);
         let link = self.setup(ix).route[message.place as usize];
         let stamps = self.stamps(cx, ix, message.place);
@@ -183,7 +182,7 @@ impl FlowNetwork {
     }
 
     /// Opens the flow at the switch in front of a link, or changes its contract there.
-    fn promise(&self, cx: &mut StageCx<'_>, ix: u32, place: u32) {
+    fn promise(&self, cx: &mut StageCx, ix: u32, place: u32) {
         let setup = self.setup(ix);
         let mut plan = setup.plans[place as usize];
         let hop = cx.hops_of(ix).start + place;
@@ -195,7 +194,7 @@ impl FlowNetwork {
                 plan.shaper = setup.envelope.filter(|_| place == 0);
                 if let Ok(leg) = switch.open(cx.now, hop.leg.port, &plan) {
                     hop.leg = leg;
-                    cx.measures.log(cx.now, link, What::Opened(ix));
+                    cx.report(link, LinkEvent::Opened(ix));
                 }
             }
             Standing::Changing(nth) => {
@@ -204,7 +203,7 @@ impl FlowNetwork {
                 plan.shaper = change.envelope.filter(|_| place == 0);
                 // Ledgers promise no more than schedulers take: building the network checks that.
                 let _ = switch.change(cx.now, hop.leg, &plan);
-                cx.measures.log(cx.now, link, What::Changed(ix, nth));
+                cx.report(link, LinkEvent::Amended(ix, nth));
                 cx.outbox.ask(link);
             }
             // Its source has given it up meanwhile: its tear-down is on the way.
@@ -212,7 +211,7 @@ impl FlowNetwork {
         }
     }
 
-    fn close_at(&self, cx: &mut StageCx<'_>, ix: u32, place: u32) {
+    fn close_at(&self, cx: &mut StageCx, ix: u32, place: u32) {
         let at = (cx.hops_of(ix).start + place) as usize;
         let hop = cx.fabric.hops[at];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
@@ -229,11 +228,11 @@ impl FlowNetwork {
         }
         cx.fabric.hops[at].leg.flow = NOWHERE;
         if hop.leg.flow != NOWHERE {
-            cx.measures.log(cx.now, hop.link, What::Closed(ix));
+            cx.report(hop.link, LinkEvent::Closed(ix));
         }
     }
 
-    fn destination_asked(&mut self, cx: &StageCx<'_>, ix: u32, kind: MessageKind) {
+    fn destination_asked(&mut self, cx: &StageCx, ix: u32, kind: MessageKind) {
         if matches!(kind, MessageKind::SetUp(_) | MessageKind::Change(_)) {
             let last = self.links_of(ix) - 1;
             let after = self.delay_at(cx, ix, last);
@@ -241,7 +240,7 @@ impl FlowNetwork {
         }
     }
 
-    fn source_told(&mut self, cx: &mut StageCx<'_>, ix: u32, kind: MessageKind) {
+    fn source_told(&mut self, cx: &mut StageCx, ix: u32, kind: MessageKind) {
         let standing = self.standings[ix as usize];
         match (kind, standing) {
             (MessageKind::Confirm, Standing::Asked) => {
@@ -274,7 +273,7 @@ impl FlowNetwork {
         }
     }
 
-    fn finish_flow(&mut self, cx: &mut StageCx<'_>, ix: u32) {
+    fn finish_flow(&mut self, cx: &mut StageCx, ix: u32) {
         match self.standings[ix as usize] {
             Standing::Given | Standing::New | Standing::Gone => return,
             Standing::Asked | Standing::Granted | Standing::Changing(_) => {}
@@ -291,7 +290,7 @@ impl FlowNetwork {
     }
 
     /// Returns true if a packet of the flow is still in front of a link.
-    fn is_under_way(&self, cx: &StageCx<'_>, ix: u32) -> bool {
+    fn is_under_way(&self, cx: &StageCx, ix: u32) -> bool {
         let hops = cx.hops_of(ix);
         let counters = |hop: u32| {
             let hop = &cx.fabric.hops[hop as usize];
@@ -301,7 +300,7 @@ impl FlowNetwork {
         counters(hops.end - 1).sent.packets + dropped < cx.flows[ix as usize].next_sequence
     }
 
-    fn hang_up(&mut self, cx: &StageCx<'_>, ix: u32) {
+    fn hang_up(&mut self, cx: &StageCx, ix: u32) {
         let links = self.links_of(ix);
         match self.standings[ix as usize] {
             Standing::Given | Standing::Gone => {}
@@ -332,7 +331,7 @@ impl Stage for FlowNetwork {
     }
 
     /// Does the first step that is due.
-    fn wake(&mut self, cx: &mut StageCx<'_>) {
+    fn wake(&mut self, cx: &mut StageCx) {
         if self.next() <= cx.now
             && let Some((_, (ix, step))) = self.agenda.pop_first()
         {
@@ -349,7 +348,7 @@ impl Stage for FlowNetwork {
         cx.wake_at(self.next());
     }
 
-    fn source_ended(&mut self, cx: &mut StageCx<'_>, flow: u32) {
+    fn source_ended(&mut self, cx: &mut StageCx, flow: u32) {
         if self.stops[flow as usize] == Time::NEVER && self.standings[flow as usize] != Standing::Given {
             self.note(cx.now, flow, Step::Finish);
             cx.wake_at(self.next());

@@ -8,7 +8,7 @@
 mod setup;
 
 use crate::probe::Subject;
-use crate::stage::{Crossing, Gauges, Interest, Passage, PlainCx, Site, Stage, StageCx};
+use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::Coupled;
 use tidegate_core::abr::{OutputPort, RateControl, VcIx};
@@ -87,7 +87,7 @@ impl RateControlled {
     /// Handles a packet at the node that is not an RM cell. If it is a cell of a VC on its way
     /// through a port, counts it and returns true: it continues. Otherwise does nothing.
     #[inline(always)]
-    fn counts(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
+    fn counts(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet) -> bool {
         let Passing { out, queued, .. } = self.passing[at.flow as usize];
         let (Some(_), Some((port, Leaves::Cells(vc)))) = (at.to, out) else { return false };
         let Port { control, vcs, .. } = &mut self.ports[port];
@@ -117,126 +117,15 @@ impl RateControlled {
         }
     }
 
-    /// Handles an answer to a VC of one of the ports; returns its fate.
+    /// Handles an RM cell, or an answer, at the node.
     #[inline(never)]
-    fn answered(
+    fn enter_rm(
         &mut self,
-        cx: &mut StageCx<'_>,
+        cx: &mut StageCx,
         at: Crossing,
-        port: usize,
-        vc: VcIx,
-        brm: &mut RmCell,
-    ) -> Passage {
-        let port = &mut self.ports[port];
-        let queue = cx.queue_of(port.link);
-        match &mut port.control {
-            Control::Plain(plain) => plain.answer(cx.now(), vc, brm, queue),
-            Control::Coupled(coupled) if at.from.is_some() => {
-                let before = coupled.acr(vc);
-                coupled.brm(cx.now(), vc, brm, queue);
-                pace(cx, port.vcs[vc.ix()].hop, before, coupled.acr(vc));
-                return Passage::Absorb;
-            }
-            // It was made here.
-            Control::Coupled(_) => {}
-        }
-        Passage::Forward
-    }
-}
-
-/// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop.
-#[inline(never)]
-fn end_loop(
-    cx: &mut StageCx<'_>,
-    coupled: &mut Coupled,
-    (vc, state): (VcIx, &Vc),
-    frm: &RmCell,
-    len: u32,
-    link: u32,
-) {
-    let before = coupled.acr(vc);
-    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, cx.queue_of(link));
-    if let Some((peer, hop)) = state.back {
-        cx.send(peer, hop, len, Mark::NONE, Payload::Rm(brm));
-    }
-    pace(cx, state.hop, before, coupled.acr(vc));
-    if is_first {
-        state.send_frm(&mut cx.plain());
-    }
-}
-
-impl Vc {
-    /// Sends an FRM cell into the per-VC queue. Its fields are written when it goes to the class
-    /// queue.
-    #[inline(never)]
-    fn send_frm(&self, cx: &mut PlainCx<'_>) {
-        cx.send(self.flow, self.hop, self.rm_cell, Mark::NONE, Payload::Rm(RmCell::default()));
-    }
-}
-
-/// Sets the service rate of a VC's queue at a hop to ACR, if it differs from the previous one,
-/// `before`.
-pub(in crate::world::stages) fn pace(cx: &mut StageCx<'_>, hop: u32, before: f64, acr: f64) {
-    if before != acr {
-        set_pace(cx, hop, acr);
-    }
-}
-
-/// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
-pub(in crate::world::stages) fn set_pace(cx: &mut StageCx<'_>, hop: u32, acr: f64) {
-    let rate = Rate::from_bits_per_second((acr as u64).max(1));
-    let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
-    cx.set_pace(hop, rate.map(plan));
-}
-
-/// Returns the FRM cell that a packet of a VC is.
-fn frm_of(payload: &Payload) -> Option<&RmCell> {
-    if let Payload::Rm(frm) = payload { Some(frm) } else { None }
-}
-
-impl Stage for RateControlled {
-    /// Wants leaving packets where those before the ABR class are counted, or data cells get EFCI.
-    fn interest(&self, site: &Site) -> Interest {
-        let Passing { out, queued, answers } = self.passing[site.flow as usize];
-        let enter = if answers.is_some() { Interest::ENTER } else { Interest::NONE };
-        let (Some(_), Some((port, leaves))) = (site.to, out) else { return enter };
-        let control = &self.ports[port].control;
-        let others = match leaves {
-            Leaves::Above => Interest::LEAVE,
-            Leaves::Answers => Interest::NONE,
-            Leaves::Cells(_) => {
-                let is_released = queued || matches!(control, Control::Coupled(_));
-                let released = if is_released { Interest::RELEASED } else { Interest::NONE };
-                if control.algorithm().sets_efci() { released | Interest::LEAVE } else { released }
-            }
-        };
-        Interest::ENTER | others
-    }
-
-    fn begin(&self) -> Time {
-        Time::ORIGIN
-    }
-
-    /// Begins the run: the virtual sources are at their initial rates.
-    fn wake(&mut self, cx: &mut StageCx<'_>) {
-        for port in &self.ports {
-            let Control::Coupled(coupled) = &port.control else { continue };
-            for (ix, vc) in port.vcs.iter().enumerate() {
-                set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
-            }
-        }
-    }
-
-    fn enter(
-        &mut self,
-        cx: &mut StageCx<'_>,
-        at: Crossing,
-        packet: &mut Packet,
+        packet: &Packet,
         payload: &mut Payload,
     ) -> Passage {
-        if !matches!(payload, Payload::Rm(_)) && self.counts(&mut cx.plain(), at, packet) {
-            return Passage::Forward;
-        }
         let Passing { out, queued, answers } = self.passing[at.flow as usize];
         if let (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Some((port, vc))) =
             (&mut *payload, answers)
@@ -265,35 +154,156 @@ impl Stage for RateControlled {
         Passage::Forward
     }
 
-    #[inline(always)]
-    fn enter_plain(&mut self, cx: &mut PlainCx<'_>, at: Crossing, packet: &mut Packet) -> bool {
-        self.counts(cx, at, packet)
-    }
-
-    fn released(&mut self, cx: &mut StageCx<'_>, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
-        let Payload::Rm(frm) = payload else { return self.lets_go(cx.now, flow, packet.len) };
+    /// Handles an RM cell that goes from the queue of its VC to the class queue.
+    #[inline(never)]
+    fn released_rm(&mut self, cx: &mut StageCx, flow: u32, len: u32, frm: &mut RmCell) {
         let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
             return;
         };
         let Port { control, vcs, .. } = &mut self.ports[port];
         match control {
-            Control::Plain(plain) if queued => plain.cell(cx.now(), vc, packet.len, Some(frm)),
+            Control::Plain(plain) if queued => plain.cell(cx.now(), vc, len, Some(frm)),
             Control::Plain(_) => {}
             Control::Coupled(coupled) => {
                 let before = coupled.acr(vc);
-                coupled.let_go(cx.now(), vc, packet.len, Some(frm));
+                coupled.let_go(cx.now(), vc, len, Some(frm));
                 pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
             }
         }
     }
 
-    #[inline(always)]
-    fn released_plain(&mut self, now: Time, flow: u32, packet: &Packet) -> bool {
-        self.lets_go(now, flow, packet.len);
-        true
+    /// Handles an answer to a VC of one of the ports; returns its fate.
+    #[inline(never)]
+    fn answered(
+        &mut self,
+        cx: &mut StageCx,
+        at: Crossing,
+        port: usize,
+        vc: VcIx,
+        brm: &mut RmCell,
+    ) -> Passage {
+        let port = &mut self.ports[port];
+        let queue = cx.queue_of(port.link);
+        match &mut port.control {
+            Control::Plain(plain) => plain.answer(cx.now(), vc, brm, queue),
+            Control::Coupled(coupled) if at.from.is_some() => {
+                let before = coupled.acr(vc);
+                coupled.brm(cx.now(), vc, brm, queue);
+                pace(cx, port.vcs[vc.ix()].hop, before, coupled.acr(vc));
+                return Passage::Absorb;
+            }
+            // It was made here.
+            Control::Coupled(_) => {}
+        }
+        Passage::Forward
+    }
+}
+
+/// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop.
+#[inline(never)]
+fn end_loop(
+    cx: &mut StageCx,
+    coupled: &mut Coupled,
+    (vc, state): (VcIx, &Vc),
+    frm: &RmCell,
+    len: u32,
+    link: u32,
+) {
+    let before = coupled.acr(vc);
+    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, cx.queue_of(link));
+    if let Some((peer, hop)) = state.back {
+        cx.send(peer, hop, len, Mark::NONE, Payload::Rm(brm));
+    }
+    pace(cx, state.hop, before, coupled.acr(vc));
+    if is_first {
+        state.send_frm(cx);
+    }
+}
+
+impl Vc {
+    /// Sends an FRM cell into the per-VC queue. Its fields are written when it goes to the class
+    /// queue.
+    #[inline(never)]
+    fn send_frm(&self, cx: &mut StageCx) {
+        cx.send(self.flow, self.hop, self.rm_cell, Mark::NONE, Payload::Rm(RmCell::default()));
+    }
+}
+
+/// Sets the service rate of a VC's queue at a hop to ACR, if it differs from the previous one,
+/// `before`.
+pub(in crate::world::stages) fn pace(cx: &mut StageCx, hop: u32, before: f64, acr: f64) {
+    if before != acr {
+        set_pace(cx, hop, acr);
+    }
+}
+
+/// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
+pub(in crate::world::stages) fn set_pace(cx: &mut StageCx, hop: u32, acr: f64) {
+    let rate = Rate::from_bits_per_second((acr as u64).max(1));
+    let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
+    cx.set_pace(hop, rate.map(plan));
+}
+
+/// Returns the FRM cell that a packet of a VC is.
+fn frm_of(payload: &Payload) -> Option<&RmCell> {
+    if let Payload::Rm(frm) = payload { Some(frm) } else { None }
+}
+
+impl Stage for RateControlled {
+    /// Wants leaving packets where those before the ABR class are counted, or data cells get EFCI.
+    fn interest(&self, site: &Site) -> Interest {
+        let Passing { out, queued, answers } = self.passing[site.flow as usize];
+        let enter = if answers.is_some() { Interest::ENTER } else { Interest::NONE };
+        let (Some(_), Some((port, leaves))) = (site.to, out) else { return enter };
+        let control = &self.ports[port].control;
+        let is_released = queued || matches!(control, Control::Coupled(_));
+        let released = if is_released { Interest::RELEASED } else { Interest::NONE };
+        match leaves {
+            Leaves::Above => enter | Interest::LEAVE,
+            Leaves::Answers => Interest::ENTER,
+            Leaves::Cells(_) if control.algorithm().sets_efci() => {
+                Interest::ENTER | released | Interest::LEAVE
+            }
+            Leaves::Cells(_) => Interest::ENTER | released,
+        }
     }
 
-    fn leave(&mut self, cx: &mut StageCx<'_>, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
+    fn begin(&self) -> Time {
+        Time::ORIGIN
+    }
+
+    /// Begins the run: the virtual sources are at their initial rates.
+    fn wake(&mut self, cx: &mut StageCx) {
+        for port in &self.ports {
+            let Control::Coupled(coupled) = &port.control else { continue };
+            for (ix, vc) in port.vcs.iter().enumerate() {
+                set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
+            }
+        }
+    }
+
+    fn enter(
+        &mut self,
+        cx: &mut StageCx,
+        at: Crossing,
+        packet: &mut Packet,
+        payload: &mut Payload,
+    ) -> Passage {
+        if !matches!(payload, Payload::Rm(_)) && self.counts(cx, at, packet) {
+            return Passage::Forward;
+        }
+        self.enter_rm(cx, at, packet, payload)
+    }
+
+    #[inline(always)]
+    fn released(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
+        match payload {
+            Payload::Rm(frm) => self.released_rm(cx, flow, packet.len, frm),
+            _ => self.lets_go(cx.now, flow, packet.len),
+        }
+    }
+
+    fn leave(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
         let Some((port, leaves)) = self.passing[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
         let algorithm = control.algorithm_mut();

@@ -1,0 +1,98 @@
+//! Departures: the last bit of a packet leaves its port, whose next packet starts.
+
+use super::{Event, World};
+use crate::event_queue::EventQueue;
+use crate::fabric::{After, Path};
+use crate::fingerprint::Outcome;
+use tidegate_core::context::{Body, Ctx};
+use tidegate_core::packet::Packet;
+use tidegate_core::stats::wrapping_count;
+use tidegate_core::units::{Span, Time};
+
+impl<Q: EventQueue> World<Q> {
+    /// Completes the packet in service, whose last bit is out, and starts the next packet.
+    #[inline(always)]
+    pub(super) fn departed(&mut self, ix: u32) {
+        let link = &mut self.cx.fabric.links[ix as usize];
+        if link.path != Path::Fast {
+            return self.departed_stepwise(ix);
+        }
+        let waited = link.waiting;
+        let node = &mut self.cx.fabric.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.cx.now, rng: &mut node.rng, out: &mut self.cx.fabric.out };
+        let Some(departing) = node.switch.departing(link.port) else { return };
+        let mut packet = departing.packet();
+        let (held, next) = departing.leave(&mut cx);
+        debug_assert_eq!(held, Body::Released, "a link that multicast packets pass goes step by step");
+        let at = next.map_or(Time::NEVER, |next| link.begin(self.cx.now, next));
+        self.events.departed(self.cx.now, at);
+        if !self.cx.fabric.out.is_empty() {
+            self.effects(self.cx.fabric.links[ix as usize].node);
+        }
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// Like [`departed`](Self::departed), where work is done before the next packet starts. That
+    /// starts as on an idle link: no departure is pending meanwhile, and the next opportunity of a
+    /// trace is scheduled instead.
+    #[inline(never)]
+    fn departed_stepwise(&mut self, ix: u32) {
+        self.events.set(Event::Departed(ix), Time::NEVER);
+        if self.cx.fabric.links[ix as usize].control.is_some() && self.control_departed(ix) {
+            return;
+        }
+        let link = &mut self.cx.fabric.links[ix as usize];
+        let waited = link.waiting;
+        let node = &mut self.cx.fabric.nodes[link.node as usize];
+        let mut cx = Ctx { now: self.cx.now, rng: &mut node.rng, out: &mut self.cx.fabric.out };
+        let Some((mut packet, held)) = node.switch.finish(&mut cx, link.port) else {
+            // An opportunity of the link's trace has come.
+            return self.start(ix);
+        };
+        let hop = self.cx.fabric.hop_over(self.cx.packets.body(packet.body).hop, ix);
+        if held == Body::Kept {
+            packet.body = self.cx.packets.copy(packet.body);
+            self.cx.packets.release_without_body();
+        }
+        self.cx.packets.body_mut(packet.body).hop = hop;
+        self.leave_stages(hop, &mut packet);
+        if self.ends_packet(&packet) {
+            self.packet_left(self.cx.packets.body(packet.body).flow);
+        }
+        self.settle();
+        if self.may_have_next(ix) {
+            self.start(ix);
+        }
+        self.sent(ix, &mut packet, waited);
+    }
+
+    /// Returns true if a link has a packet at its port or a cell of its own to send.
+    #[inline(always)]
+    fn may_have_next(&self, ix: u32) -> bool {
+        let link = &self.cx.fabric.links[ix as usize];
+        let has_cell = link.control.as_ref().is_some_and(|control| control.due);
+        has_cell || !self.cx.fabric.nodes[link.node as usize].switch.is_empty(link.port)
+    }
+
+    /// Handles a packet whose last bit is out of a link, after having waited for `waited`.
+    #[inline(always)]
+    fn sent(&mut self, ix: u32, packet: &mut Packet, waited: Span) {
+        wrapping_count(&mut self.cx.measures.packet_hops, 1);
+        let body = self.cx.packets.body_mut(packet.body);
+        self.cx.measures.fingerprint.add(self.cx.now, ix, body.flow, body.sequence, Outcome::Sent);
+        body.queueing += waited;
+        let hop = body.hop;
+        match self.cx.fabric.hops[hop as usize].after {
+            After::Next => {
+                body.hop = hop + 1;
+                self.enter(hop + 1, packet, Some(hop));
+            }
+            After::Sink => {
+                let body = *body;
+                self.cx.packets.forget_plain(packet.body);
+                self.sink(packet, &body, body.born);
+            }
+            After::Travel { .. } => self.fly(ix, packet),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Construction of the routes of flows: their hops, the stages there, and forks.
+
+use super::stages::Sets;
+use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Path};
+use crate::network::{FlowSetup, Network};
+use crate::source::Traffic;
+use crate::stage::Site;
+use std::collections::BTreeMap;
+use tidegate_core::contract::Refused;
+use tidegate_core::packet::Leg;
+use tidegate_core::switch::plan::FlowPlan;
+use tidegate_core::units::{Span, Time};
+
+/// Registers the forks in the routes of multicast flows, by the first of the hops that leave a
+/// node, and the number of destinations behind each hop.
+pub(super) fn add_forks(network: &Network, first_hops: &[u32], fabric: &mut Fabric) {
+    for (setup, first) in network.flows.iter().zip(first_hops).filter(|(flow, _)| !flow.depths.is_empty()) {
+        let mut siblings: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        // The last hop at each depth on the way to the present one.
+        let mut way: Vec<u32> = Vec::new();
+        for (hop, depth) in (*first..).zip(&setup.depths) {
+            let depth = usize::from(*depth);
+            // It leaves the node that the previous hop at this depth leaves.
+            let eldest = way.get(depth - 1).copied().unwrap_or(hop);
+            way.truncate(depth - 1);
+            way.push(eldest);
+            siblings.entry(eldest).or_default().push(hop);
+        }
+        fabric.destinations.extend((*first..).zip(setup.destinations_behind()));
+        let forks = siblings.into_iter().filter(|(_, hops)| hops.len() > 1);
+        fabric.forks.extend(forks.map(|(eldest, hops)| (eldest, hops.into())));
+    }
+}
+
+/// Returns the set of stages of each hop.
+///
+/// # Errors
+/// When there are more sets than can be told apart.
+pub(super) fn stage_sets(
+    network: &Network,
+    first_hops: &[u32],
+    sets: &mut Sets<'_>,
+) -> Result<Vec<u16>, Refused> {
+    let mut of_hops = Vec::new();
+    for ((flow, setup), first) in (0..).zip(&network.flows).zip(first_hops) {
+        for (place, link) in setup.route.iter().enumerate() {
+            let to = first + place as u32;
+            let from = setup.before(place).map(|before| first + before as u32);
+            let node = network.switch_of(*link) as u32;
+            let port = Site { flow, node, link: Some(*link as u32), from, to: Some(to) };
+            let end = network.links[*link].to as u32;
+            let destination = Site { flow, node: end, link: None, from: Some(to), to: None };
+            of_hops.push(sets.set(&port, setup.is_last(place).then_some(&destination))?);
+        }
+    }
+    Ok(of_hops)
+}
+
+/// Opens a flow at the ports on its way, and adds its hops, which have these sets of stages.
+/// `is_sampled` is true if samples are taken of received packets.
+///
+/// # Errors
+/// When a scheduler refuses the flow.
+pub(super) fn add_route(
+    network: &Network,
+    setup: &FlowSetup,
+    sets: &[u16],
+    fabric: &mut Fabric,
+    is_sampled: bool,
+) -> Result<(), Refused> {
+    for (ix, ((link, plan), stages)) in setup.route.iter().zip(&setup.plans).zip(sets).enumerate() {
+        // The envelope is a shaper in front of the first port.
+        let shaper = if ix == 0 { setup.envelope } else { None };
+        let plan = FlowPlan { shaper, ..*plan };
+        let Link { node, port, .. } = fabric.links[*link];
+        let at_gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
+        let leg = match setup.life.set_up || at_gate {
+            true => Leg { port, flow: NOWHERE },
+            false => fabric.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
+        };
+        let set = &fabric.stage_sets[usize::from(*stages)];
+        if !set.released.is_empty() {
+            fabric.nodes[node as usize].switch.report_released(true);
+        }
+        let line = &mut fabric.links[*link];
+        if !set.start.is_empty() {
+            line.path = line.path.max(Path::SeenStarts);
+        }
+        if !set.leave.is_empty() || (ix == 0 && setup.preparation > Span::ZERO) {
+            line.path = line.path.max(Path::Stepwise);
+        }
+        let last = setup.is_last(ix);
+        let is_only_counted = setup.peer.is_none()
+            && !setup.aal5
+            && !matches!(setup.traffic, Traffic::Endpoint(_))
+            && set.receive.is_empty()
+            && fabric.observers.is_empty()
+            && !is_sampled;
+        let travels = !line.line.is_immediate() || (last && !is_only_counted) || !setup.depths.is_empty();
+        fabric.hops.push(Hop {
+            link: *link as u32,
+            node,
+            leg,
+            stages: *stages,
+            after: match (travels, last) {
+                (true, last) => After::Travel { last },
+                (false, true) => After::Sink,
+                (false, false) => After::Next,
+            },
+        });
+    }
+    Ok(())
+}
