@@ -133,7 +133,7 @@ pub(crate) struct Hop {
     pub(crate) after: After,
 }
 
-/// How packets of a link start and depart.
+/// The way in which packets of a link start and depart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Path {
     /// The next packet starts as soon as the last bit of one is out.
