@@ -8,7 +8,7 @@
 
 mod application;
 mod colour;
-mod columns;
+pub mod columns;
 mod dscp;
 mod error;
 mod expression;
@@ -37,7 +37,7 @@ mod values;
 mod write;
 
 pub use application::{Application, Lasts, TransferSizes};
-pub use columns::{Column, ColumnType, TABLES, TableRecord};
+pub use columns::{ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{

@@ -70,7 +70,7 @@ fn grouped() -> Network {
     network
 }
 
-/// The rows of every table are made under the names that its record has: a difference is a panic.
+/// Every declared table is made, in the order of its declaration.
 #[test]
 fn every_table_is_filled_where_there_is_something_to_tell() {
     let folder = std::env::temp_dir().join(format!("tidegate-sim-results-{}", std::process::id()));

@@ -218,7 +218,7 @@ fn tables() -> String {
     for table in TABLES {
         text.push_str(&format!("### Table `{}`\n\n{}\n\n", table.name, table.help));
         text.push_str("| column | type | unit | |\n| --- | --- | --- | --- |\n");
-        for Column { name, column_type, unit, help } in table.columns {
+        for Column { name, column_type, unit, help, .. } in table.columns {
             let column_type = match column_type {
                 ColumnType::Text => "text",
                 ColumnType::Whole => "whole number",

@@ -1,19 +1,19 @@
 //! The table `drops`.
 
 use super::Run;
-use super::table::{Cell, Table};
-use Cell::{Text, Whole};
+use super::table::Table;
+use tidegate_formats::columns::DropsRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("drops");
+    let mut rows = run.rows::<DropsRow<'_>>();
     for (ix, link) in run.network.links.iter().enumerate() {
         for (reason, counts) in run.world.drops(ix) {
-            rows.row([
-                ("link", Text(&link.name)),
-                ("reason", Text(reason.name())),
-                ("dropped_packets", Whole(counts.dropped)),
-                ("marked_packets", Whole(counts.marked)),
-            ]);
+            rows.row(DropsRow {
+                link: &link.name,
+                reason: reason.name(),
+                dropped_packets: counts.dropped,
+                marked_packets: counts.marked,
+            });
         }
     }
     rows.finish()

@@ -1,13 +1,13 @@
 //! The table `flows`.
 
-use super::table::{Cell, Table};
+use super::table::Table;
 use super::{Run, count, greatest, mean, quantile};
 use crate::world::lives;
-use Cell::{Number, Text, Whole};
 use tidegate_core::units::Time;
+use tidegate_formats::columns::FlowsRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("flows");
+    let mut rows = run.rows::<FlowsRow<'_>>();
     let refused = run.refused();
     let node = |ix: usize| run.network.nodes[ix].name.as_str();
     let lives = lives(run.network, run.seed);
@@ -21,47 +21,44 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
         let checks = run.world.checks(ix);
         let counts = run.world.counts(ix);
-        rows.row([
-            ("flow", Text(&flow.name)),
-            ("group", Text(&run.network.groups[flow.group])),
-            ("from", Text(node(run.network.links[first].from))),
-            ("to", Text(node(run.network.links[last].to))),
-            ("hops", Whole(flow.route.len() as u64)),
-            ("start", Number(Some(seconds(life.0)))),
-            ("stop", Number(stop.map(seconds))),
-            ("sent_packets", Whole(record.sent.0)),
-            ("sent_bytes", Whole(record.sent.1)),
-            ("received_packets", Whole(record.received.0)),
-            ("received_bytes", Whole(record.received.1)),
-            ("marked_packets", Whole(record.marked)),
-            ("dropped_packets", Whole(record.dropped)),
-            ("lost_packets", Whole(run.world.lost(ix))),
-            ("due_copies", Whole(record.sent.0 * u64::from(flow.destinations()))),
-            ("missed_copies", Whole(run.world.missed(ix))),
-            ("absorbed_packets", Whole(record.absorbed)),
-            ("discarded_packets", Whole(record.discarded)),
-            ("envelope_mean", run.world.envelope_wait(ix).map_or(Number(None), mean)),
-            ("checks", Whole(checks.checks)),
-            ("warnings", Whole(checks.warnings)),
-            ("refused", Whole(u64::from(refused.contains(&(ix as u32))))),
-            ("retransmissions", count(counts.retransmissions)),
-            ("timeouts", count(counts.timeouts)),
-            ("throughput", run.throughput(record.received.1)),
-            ("goodput", counts.delivered.map_or(Number(None), |bytes| run.throughput(bytes))),
-            ("delay_mean", mean(&record.delay)),
-            ("delay_sd", Number(record.delay.sd_seconds())),
-            ("delay_max", greatest(&record.delay)),
-            ("delay_p50", delay(0.5)),
-            ("delay_p99", delay(0.99)),
-            ("delay_p999", delay(0.999)),
-            ("queueing_mean", mean(&record.queueing)),
-            ("queueing_sd", Number(record.queueing.sd_seconds())),
-            (
-                "queueing_p99",
-                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
-            ),
-            ("queueing_max", greatest(&record.queueing)),
-        ]);
+        rows.row(FlowsRow {
+            flow: &flow.name,
+            group: &run.network.groups[flow.group],
+            from: node(run.network.links[first].from),
+            to: node(run.network.links[last].to),
+            hops: flow.route.len() as u64,
+            start: seconds(life.0),
+            stop: stop.map(seconds),
+            sent_packets: record.sent.0,
+            sent_bytes: record.sent.1,
+            received_packets: record.received.0,
+            received_bytes: record.received.1,
+            marked_packets: record.marked,
+            dropped_packets: record.dropped,
+            lost_packets: run.world.lost(ix),
+            due_copies: record.sent.0 * u64::from(flow.destinations()),
+            missed_copies: run.world.missed(ix),
+            absorbed_packets: record.absorbed,
+            discarded_packets: record.discarded,
+            envelope_mean: run.world.envelope_wait(ix).and_then(mean),
+            checks: checks.checks,
+            warnings: checks.warnings,
+            refused: u64::from(refused.contains(&(ix as u32))),
+            retransmissions: count(counts.retransmissions),
+            timeouts: count(counts.timeouts),
+            throughput: run.throughput(record.received.1),
+            goodput: counts.delivered.and_then(|bytes| run.throughput(bytes)),
+            delay_mean: mean(&record.delay),
+            delay_sd: record.delay.sd_seconds(),
+            delay_max: greatest(&record.delay),
+            delay_p50: delay(0.5),
+            delay_p99: delay(0.99),
+            delay_p999: delay(0.999),
+            queueing_mean: mean(&record.queueing),
+            queueing_sd: record.queueing.sd_seconds(),
+            queueing_p99: quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            queueing_max: greatest(&record.queueing),
+        });
     }
     rows.finish()
 }

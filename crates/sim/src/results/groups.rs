@@ -1,12 +1,12 @@
 //! The table `groups`.
 
-use super::table::{Cell, Table};
+use super::table::Table;
 use super::{Run, count, greatest, mean, quantile};
 use crate::record::FlowRecord;
 use crate::world::Checks;
-use Cell::{Number, Text, Whole};
 use tidegate_core::endpoint::Counts;
 use tidegate_core::units::Span;
+use tidegate_formats::columns::GroupsRow;
 
 /// Sums over the flows of a group.
 #[derive(Clone, Default)]
@@ -25,48 +25,45 @@ struct Total {
 }
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("groups");
+    let mut rows = run.rows::<GroupsRow<'_>>();
     for (ix, (group, total)) in run.network.groups.iter().zip(totals(run)).enumerate() {
         let Total { record, checks, counts, transfers, .. } = &total;
         let delays = run.world.group_delays(ix);
         let delay = |q| quantile(delays.as_ref().map(|delays| &delays.delay), q, &record.delay);
-        rows.row([
-            ("group", Text(group)),
-            ("flows", Whole(total.flows)),
-            ("jain", Number(jain(total.flows, &total.received))),
-            ("sent_packets", Whole(record.sent.0)),
-            ("sent_bytes", Whole(record.sent.1)),
-            ("received_packets", Whole(record.received.0)),
-            ("received_bytes", Whole(record.received.1)),
-            ("marked_packets", Whole(record.marked)),
-            ("dropped_packets", Whole(record.dropped)),
-            ("lost_packets", Whole(total.lost)),
-            ("due_copies", Whole(total.due)),
-            ("missed_copies", Whole(total.missed)),
-            ("absorbed_packets", Whole(record.absorbed)),
-            ("discarded_packets", Whole(record.discarded)),
-            ("checks", Whole(checks.checks)),
-            ("warnings", Whole(checks.warnings)),
-            ("refused", Whole(total.refused)),
-            ("retransmissions", count(counts.retransmissions)),
-            ("timeouts", count(counts.timeouts)),
-            ("throughput", run.throughput(record.received.1)),
-            ("goodput", counts.delivered.map_or(Number(None), |bytes| run.throughput(bytes))),
-            ("delay_mean", mean(&record.delay)),
-            ("delay_max", greatest(&record.delay)),
-            ("delay_p50", delay(0.5)),
-            ("delay_p99", delay(0.99)),
-            ("delay_p999", delay(0.999)),
-            ("queueing_mean", mean(&record.queueing)),
-            (
-                "queueing_p99",
-                quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
-            ),
-            ("transfers", count((!transfers.is_empty()).then_some(transfers.len() as u64))),
-            ("transfer_mean", Number(mean_time(transfers))),
-            ("transfer_p95", Number(time_quantile(transfers, 0.95))),
-            ("transfer_p99", Number(time_quantile(transfers, 0.99))),
-        ]);
+        rows.row(GroupsRow {
+            group,
+            flows: total.flows,
+            jain: jain(total.flows, &total.received),
+            sent_packets: record.sent.0,
+            sent_bytes: record.sent.1,
+            received_packets: record.received.0,
+            received_bytes: record.received.1,
+            marked_packets: record.marked,
+            dropped_packets: record.dropped,
+            lost_packets: total.lost,
+            due_copies: total.due,
+            missed_copies: total.missed,
+            absorbed_packets: record.absorbed,
+            discarded_packets: record.discarded,
+            checks: checks.checks,
+            warnings: checks.warnings,
+            refused: total.refused,
+            retransmissions: count(counts.retransmissions),
+            timeouts: count(counts.timeouts),
+            throughput: run.throughput(record.received.1),
+            goodput: counts.delivered.and_then(|bytes| run.throughput(bytes)),
+            delay_mean: mean(&record.delay),
+            delay_max: greatest(&record.delay),
+            delay_p50: delay(0.5),
+            delay_p99: delay(0.99),
+            delay_p999: delay(0.999),
+            queueing_mean: mean(&record.queueing),
+            queueing_p99: quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
+            transfers: count((!transfers.is_empty()).then_some(transfers.len() as u64)),
+            transfer_mean: mean_time(transfers),
+            transfer_p95: time_quantile(transfers, 0.95),
+            transfer_p99: time_quantile(transfers, 0.99),
+        });
     }
     rows.finish()
 }

@@ -1,13 +1,13 @@
 //! The table `links`.
 
 use super::Run;
-use super::table::{Cell, Table};
-use Cell::{Number, Text, Whole};
+use super::table::Table;
 use tidegate_core::stats::Lengths;
 use tidegate_core::units::TICKS_PER_SECOND;
+use tidegate_formats::columns::LinksRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("links");
+    let mut rows = run.rows::<LinksRow<'_>>();
     for (ix, link) in run.network.links.iter().enumerate() {
         let report = run.world.link(ix);
         let ticks = report.measured.ticks() as f64;
@@ -23,26 +23,26 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         let wait_mean = (packets > 0).then(|| waited as f64 / packets as f64 / TICKS_PER_SECOND as f64);
         let (in_mean, in_most) = report.in_traffic.unwrap_or_default();
         let seen_p99 = seen.and_then(|seen| seen.quantile(99, 100)).map(|packets| packets as f64);
-        rows.row([
-            ("link", Text(&link.name)),
-            ("from", Text(&run.network.nodes[link.from].name)),
-            ("to", Text(&run.network.nodes[link.to].name)),
-            ("rate", Whole(link.rate.bits_per_second().round() as u64)),
-            ("packets", Whole(report.sent.0 + control.packets)),
-            ("bytes", Whole(report.sent.1 + control.bytes)),
-            ("dropped_packets", Whole(report.dropped)),
-            ("marked_packets", Whole(report.marked)),
-            ("lost_packets", Whole(report.lost)),
-            ("utilisation", Number(utilisation)),
-            ("in_traffic", Number(in_mean)),
-            ("in_traffic_max", Number(in_most)),
-            ("queue_mean", Number(stats.and_then(|stats| over_time(stats.area() as f64)))),
-            ("queue_max", Whole(stats.map_or(0, |stats| stats.longest))),
-            ("queue_seen_mean", Number(seen.and_then(Lengths::mean))),
-            ("queue_seen_sd", Number(seen.and_then(Lengths::sd))),
-            ("queue_seen_p99", Number(seen_p99)),
-            ("wait_mean", Number(wait_mean)),
-        ]);
+        rows.row(LinksRow {
+            link: &link.name,
+            from: &run.network.nodes[link.from].name,
+            to: &run.network.nodes[link.to].name,
+            rate: link.rate.bits_per_second().round() as u64,
+            packets: report.sent.0 + control.packets,
+            bytes: report.sent.1 + control.bytes,
+            dropped_packets: report.dropped,
+            marked_packets: report.marked,
+            lost_packets: report.lost,
+            utilisation,
+            in_traffic: in_mean,
+            in_traffic_max: in_most,
+            queue_mean: stats.and_then(|stats| over_time(stats.area() as f64)),
+            queue_max: stats.map_or(0, |stats| stats.longest),
+            queue_seen_mean: seen.and_then(Lengths::mean),
+            queue_seen_sd: seen.and_then(Lengths::sd),
+            queue_seen_p99: seen_p99,
+            wait_mean,
+        });
     }
     rows.finish()
 }

@@ -1,5 +1,5 @@
-//! Results of a run, as the tables that [`tidegate_formats::TABLES`] describes: one file for each
-//! table, and `table`, which fills their rows by column name.
+//! Results of a run, as the tables that [`tidegate_formats::columns`] declares: one file for each
+//! table, and `table`, which makes columns of its rows.
 
 mod aal5;
 mod credit;
@@ -22,9 +22,10 @@ use crate::network::Network;
 use crate::world::{Answer, World};
 use hdrhistogram::Histogram;
 use std::collections::BTreeSet;
-use table::{Cell, Rows};
+use table::Rows;
 use tidegate_core::stats::Moments;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
+use tidegate_formats::columns::Row;
 
 /// Returns the tables of one replication so far, in the order of
 /// [`TABLES`](tidegate_formats::TABLES).
@@ -58,16 +59,16 @@ struct Run<'r, Q> {
 }
 
 impl<Q> Run<'_, Q> {
-    /// Returns the table `name` without rows.
-    fn rows(&self, name: &str) -> Rows {
-        Rows::new(name, self.replication, self.seed)
+    /// Returns the table of the rows `R` without one.
+    fn rows<R: Row>(&self) -> Rows<R> {
+        Rows::new(self.replication, self.seed)
     }
 
     /// Returns the bits of `bytes` per second of measured time; nothing before the end of the
     /// warm-up.
-    fn throughput(&self, bytes: u64) -> Cell<'static> {
+    fn throughput(&self, bytes: u64) -> Option<f64> {
         let measured = self.world.measured();
-        Cell::Number((measured > Span::ZERO).then(|| bytes as f64 * 8.0 / measured.as_secs_f64()))
+        (measured > Span::ZERO).then(|| bytes as f64 * 8.0 / measured.as_secs_f64())
     }
 
     /// Returns the name of a flow; empty for none.
@@ -83,28 +84,28 @@ impl<Q> Run<'_, Q> {
     }
 }
 
-/// Returns a count, where there is one.
-fn count(counted: Option<u64>) -> Cell<'static> {
-    Cell::Number(counted.map(|count| count as f64))
+/// Returns a count as a number, where there is one.
+fn count(counted: Option<u64>) -> Option<f64> {
+    counted.map(|count| count as f64)
 }
 
 /// Returns the mean in seconds.
-fn mean(moments: &Moments) -> Cell<'static> {
+fn mean(moments: &Moments) -> Option<f64> {
     // Uses the exact sum: the mean to the nearest tick would lose digits of short delays.
     let ticks = moments.sum_ticks() as f64 / moments.count() as f64;
-    Cell::Number((moments.count() > 0).then(|| ticks / TICKS_PER_SECOND as f64))
+    (moments.count() > 0).then(|| ticks / TICKS_PER_SECOND as f64)
 }
 
 /// Returns the maximum in seconds.
-fn greatest(moments: &Moments) -> Cell<'static> {
-    Cell::Number(moments.max().map(Span::as_secs_f64))
+fn greatest(moments: &Moments) -> Option<f64> {
+    moments.max().map(Span::as_secs_f64)
 }
 
 /// Returns the quantile `q` in seconds of the delays in `histogram`, in nanoseconds, which are also
 /// in `moments`; nothing where no histogram was kept.
-fn quantile(histogram: Option<&Histogram<u64>>, q: f64, moments: &Moments) -> Cell<'static> {
+fn quantile(histogram: Option<&Histogram<u64>>, q: f64, moments: &Moments) -> Option<f64> {
     let at = histogram.and_then(|histogram| crate::record::quantile(histogram, q));
     // A bin's upper end is above its values: no quantile exceeds the maximum.
     let most = moments.max().map_or(0.0, Span::as_secs_f64);
-    Cell::Number(at.map(|at| at.min(most)))
+    at.map(|at| at.min(most))
 }

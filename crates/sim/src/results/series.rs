@@ -1,12 +1,12 @@
 //! The table `series`.
 
 use super::Run;
-use super::table::{Cell, Table};
+use super::table::Table;
 use crate::probe::Subject;
-use Cell::{Number, Text};
+use tidegate_formats::columns::SeriesRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("series");
+    let mut rows = run.rows::<SeriesRow<'_>>();
     let Some(series) = run.world.series() else { return rows.finish() };
     let spacing = series.spacing().as_secs_f64();
     for column in series.columns() {
@@ -23,12 +23,12 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             }
         };
         for (ix, value) in column.values.iter().enumerate() {
-            rows.row([
-                ("subject", Text(subject)),
-                ("time", Number(Some(spacing * (column.from + ix + 1) as f64))),
-                ("metric", Text(column.metric)),
-                ("value", Number(Some(*value).filter(|value| !value.is_nan()))),
-            ]);
+            rows.row(SeriesRow {
+                subject,
+                time: spacing * (column.from + ix + 1) as f64,
+                metric: column.metric,
+                value: Some(*value).filter(|value| !value.is_nan()),
+            });
         }
     }
     rows.finish()

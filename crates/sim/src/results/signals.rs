@@ -1,15 +1,15 @@
 //! The table `signals`.
 
 use super::Run;
-use super::table::{Cell, Table};
+use super::table::Table;
 use crate::world::Answer;
-use Cell::{Number, Text};
 use tidegate_core::admission::Refusal;
 use tidegate_core::units::Time;
+use tidegate_formats::columns::SignalsRow;
 use tidegate_formats::units::{show_rate, show_time};
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("signals");
+    let mut rows = run.rows::<SignalsRow<'_>>();
     for signal in run.world.signals() {
         let flow = &run.network.flows[signal.flow as usize];
         let (link, reason) = match signal.answer {
@@ -18,14 +18,14 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             }
             _ => ("", String::new()),
         };
-        rows.row([
-            ("time", Number(Some(signal.at.since(Time::ORIGIN).as_secs_f64()))),
-            ("flow", Text(&flow.name)),
-            ("group", Text(&run.network.groups[flow.group])),
-            ("answer", Text(signal.answer.name())),
-            ("link", Text(link)),
-            ("reason", Text(&reason)),
-        ]);
+        rows.row(SignalsRow {
+            time: signal.at.since(Time::ORIGIN).as_secs_f64(),
+            flow: &flow.name,
+            group: &run.network.groups[flow.group],
+            answer: signal.answer.name(),
+            link,
+            reason: &reason,
+        });
     }
     rows.finish()
 }

@@ -1,7 +1,8 @@
-//! A result table: columns of values, filled row by row and by column name.
+//! A result table: columns of values, filled row by row.
 
 use std::collections::BTreeMap;
-use tidegate_formats::{ColumnType, TABLES, TableRecord};
+use std::marker::PhantomData;
+use tidegate_formats::columns::{Cell, ColumnType, Row, TableRecord};
 
 /// One column's values.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,15 +28,6 @@ impl Values {
             ColumnType::Number => Values::Number(Vec::new()),
         }
     }
-
-    /// Returns the number of rows.
-    fn len(&self) -> usize {
-        match self {
-            Values::Text { keys, .. } => keys.len(),
-            Values::Whole(values) => values.len(),
-            Values::Number(values) => values.len(),
-        }
-    }
 }
 
 /// A result table: columns as its record describes them.
@@ -55,80 +47,31 @@ impl Table {
     }
 }
 
-/// The value of one column in one row.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Cell<'a> {
-    Text(&'a str),
-    Whole(u64),
-    Number(Option<f64>),
-}
-
-/// The rows of a table of one replication. The code that fills them and the table's record both
-/// list the names of the columns: any difference is a panic, at the first row.
+/// The rows of a table of one replication, each an `R`.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct Rows<R> {
     table: Table,
     /// The key of each word, by column.
     keys: Vec<BTreeMap<String, u32>>,
-    rows: usize,
     replication: u64,
     seed: u64,
+    row: PhantomData<R>,
 }
 
-impl Rows {
-    /// Creates the table `name` without rows.
-    ///
-    /// # Panics
-    /// There is no table of that name.
-    pub(super) fn new(name: &str, replication: u64, seed: u64) -> Rows {
-        let Some(record) = TABLES.iter().find(|record| record.name == name) else {
-            panic!("there is no table `{name}`");
-        };
-        let columns = record.columns.iter().map(|column| Values::new(column.column_type)).collect();
-        let keys = vec![BTreeMap::new(); record.columns.len()];
-        Rows { table: Table { record, columns }, keys, rows: 0, replication, seed }
+impl<R: Row> Rows<R> {
+    /// Creates the table of these rows without one.
+    pub(super) fn new(replication: u64, seed: u64) -> Rows<R> {
+        let columns = R::TABLE.columns.iter().map(|column| Values::new(column.column_type)).collect();
+        let keys = vec![BTreeMap::new(); R::TABLE.columns.len()];
+        Rows { table: Table { record: R::TABLE, columns }, keys, replication, seed, row: PhantomData }
     }
 
-    /// Adds a row: the replication, its seed, and these cells in any order; in the order of the
-    /// columns no search is needed.
-    ///
-    /// # Panics
-    /// A column is unknown, missing, filled twice, or of another type.
-    pub(super) fn row<const N: usize>(&mut self, cells: [(&str, Cell<'_>); N]) {
-        let run = [("replication", Cell::Whole(self.replication)), ("seed", Cell::Whole(self.seed))];
-        for (expected, (name, cell)) in run.into_iter().chain(cells).enumerate() {
-            self.fill(expected, name, cell);
-        }
-        self.rows += 1;
-        if let Some(at) = self.table.columns.iter().position(|values| values.len() != self.rows) {
-            let Table { record, columns } = &self.table;
-            let often = if columns[at].len() < self.rows { "not filled" } else { "filled twice" };
-            panic!("column `{}` of table `{}` is {often}", record.columns[at].name, record.name);
-        }
-    }
-
-    /// Puts a cell into the column `name`, which is probably the one at `expected`.
-    fn fill(&mut self, expected: usize, name: &str, cell: Cell<'_>) {
-        let record = self.table.record;
-        let at = match record.columns.get(expected) {
-            Some(column) if column.name == name => Some(expected),
-            _ => record.columns.iter().position(|column| column.name == name),
-        };
-        let Some(at) = at else { panic!("table `{}` has no column `{name}`", record.name) };
-        match (&mut self.table.columns[at], cell) {
-            (Values::Text { keys, words }, Cell::Text(text)) => {
-                let known = &mut self.keys[at];
-                let key = known.get(text).copied().unwrap_or_else(|| {
-                    let key = words.len() as u32;
-                    words.push(text.to_owned());
-                    known.insert(text.to_owned(), key);
-                    key
-                });
-                keys.push(key);
-            }
-            (Values::Whole(values), Cell::Whole(value)) => values.push(value),
-            (Values::Number(values), Cell::Number(value)) => values.push(value),
-            (_, cell) => panic!("column `{name}` of table `{}` does not hold {cell:?}", record.name),
+    /// Adds a row, behind the columns of its replication.
+    pub(super) fn row(&mut self, row: R::With<'_>) {
+        let run = [Cell::Whole(self.replication), Cell::Whole(self.seed)];
+        let columns = self.table.columns.iter_mut().zip(&mut self.keys);
+        for ((values, keys), cell) in columns.zip(run.into_iter().chain(row.cells())) {
+            put(values, keys, cell);
         }
     }
 
@@ -138,81 +81,61 @@ impl Rows {
     }
 }
 
+/// Appends a cell to its column; `known` has the keys of the column's words.
+fn put(values: &mut Values, known: &mut BTreeMap<String, u32>, cell: Cell<'_>) {
+    match (values, cell) {
+        (Values::Text { keys, words }, Cell::Text(text)) => {
+            let key = known.get(text).copied().unwrap_or_else(|| {
+                let key = words.len() as u32;
+                words.push(text.to_owned());
+                known.insert(text.to_owned(), key);
+                key
+            });
+            keys.push(key);
+        }
+        (Values::Whole(values), Cell::Whole(value)) => values.push(value),
+        (Values::Number(values), Cell::Number(value)) => values.push(value),
+        // One declaration gives both types.
+        (values, cell) => unreachable!("{cell:?} in a column of {values:?}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Cell::{Number, Text, Whole};
+    use tidegate_formats::columns::StallsRow;
 
-    type Cells<'a> = [(&'a str, Cell<'a>); 5];
-
-    /// Returns a row of the table `histogram`.
-    fn cells(count: u64) -> Cells<'static> {
-        [
-            ("group", Text("voice")),
-            ("metric", Text("delay")),
-            ("lower", Number(Some(0.5))),
-            ("upper", Number(None)),
-            ("count", Whole(count)),
-        ]
-    }
-
-    fn table(rows: &[Cells<'_>]) -> Table {
-        let mut made = Rows::new("histogram", 3, 7);
-        rows.iter().for_each(|cells| made.row(*cells));
-        made.finish()
+    /// Returns a row whose values are all different.
+    fn row<'a>(flow: &'a str, what: &'a str) -> StallsRow<'a> {
+        StallsRow { link: "a->b", vc: 4, flow, round_trips: 100, since: 0.5, until: None, what }
     }
 
     #[test]
-    fn a_value_is_found_under_the_name_with_which_it_was_filled_in_any_order() {
-        let mut turned = cells(2);
-        for _ in 0..turned.len() {
-            turned.rotate_left(1);
-            let table = table(&[cells(1), turned]);
-            let words = |word: &str| Values::Text { keys: vec![0, 0], words: vec![word.to_owned()] };
-            let expected = [
-                ("replication", Values::Whole(vec![3, 3])),
-                ("seed", Values::Whole(vec![7, 7])),
-                ("group", words("voice")),
-                ("metric", words("delay")),
-                ("lower", Values::Number(vec![Some(0.5); 2])),
-                ("upper", Values::Number(vec![None; 2])),
-                ("count", Values::Whole(vec![1, 2])),
-            ];
-            assert_eq!(expected.len(), table.columns.len());
-            for (name, values) in expected {
-                assert_eq!(table.column(name), Some(&values), "{name}");
-            }
+    fn a_value_is_found_under_the_name_with_which_it_was_given() {
+        let mut rows = Rows::<StallsRow<'_>>::new(3, 7);
+        rows.row(row("voice", &String::from("held")));
+        rows.row(StallsRow { until: Some(0.75), ..row("data", "held") });
+        rows.row(row("voice", "gone"));
+        let text = |keys: [u32; 3], words: &[&str]| Values::Text {
+            keys: keys.to_vec(),
+            words: words.iter().map(|word| String::from(*word)).collect(),
+        };
+        let expected = [
+            ("replication", Values::Whole(vec![3; 3])),
+            ("seed", Values::Whole(vec![7; 3])),
+            ("link", text([0, 0, 0], &["a->b"])),
+            ("vc", Values::Whole(vec![4; 3])),
+            ("flow", text([0, 1, 0], &["voice", "data"])),
+            ("round_trips", Values::Whole(vec![100; 3])),
+            ("since", Values::Number(vec![Some(0.5); 3])),
+            ("until", Values::Number(vec![None, Some(0.75), None])),
+            ("what", text([0, 0, 1], &["held", "gone"])),
+        ];
+        let table = rows.finish();
+        assert_eq!(expected.len(), table.columns.len());
+        for (name, values) in expected {
+            assert_eq!(table.column(name), Some(&values), "{name}");
         }
-    }
-
-    #[test]
-    #[should_panic(expected = "table `histogram` has no column `counts`")]
-    fn an_unknown_column_is_refused() {
-        let mut cells = cells(1);
-        cells[4].0 = "counts";
-        table(&[cells]);
-    }
-
-    #[test]
-    #[should_panic(expected = "column `count` of table `histogram` is not filled")]
-    fn a_missing_column_is_refused() {
-        let [group, metric, lower, upper, _] = cells(1);
-        Rows::new("histogram", 0, 1).row([group, metric, lower, upper]);
-    }
-
-    #[test]
-    #[should_panic(expected = "column `lower` of table `histogram` is filled twice")]
-    fn a_column_that_is_filled_twice_is_refused() {
-        let mut cells = cells(1);
-        cells[3] = cells[2];
-        table(&[cells]);
-    }
-
-    #[test]
-    #[should_panic(expected = "column `count` of table `histogram` does not hold Number(None)")]
-    fn a_value_of_another_type_is_refused() {
-        let mut cells = cells(1);
-        cells[4].1 = Number(None);
-        table(&[cells]);
+        assert_eq!(table.column("whats"), None);
     }
 }

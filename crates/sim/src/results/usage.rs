@@ -1,14 +1,14 @@
 //! The table `usage`.
 
 use super::Run;
-use super::table::{Cell, Table};
+use super::table::Table;
 use crate::network::Network;
 use crate::usage::ProfileOwner;
-use Cell::{Text, Whole};
 use std::collections::BTreeMap;
+use tidegate_formats::columns::UsageRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
-    let mut rows = run.rows("usage");
+    let mut rows = run.rows::<UsageRow<'_>>();
     let shares = shares(run.network);
     for (metered, usage) in run.world.usage() {
         let (profile, flow) = match metered.owner {
@@ -19,18 +19,18 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             ProfileOwner::Flow(ix) => ("", run.network.flows[ix as usize].name.as_str()),
         };
         let [inside, yellow, outside] = usage.coloured;
-        rows.row([
-            ("link", Text(&run.network.links[metered.link as usize].name)),
-            ("class", Text(metered.class.map_or("", |ix| name(&run.network.classes, ix)))),
-            ("nth", Whole(metered.nth as u64 + 1)),
-            ("profile", Text(profile)),
-            ("flow", Text(flow)),
-            ("inside_bytes", Whole(inside)),
-            ("yellow_bytes", Whole(yellow)),
-            ("outside_bytes", Whole(outside)),
-            ("congested_inside_bytes", Whole(usage.congested_inside)),
-            ("congested_outside_bytes", Whole(usage.congested_outside)),
-        ]);
+        rows.row(UsageRow {
+            link: &run.network.links[metered.link as usize].name,
+            class: metered.class.map_or("", |ix| name(&run.network.classes, ix)),
+            nth: metered.nth as u64 + 1,
+            profile,
+            flow,
+            inside_bytes: inside,
+            yellow_bytes: yellow,
+            outside_bytes: outside,
+            congested_inside_bytes: usage.congested_inside,
+            congested_outside_bytes: usage.congested_outside,
+        });
     }
     rows.finish()
 }
