@@ -22,6 +22,8 @@ COMMAND = re.compile(r"^\$ (tidegate .*)$", re.MULTILINE)
 TEST = re.compile(r"^\$ cargo test -p (tidegate-\w+) --test (\w+)$", re.MULTILINE)
 NAME = re.compile(r"^ {8}name: \"(.+)\",$", re.MULTILINE)
 PAGES = sorted((ROOT / "docs").glob("add-a*.md"), key=lambda page: page.stem)
+COLUMN = ROOT / "docs" / "add-a-column.md"
+POLICIES = [page for page in PAGES if page != COLUMN]
 VERIFY = os.environ.get("TIDEGATE_VERIFY") == "1"
 # The tests that loop over every record, beside each page's own.
 LOOPS = ("conservation", "metamorphic", "params", "push_out", "tree", "names")
@@ -83,12 +85,26 @@ def cargo(*arguments: str) -> str:
     return done.stdout
 
 
+def document(outlet: str) -> str:
+    """Return what the copy's records say: a page, or types of Python."""
+    written = [str(TARGET / "debug" / "examples" / "formats_docs"), outlet]
+    return subprocess.run(written, cwd=COPY, capture_output=True, text=True, check=True).stdout
+
+
 def test_there_is_a_page_for_every_kind() -> None:
-    kinds = ["a-dropper", "a-meter", "a-scheduler", "a-stage", "a-weighted-scheduler", "an-endpoint"]
+    kinds = [
+        "a-column",
+        "a-dropper",
+        "a-meter",
+        "a-scheduler",
+        "a-stage",
+        "a-weighted-scheduler",
+        "an-endpoint",
+    ]
     assert [page.stem.removeprefix("add-") for page in PAGES] == kinds
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", POLICIES, ids=lambda page: page.stem)
 def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
     created = [file for where, file, *_ in steps(page) if where == "create"]
     inserted = [(file, text) for where, file, _, text in steps(page) if where != "create"]
@@ -106,26 +122,40 @@ def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
     ]
 
 
+def test_a_column_is_an_entry_of_the_declaration_and_a_line_where_its_value_is_given() -> None:
+    declared, given = steps(COLUMN)
+    name = Path(declared[1]).name
+    assert declared[:2] == ("after", f"crates/formats/src/columns/{name}")
+    assert given[:2] == ("after", f"crates/sim/src/results/{name}")
+    comment, column = declared[3].splitlines()
+    assert comment.startswith("        /// ")
+    assert column.partition(":")[0] == given[3].partition(":")[0].removeprefix("    ")
+    assert given[3].count("\n") == 1
+
+
 @needs_cargo
-def test_the_pages_lead_to_policies_that_work() -> None:
+def test_the_pages_lead_to_policies_and_a_column_that_work() -> None:
     copy_with(PAGES)
     cargo("fmt", "--all", "--check")
-    own = [TEST.findall(page.read_text(encoding="utf-8"))[0][1] for page in PAGES]
-    tests = [*own, *LOOPS]
+    own = [TEST.findall(page.read_text(encoding="utf-8"))[0][1] for page in POLICIES]
+    tests = [*own, *LOOPS, "results"]
     printed = cargo("test", *CRATES, *(part for test in tests for part in ("--test", test)))
     assert printed.count("test result: ok. ") == len(tests)
     assert "test result: ok. 0 passed" not in printed
     cargo("build", *CRATES, "--example", "formats_docs")
     for outlet in ("schema", "reference", "python"):
-        written = [str(TARGET / "debug" / "examples" / "formats_docs"), outlet]
-        text = subprocess.run(written, cwd=COPY, capture_output=True, text=True, check=True).stdout
-        for name in (name for page in PAGES for name in records(page)):
+        text = document(outlet)
+        for name in (name for page in POLICIES for name in records(page)):
             assert name in text, f"{name} is not in the {outlet}"
+    kept = {"reference": "docs/scenario.md", "python-tables": "python/tidegate/result_tables.py"}
+    for outlet, before in kept.items():
+        assert "destinations: more than one" in document(outlet)
+        assert "destinations: more than one" not in (ROOT / before).read_text(encoding="utf-8")
 
 
 @needs_cargo
 @pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", POLICIES, ids=lambda page: page.stem)
 def test_each_page_stands_alone(page: Path) -> None:
     copy_with([page])
     ((crate, test),) = TEST.findall(page.read_text(encoding="utf-8"))

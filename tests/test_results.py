@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+import typing
 from collections import Counter
 from xml.etree import ElementTree
 
@@ -14,9 +15,9 @@ import pytest
 
 import tidegate
 from conftest import CHAIN, call
-from tidegate import estimates, summary
+from tidegate import estimates, result_tables, summary
 from tidegate._tidegate import half_width_95
-from tidegate.run_tables import TABLES, as_arrow
+from tidegate.run_tables import COLUMNS, TABLES, as_arrow
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +34,22 @@ def test_pandas_and_polars_take_the_tables_as_they_are(results):
 def test_the_tables_are_those_of_a_run(chain):
     run = tidegate._tidegate.Run(tidegate.load(chain), 1)
     assert tuple(run.tables()) == TABLES
+
+
+def test_a_type_checker_knows_the_columns_of_every_table(results):
+    for name, table in results.tables.items():
+        alias = getattr(result_tables, f"{name.title().replace('_', '')}Column")
+        assert typing.get_args(alias) == tuple(table.column_names)
+        if name != "groups":
+            assert getattr(results, name) is table
+
+
+def test_only_columns_of_numbers_may_be_null(results):
+    for name, columns in COLUMNS.items():
+        assert results.tables[name].column_names == [column for column, *_ in columns]
+        for column, kind, optional in columns:
+            assert kind == "number" or not optional
+            assert optional or results.tables[name][column].null_count == 0
 
 
 def test_columns_say_what_they_hold(results):

@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from tidegate.result_tables import ResultTables
 from tidegate.tables import Table
 
 NO_INTERVAL = "no interval from one run"
@@ -21,10 +23,10 @@ DRAWN = (
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class Measurements(ResultTables):
     """The data of `tidegate.Results`, which documents them."""
 
-    tables: dict[str, Table]
+    tables: dict[str, Table[Any]]
     scenario_name: str
     scenario_toml: str
     base_dir: Path
@@ -40,78 +42,8 @@ class Measurements:
     warnings: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        tables = {name: Table(table) for name, table in self.tables.items()}
+        tables: dict[str, Table[Any]] = {name: Table(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", tables)
-
-    @property
-    def flows(self) -> Table:
-        """One row for each flow and replication."""
-        return self.tables["flows"]
-
-    @property
-    def links(self) -> Table:
-        """One row for each direction of a link and replication."""
-        return self.tables["links"]
-
-    @property
-    def drops(self) -> Table:
-        """Packets that ports dropped and marked, by link, reason and replication."""
-        return self.tables["drops"]
-
-    @property
-    def usage(self) -> Table:
-        """Usage of each profile at each meter that reports it; empty without such meters."""
-        return self.tables["usage"]
-
-    @property
-    def non_responsive(self) -> Table:
-        """Flows that were found not to respond to congestion, where and when; empty without a `detector`."""
-        return self.tables["non_responsive"]
-
-    @property
-    def aal5(self) -> Table:
-        """Packets of flows that are sent as ATM cells, one row for each flow and replication."""
-        return self.tables["aal5"]
-
-    @property
-    def credit(self) -> Table:
-        """One row for each direction of a link with credit-based flow control; empty without such links."""
-        return self.tables["credit"]
-
-    @property
-    def credit_vcs(self) -> Table:
-        """One row for each VC of a link with credit-based flow control; empty without such links."""
-        return self.tables["credit_vcs"]
-
-    @property
-    def stalls(self) -> Table:
-        """VCs that had packets to send and no credit for 100 RTT and more, with nothing at the receiver."""
-        return self.tables["stalls"]
-
-    @property
-    def series(self) -> Table:
-        """Queues, utilisation, in-traffic and throughput over time; without rows unless asked for."""
-        return self.tables["series"]
-
-    @property
-    def signals(self) -> Table:
-        """Outcomes of requests to set up flows and to change them; empty without `admission`."""
-        return self.tables["signals"]
-
-    @property
-    def gate(self) -> Table:
-        """Results of the flows of a gate's file in each direction; empty without a gate."""
-        return self.tables["gate"]
-
-    @property
-    def workahead(self) -> Table:
-        """Exact maximum workahead W of each reserved flow along its route; without rows unless asked for."""
-        return self.tables["workahead"]
-
-    @property
-    def histogram(self) -> Table:
-        """Frequency of each delay, by group and replication."""
-        return self.tables["histogram"]
 
     @property
     def replications(self) -> int:

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tidegate._tidegate import TidegateError, table_columns
+from tidegate._tidegate import TidegateError
 from tidegate.atomic_dir import MANIFEST, DirectoryFormat, Manifest
 from tidegate.measurements import Measurements
-from tidegate.run_tables import TABLES, TYPES
+from tidegate.run_tables import COLUMNS, TABLES, TYPES
 from tidegate.source import Source
 
 SCENARIO = "scenario.toml"
@@ -25,15 +25,6 @@ FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
 
 FIXED = ("flows", "groups", "links", "gate", "workahead")
 """Tables that have as many rows in every replication."""
-
-PRESENT = {
-    "flows": ("start",),
-    "series": ("time",),
-    "signals": ("time",),
-    "workahead": ("factor", "rate"),
-    "histogram": ("lower", "upper"),
-}
-"""Numbers that no row is without."""
 
 MAX_ATTEMPTS = 20
 """Times that the files of a folder are opened while others are put in its place."""
@@ -229,9 +220,8 @@ def _table(
     if missing or len(table.column_names) != len(described["columns"]):
         which = f"no column `{missing[0]}`" if missing else "more columns than were written"
         raise ValueError(f"{name}.parquet has {which}")
-    for column, kind in dict(table_columns())[name]:
+    for column, kind, optional in COLUMNS[name]:
         values = table[column]
-        optional = kind == "number" and column not in PRESENT.get(name, ())
         if values.type != TYPES[kind] or (values.null_count and not optional):
             found = f"of the type {values.type}" if values.type != TYPES[kind] else "without some values"
             raise ValueError(f"{name}.parquet has a column `{column}` {found}, and it is {TYPES[kind]}")

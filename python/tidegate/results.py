@@ -49,7 +49,7 @@ class Results(Measurements):
     replication there is none.
 
     Attributes:
-        tables: Every table of `TABLES` by its name, with the rows of all replications.
+        tables: Every table by its name, with the rows of all replications.
         scenario_name: Name of the scenario.
         scenario_toml: Its text, overrides applied.
         base_dir: Folder at which relative paths in the text start.
@@ -112,7 +112,7 @@ class Results(Measurements):
         """Return the means over replications of a table of `tidegate.summary.SUMMARIES`, by column."""
         return summary.SUMMARIES[name](*self._runs(name), self.duration - self.warmup)
 
-    def _runs(self, name: str) -> tuple[Table, int]:
+    def _runs(self, name: str) -> tuple[Table[Any], int]:
         """Return a table, and the number of replications in it; identical ones are there once."""
         table = self.tables[name]
         if not self.identical:

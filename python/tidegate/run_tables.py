@@ -7,29 +7,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidegate._tidegate import table_columns
 from tidegate.arrow_arrays import text_array
 
-TABLES = (
-    "flows",
-    "groups",
-    "links",
-    "drops",
-    "usage",
-    "non_responsive",
-    "aal5",
-    "credit",
-    "credit_vcs",
-    "stalls",
-    "series",
-    "signals",
-    "gate",
-    "workahead",
-    "histogram",
-)
+COLUMNS = dict(table_columns())
+"""The columns of each table: name, type, and whether values may be null."""
+
+TABLES = tuple(COLUMNS)
 """Names of the tables, in the order in which they are stored."""
 
 TYPES = {"whole": pa.int64(), "number": pa.float64(), "text": pa.string()}
-"""Arrow's types of columns. Only numbers may be null, where nothing was measured."""
+"""Arrow's types of columns."""
 
 
 def as_arrow(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, pa.Table]:

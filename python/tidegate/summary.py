@@ -11,6 +11,7 @@ import pyarrow as pa
 from tidegate.arrow_arrays import number_array, numbers
 from tidegate.averages import Array, Averages, average, figure, names, values, widen
 from tidegate.estimates import Estimate, Values, estimate, share
+from tidegate.result_tables import GateColumn, GroupsColumn, LinksColumn
 
 __all__ = [
     "Estimate",
@@ -21,6 +22,32 @@ __all__ = [
     "Values",
     "estimate",
 ]
+
+SAME_IN_GROUPS: tuple[GroupsColumn, ...] = (
+    "goodput",
+    "retransmissions",
+    "timeouts",
+    "transfers",
+    "transfer_mean",
+    "transfer_p95",
+    "transfer_p99",
+    "delay_mean",
+    "delay_p99",
+    "delay_max",
+    "queueing_mean",
+    "queueing_p99",
+)
+"""Figures of `GroupSummary` that are columns of the table `groups`."""
+
+SAME_IN_LINKS: tuple[LinksColumn, ...] = (
+    "utilisation",
+    "in_traffic",
+    "in_traffic_max",
+    "queue_mean",
+    "queue_max",
+    "wait_mean",
+)
+"""Figures of `LinkSummary` that are columns of the table `links`."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +238,7 @@ def groups(table: pa.Table, replications: int, _: float) -> Averages:
 def _group_columns(table: pa.Table, replications: int) -> dict[str, Array]:
     """Return every figure of `GroupSummary` by replication and group, and the copies that were due."""
 
-    def of(column: str) -> Array:
+    def of(column: GroupsColumn) -> Array:
         return figure(table, column, replications)
 
     flows, throughput, due = of("flows"), of("throughput"), of("due_copies")
@@ -228,23 +255,7 @@ def _group_columns(table: pa.Table, replications: int) -> dict[str, Array]:
         "refused": _ratio(of("refused"), flows),
         "throughput": throughput,
         "throughput_per_flow": _ratio(throughput, flows),
-        **{
-            name: of(name)
-            for name in (
-                "goodput",
-                "retransmissions",
-                "timeouts",
-                "transfers",
-                "transfer_mean",
-                "transfer_p95",
-                "transfer_p99",
-                "delay_mean",
-                "delay_p99",
-                "delay_max",
-                "queueing_mean",
-                "queueing_p99",
-            )
-        },
+        **{name: of(name) for name in SAME_IN_GROUPS},
     }
 
 
@@ -257,7 +268,7 @@ def _ratio(part: Array, whole: Array) -> Array:
 def links(table: pa.Table, replications: int, measured: float) -> Averages:
     """Summarise the table `links` of runs that measured so many seconds: the figures of `LinkSummary`."""
 
-    def of(column: str) -> Array:
+    def of(column: LinksColumn) -> Array:
         return figure(table, column, replications)
 
     figures = {
@@ -266,8 +277,8 @@ def links(table: pa.Table, replications: int, measured: float) -> Averages:
         "dropped": of("dropped_packets"),
         "marked": of("marked_packets"),
     }
-    same = ("utilisation", "in_traffic", "in_traffic_max", "queue_mean", "queue_max", "wait_mean")
-    return average(names(table, ("link", "rate"), replications), figures | {name: of(name) for name in same})
+    same = {name: of(name) for name in SAME_IN_LINKS}
+    return average(names(table, ("link", "rate"), replications), figures | same)
 
 
 def usage(table: pa.Table, replications: int, _: float) -> Averages:
@@ -296,7 +307,7 @@ def usage(table: pa.Table, replications: int, _: float) -> Averages:
 def gate(table: pa.Table, replications: int, measured: float) -> Averages:
     """Summarise the table `gate` of runs that measured so many seconds: the figures of `GateSummary`."""
 
-    def of(column: str) -> Array:
+    def of(column: GateColumn) -> Array:
         return figure(table, column, replications)
 
     figures = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
+Column = TypeVar("Column", bound=str)
+"""The names of a table's columns, as a literal type."""
 
-class Table(dict[str, Any]):
+
+class Table(dict[str, Any], Generic[Column]):
     """A table of results: a `pyarrow.Table` that is also the dictionary of its columns.
 
     pandas makes frames of dictionaries (`pandas.DataFrame(results.flows)`), and polars and others
@@ -22,7 +25,7 @@ class Table(dict[str, Any]):
 
     arrow: pa.Table
 
-    def __init__(self, table: pa.Table | Table) -> None:
+    def __init__(self, table: pa.Table | Table[Any]) -> None:
         self.arrow = getattr(table, "arrow", table)
         super().__init__(zip(self.arrow.column_names, self.arrow.columns, strict=True))
 
@@ -38,7 +41,7 @@ class Table(dict[str, Any]):
             raise AttributeError(name)
         return getattr(self.arrow, name)
 
-    def __getitem__(self, column: str | int) -> Any:
+    def __getitem__(self, column: Column | int) -> Any:  # type: ignore[override]
         return self.arrow[column]
 
     def __len__(self) -> int:
@@ -61,7 +64,7 @@ class Table(dict[str, Any]):
 
     __hash__ = None
 
-    def __reduce__(self) -> tuple[type[Table], tuple[pa.Table]]:
+    def __reduce__(self) -> tuple[type[Table[Any]], tuple[pa.Table]]:
         return Table, (self.arrow,)
 
     def __repr__(self) -> str:

@@ -15,7 +15,8 @@ use error::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::credit::RECORDS_PER_CELL;
 use tidegate_core::params::Limit;
-use tidegate_formats::{TABLES, TableRecord, units};
+use tidegate_formats::columns::{Column, TABLES};
+use tidegate_formats::units;
 use tidegate_sim::input::suggest;
 
 /// The JSON Schema of scenario files.
@@ -50,13 +51,14 @@ fn toml_as_json(text: &str) -> PyResult<String> {
     Ok(read.to_string())
 }
 
-/// The columns of every result table by its name: pairs of a column and its type, `whole`, `number`
-/// or `text`.
+/// The name of a column, its type (`whole`, `number` or `text`), and true if its values may be null.
+type ColumnEntry = (&'static str, &'static str, bool);
+
+/// The columns of every result table by its name.
 #[pyfunction]
-fn table_columns() -> Vec<(&'static str, Vec<(&'static str, &'static str)>)> {
-    let columns =
-        |table: &TableRecord| table.columns.iter().map(|one| (one.name, table::word(one.column_type)));
-    TABLES.iter().map(|table| (table.name, columns(table).collect())).collect()
+fn table_columns() -> Vec<(&'static str, Vec<ColumnEntry>)> {
+    let column = |one: &Column| (one.name, table::word(one.column_type), one.optional);
+    TABLES.iter().map(|table| (table.name, table.columns.iter().map(column).collect())).collect()
 }
 
 /// Half the width of the 95 % interval of the mean of `results` (Student t); `None` of fewer than

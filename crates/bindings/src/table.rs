@@ -5,7 +5,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use tidegate_formats::ColumnType;
+use tidegate_formats::columns::ColumnType;
 use tidegate_sim::results::{Table, Values};
 
 /// The word for a type of column.

@@ -1,16 +1,17 @@
-//! Prints one of the documents that come from the records: `schema`, `reference`, `gate-reference`
-//! or `python`. `write` writes those that are kept in the repository; `check` lists those of them
-//! that are not current.
+//! Prints one of the documents that come from the records: `schema`, `reference`,
+//! `gate-reference`, `python` or `python-tables`. `write` writes those that are kept in the
+//! repository; `check` lists those of them that are not current.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 /// The documents kept in the repository: the reference pages, and the types of the Python package.
-fn kept() -> [(&'static str, String); 3] {
+fn kept() -> [(&'static str, String); 4] {
     [
         ("docs/scenario.md", tidegate_formats::reference()),
         ("docs/gate-file.md", tidegate_formats::gate_reference()),
         ("python/tidegate/policies.py", tidegate_formats::python_types()),
+        ("python/tidegate/result_tables.py", tidegate_formats::python_tables()),
     ]
 }
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Some("reference") => print!("{}", tidegate_formats::reference()),
         Some("gate-reference") => print!("{}", tidegate_formats::gate_reference()),
         Some("python") => print!("{}", tidegate_formats::python_types()),
+        Some("python-tables") => print!("{}", tidegate_formats::python_tables()),
         Some("write") => {
             compare(|name, path, text| match std::fs::write(path, text) {
                 Ok(()) => eprintln!("{name} is written from the records"),
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
             }
         }
         _ => {
-            eprintln!("usage: formats_docs schema|reference|gate-reference|python|write|check");
+            eprintln!("usage: formats_docs schema|reference|gate-reference|python|python-tables|write|check");
             return ExitCode::FAILURE;
         }
     }

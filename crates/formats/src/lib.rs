@@ -37,7 +37,6 @@ mod values;
 mod write;
 
 pub use application::{Application, Lasts, TransferSizes};
-pub use columns::{ColumnType, TABLES, TableRecord};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
@@ -52,4 +51,4 @@ pub use scenario::{
 };
 pub use source::Source;
 pub use tree::toml_as_json;
-pub use write::{gate_reference, gate_schema, python_types, reference, schema};
+pub use write::{gate_reference, gate_schema, python_tables, python_types, reference, schema};

@@ -13,7 +13,8 @@ use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::params::{BuiltIn, Limit};
 use tidegate_core::units::Span;
-use tidegate_formats::{Scenario, TABLES};
+use tidegate_formats::Scenario;
+use tidegate_formats::columns::TABLES;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -108,8 +109,7 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     let stalled = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     for network in [gate, reserved, metered, overloaded, stalled, cells] {
         let tables = measured(&network);
-        let names = |record: &tidegate_formats::TableRecord| record.name;
-        assert!(tables.iter().map(|table| names(table.record)).eq(TABLES.iter().map(names)));
+        assert!(tables.iter().map(|table| table.record.name).eq(TABLES.iter().map(|record| record.name)));
         let has_rows =
             |table: &&Table| !whole(std::slice::from_ref(*table), table.record.name, "seed").is_empty();
         filled.extend(tables.iter().filter(has_rows).map(|table| table.record.name));

@@ -197,7 +197,7 @@ fn alias(one_of: &OneOf) -> String {
 
 /// An alias of a literal as the formatter would write it: in one line, its words in one, or one
 /// word a line.
-fn literal_alias(name: &str, words: &[&str]) -> String {
+pub(super) fn literal_alias(name: &str, words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     let (line, inside) = (format!("{name} = {}", literal(words)), format!("    {}", quoted.join(", ")));
     match (line.len() <= WIDTH, inside.len() <= WIDTH) {
@@ -234,7 +234,7 @@ fn docstring(section: &Section) -> String {
 }
 
 /// Escapes the characters that would end or change a docstring.
-fn escape(text: &str) -> String {
+pub(super) fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"")
 }
 
@@ -253,7 +253,7 @@ fn describe(field: &Field) -> String {
 }
 
 /// Adds `text` in lines of at most [`WIDTH`]; further lines of an attribute are indented.
-fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
+pub(super) fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
     let hanging = if indent.len() > 4 { format!("{indent}    ") } else { indent.to_owned() };
     let mut line = indent.to_owned();
     for word in text.split_whitespace() {
@@ -270,7 +270,7 @@ fn wrap(text: &str, indent: &str, lines: &mut Vec<String>) {
 }
 
 /// `virtual-clock` as `VirtualClock`, and `drr++` as `DrrPlusPlus`.
-fn camel(name: &str) -> String {
+pub(super) fn camel(name: &str) -> String {
     let capital = |word: &str| {
         let mut letters = word.chars();
         letters

@@ -28,7 +28,7 @@ use tidegate_core::units::{Span, TICKS_PER_SECOND};
 use tidegate_formats::columns::Row;
 
 /// Returns the tables of one replication so far, in the order of
-/// [`TABLES`](tidegate_formats::TABLES).
+/// [`TABLES`](tidegate_formats::columns::TABLES).
 pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u64) -> Vec<Table> {
     let run = Run { network, world, replication, seed };
     vec![
