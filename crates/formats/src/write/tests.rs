@@ -1,4 +1,5 @@
 use super::*;
+use crate::columns::TABLES;
 use std::collections::BTreeSet;
 use tidegate_core::params::PolicyRecord;
 
@@ -35,6 +36,23 @@ fn every_registered_policy_is_written_everywhere() {
             assert!(reference.contains(&format!("| `{}` |", param.name)), "{}", param.name);
         }
     }
+}
+
+#[test]
+fn every_column_is_written_everywhere() {
+    let (reference, python) = (reference(), python_tables());
+    let aliases = python.split(" = Literal[").skip(1).map(|rest| rest.split(']').next().unwrap());
+    assert_eq!(aliases.clone().count(), TABLES.len());
+    for (table, alias) in TABLES.iter().zip(aliases) {
+        let columns: Vec<_> = table.columns.iter().map(|column| column.name).collect();
+        assert_eq!(alias.split('"').skip(1).step_by(2).collect::<Vec<_>>(), columns, "{}", table.name);
+        let heading = format!("### Table `{}`\n\n{}\n\n", table.name, table.help);
+        let (_, section) = reference.split_once(&heading).unwrap();
+        let rows = section.lines().skip(2).take_while(|line| !line.is_empty());
+        let names: Vec<_> = rows.map(|row| row.split('`').nth(1).unwrap()).collect();
+        assert_eq!(names, columns, "{}", table.name);
+    }
+    assert!(python.lines().all(|line| line.chars().count() <= 110));
 }
 
 #[test]
