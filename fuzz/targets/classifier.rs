@@ -8,7 +8,7 @@ use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
-use tidegate_core::classifier::circuits::{Circuit, Circuits, CircuitTerms};
+use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::{Match, PortRange};
 use tidegate_core::classifier::rules::{Direction, Each, NotAPrefix, Prefix, inside};
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
@@ -153,7 +153,7 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
     };
     let plan = FlowPlan { contract, ceiling: bytes.pick(&[None, rate(500_000)]), ..FlowPlan::default() };
     let idle = Span::from_millis(u64::from(bytes.byte()) + 1);
-    Told { rule: Rule { matching, split, plan, idle }, inside, outside, owned }
+    Told { rule: Rule::new(matching, split, plan, idle), inside, outside, owned }
 }
 
 /// Up to seven circuits of a few networks each, and the circuit of each network. There are few
@@ -173,7 +173,8 @@ fn circuits(bytes: &mut Bytes<'_>) -> (Circuits, Vec<(Network, u32)>) {
             }
         }
         let rates = [None, Rate::from_bits_per_second(100_000), Rate::from_bits_per_second(2_000_000)];
-        let terms = CircuitTerms { class: None, reserve: [bytes.pick(&rates); 2], ceiling: [bytes.pick(&rates); 2] };
+        let terms =
+            CircuitTerms { class: None, reserve: [bytes.pick(&rates); 2], ceiling: [bytes.pick(&rates); 2] };
         listed.push(Circuit { name: format!("c{name}"), addresses, terms });
     }
     (Circuits::new(listed).expect("every network is there once"), owned)

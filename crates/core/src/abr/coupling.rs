@@ -289,7 +289,7 @@ impl Coupled {
 
     /// Moves a cell from the per-VC queue to the class queue; an FRM cell of the virtual source is
     /// written now.
-    pub fn let_go(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&mut RmCell>) {
+    pub fn enter_class_queue(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&mut RmCell>) {
         if self.params.input_rate == InputRate::Class {
             self.algorithm.arrived(now, Some(vc), len);
         }

@@ -149,7 +149,7 @@ fn trace(params: VsVdParams, seed: u64) -> Trace {
                 model.cell(now, vc, InputRate::PerVc);
             }
             3..=5 => {
-                port.let_go(now, vc, 53, None);
+                port.enter_class_queue(now, vc, 53, None);
                 model.cell(now, vc, InputRate::Class);
             }
             6 | 7 => {
@@ -159,7 +159,7 @@ fn trace(params: VsVdParams, seed: u64) -> Trace {
             }
             8 => {
                 let mut frm = RmCell::default();
-                port.let_go(now, vc, 53, Some(&mut frm));
+                port.enter_class_queue(now, vc, 53, Some(&mut frm));
                 assert_eq!(frm, model.frm2(now, vc), "{params:?}, step {step}");
                 trace.push((step, frm.ccr));
             }

@@ -113,7 +113,7 @@ impl RateControlled {
         match &mut self.ports[port].control {
             Control::Plain(plain) if queued => plain.cell(now, vc, len, None),
             Control::Plain(_) => {}
-            Control::Coupled(coupled) => coupled.let_go(now, vc, len, None),
+            Control::Coupled(coupled) => coupled.enter_class_queue(now, vc, len, None),
         }
     }
 
@@ -166,7 +166,7 @@ impl RateControlled {
             Control::Plain(_) => {}
             Control::Coupled(coupled) => {
                 let before = coupled.acr(vc);
-                coupled.let_go(cx.now(), vc, len, Some(frm));
+                coupled.enter_class_queue(cx.now(), vc, len, Some(frm));
                 pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
             }
         }
