@@ -7,8 +7,8 @@ use common::{World, kind, pick, rounds};
 use std::collections::BTreeSet;
 use tidegate_core::context::{Ctx, Effect, Finding, Reason, Verdict};
 use tidegate_core::contract::Contract;
-use tidegate_core::detector::BuiltInDetector;
 use tidegate_core::detector::drop_history::{Action, DropHistoryParams, Drops};
+use tidegate_core::detector::{BuiltInDetector, DetectorKind};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
@@ -36,7 +36,7 @@ impl Dropper for Script {
 }
 
 fn plan(params: DropHistoryParams, dropper: DropperKind, scope: Scope) -> SwitchPlan {
-    let detector = Some(BuiltInDetector::DropHistory(params));
+    let detector = Some(DetectorKind::BuiltIn(BuiltInDetector::DropHistory(params)));
     let dropper = Some(DropperPlan { kind: dropper, scope, detector });
     let port = PortPlan { dropper, ..PortPlan::new(kind("fifo")) };
     SwitchPlan { ports: vec![port], ..SwitchPlan::default() }

@@ -26,6 +26,7 @@
 //! - Policed packets are not among the drops from which other flows' shares are computed.
 //! - A release is detected at an arrival of any flow at the node.
 
+use super::Detector;
 use crate::context::{Ctx, Effect, Finding, Reason, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{Colour, FlowIx, Packet, PortIx};
@@ -194,7 +195,7 @@ pub struct DropHistory {
 
 impl DropHistory {
     /// A detector with these parameters, which has seen no packet.
-    pub fn new(params: &DropHistoryParams) -> DropHistory {
+    fn new(params: &DropHistoryParams) -> DropHistory {
         let intervals = params.window.ticks() as f64 / params.interval.ticks() as f64;
         DropHistory {
             params: *params,
@@ -209,60 +210,11 @@ impl DropHistory {
         }
     }
 
-    /// Opens a flow or changes its contract.
-    pub(crate) fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {
-        let reserves = contract.reserve.is_some();
-        if reserves || flow.ix() < self.records.len() {
-            self.record(flow).reserves = reserves;
-        }
-    }
-
-    /// Gives the flow's index to another flow.
-    pub(crate) fn forget(&mut self, flow: FlowIx) {
-        if let Some(record) = self.records.get_mut(flow.ix()) {
-            *record = Record::default();
-            self.named.retain(|named| *named != flow);
-        }
-    }
-
     fn record(&mut self, flow: FlowIx) -> &mut Record {
         if self.records.len() <= flow.ix() {
             self.records.resize(flow.ix() + 1, Record::default());
         }
         &mut self.records[flow.ix()]
-    }
-
-    /// Records a packet that the node's dropper has dropped.
-    pub(crate) fn dropped(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) {
-        if self.params.drops == Drops::Out && !is_out(packet) {
-            return;
-        }
-        self.pass(cx.now);
-        self.lost += 1;
-        let interval = cx.now.since(self.since).ticks() / self.params.interval.ticks();
-        let (window, last) = (self.window, (self.lost_before as f64, self.persistent));
-        let DropHistoryParams { share, windows, release, release_after, .. } = self.params;
-        let record = self.record(packet.flow);
-        if record.window != window {
-            let lost = record.lost as f64;
-            let against =
-                record.window + 1 == window && lost >= share * last.0 && record.intervals as f64 >= last.1;
-            record.against = if against { record.against.saturating_add(1) } else { 0 };
-            (record.window, record.lost, record.intervals) = (window, 0, 0);
-            if record.against >= windows && record.named.is_none() {
-                record.named = Some(Named { most: release * lost, since: cx.now, offered: 0, busy: cx.now });
-                self.named.push(packet.flow);
-                self.release_at = self.release_at.min(cx.now + release_after);
-                let (flow, body) = (packet.flow, packet.body);
-                cx.out.push(Effect::Finding { port, flow, body, finding: Finding::NonResponsive });
-            }
-        }
-        let record = self.record(packet.flow);
-        record.lost += 1;
-        if record.intervals == 0 || record.interval != interval {
-            record.intervals += 1;
-            record.interval = interval;
-        }
     }
 
     /// Begins the windows that have begun by now.
@@ -278,22 +230,6 @@ impl DropHistory {
             self.window += passed;
             self.since += Span::from_ticks(passed * self.params.window.ticks());
         }
-    }
-
-    /// Returns true if no flow is named: arrivals need then not be shown.
-    #[inline]
-    pub(crate) fn is_silent(&self) -> bool {
-        self.named.is_empty()
-    }
-
-    /// Judges a packet that arrives at the node while a flow is named, before it goes on to the
-    /// dropper.
-    pub(crate) fn arrive(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) -> Verdict {
-        let verdict = self.judge(cx.now, packet);
-        if cx.now >= self.release_at {
-            self.release(cx, port, packet);
-        }
-        verdict
     }
 
     fn judge(&mut self, now: Time, packet: &Packet) -> Verdict {
@@ -335,6 +271,68 @@ impl DropHistory {
             cx.out.push(Effect::Finding { port, flow: *flow, body: packet.body, finding });
             false
         });
+    }
+}
+
+impl Detector for DropHistory {
+    fn set_flow(&mut self, flow: FlowIx, contract: &Contract) {
+        let reserves = contract.reserve.is_some();
+        if reserves || flow.ix() < self.records.len() {
+            self.record(flow).reserves = reserves;
+        }
+    }
+
+    fn forget(&mut self, flow: FlowIx) {
+        if let Some(record) = self.records.get_mut(flow.ix()) {
+            *record = Record::default();
+            self.named.retain(|named| *named != flow);
+        }
+    }
+
+    fn dropped(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) {
+        if self.params.drops == Drops::Out && !is_out(packet) {
+            return;
+        }
+        self.pass(cx.now);
+        self.lost += 1;
+        let interval = cx.now.since(self.since).ticks() / self.params.interval.ticks();
+        let (window, last) = (self.window, (self.lost_before as f64, self.persistent));
+        let DropHistoryParams { share, windows, release, release_after, .. } = self.params;
+        let record = self.record(packet.flow);
+        if record.window != window {
+            let lost = record.lost as f64;
+            let against =
+                record.window + 1 == window && lost >= share * last.0 && record.intervals as f64 >= last.1;
+            record.against = if against { record.against.saturating_add(1) } else { 0 };
+            (record.window, record.lost, record.intervals) = (window, 0, 0);
+            if record.against >= windows && record.named.is_none() {
+                record.named = Some(Named { most: release * lost, since: cx.now, offered: 0, busy: cx.now });
+                self.named.push(packet.flow);
+                self.release_at = self.release_at.min(cx.now + release_after);
+                let (flow, body) = (packet.flow, packet.body);
+                cx.out.push(Effect::Finding { port, flow, body, finding: Finding::NonResponsive });
+            }
+        }
+        let record = self.record(packet.flow);
+        record.lost += 1;
+        if record.intervals == 0 || record.interval != interval {
+            record.intervals += 1;
+            record.interval = interval;
+        }
+    }
+
+    /// True while a flow is named.
+    #[inline]
+    fn sees_arrivals(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    fn arrive(&mut self, cx: &mut Ctx<'_>, port: PortIx, packet: &Packet) -> Verdict {
+        let verdict = self.judge(cx.now, packet);
+        if cx.now >= self.release_at {
+            self.release(cx, port, packet);
+        }
+        verdict
     }
 }
 

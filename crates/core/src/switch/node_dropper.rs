@@ -4,8 +4,7 @@
 use super::plan::DropperPlan;
 use crate::context::{Ctx, Reason};
 use crate::contract::{Contract, Refused};
-use crate::detector::BuiltInDetector;
-use crate::detector::drop_history::DropHistory;
+use crate::detector::{AnyDetector, Detector, DetectorKind};
 use crate::dropper::{AnyDropper, Dropper, Left, Occupancy};
 use crate::packet::{FlowIx, Packet, PortIx};
 use crate::params::Scope;
@@ -29,7 +28,7 @@ pub(super) struct NodeDropper {
     pub(super) looks_at_heads: bool,
     droppers: Droppers,
     /// Boxed: few nodes have one.
-    detector: Option<Box<DropHistory>>,
+    detector: Option<Box<AnyDetector>>,
 }
 
 impl NodeDropper {
@@ -40,7 +39,7 @@ impl NodeDropper {
             Scope::Node => Droppers::Node(dropper, Count::default()),
             Scope::Flow => Droppers::Flows(BTreeMap::new()),
         };
-        let detector = plan.detector.as_ref().map(BuiltInDetector::build).map(Box::new);
+        let detector = plan.detector.as_ref().map(DetectorKind::build).transpose()?.map(Box::new);
         Ok(NodeDropper { plan: plan.clone(), rate, looks_at_heads, droppers, detector })
     }
 
@@ -96,7 +95,7 @@ impl NodeDropper {
         packet: &Packet,
         at: &mut Occupancy,
     ) -> Result<Option<Reason>, Reason> {
-        if let Some(detector) = self.detector.as_mut().filter(|detector| !detector.is_silent()) {
+        if let Some(detector) = self.detector.as_mut().filter(|detector| detector.sees_arrivals()) {
             detector.arrive(cx, port, packet).on(packet.mark)?;
         }
         let Some(dropper) = self.of(packet.flow, at) else { return Ok(None) };

@@ -1,7 +1,7 @@
 //! The configuration of a switch, as data, so that it can be compared, checked and applied.
 
 use crate::contract::{Contract, Refused};
-use crate::detector::BuiltInDetector;
+use crate::detector::DetectorKind;
 use crate::dropper::DropperKind;
 use crate::meter::MeterKind;
 use crate::params::{Limit, words};
@@ -33,7 +33,7 @@ pub struct DropperPlan {
     /// The queues that it guards.
     pub scope: Scope,
     /// Names flows by their drops here; `None` without a detector.
-    pub detector: Option<BuiltInDetector>,
+    pub detector: Option<DetectorKind>,
 }
 
 impl From<DropperKind> for DropperPlan {

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod detectors;
 mod droppers;
 mod meters;
 mod schedulers;

@@ -4,7 +4,7 @@ use crate::error::{Place, Report};
 use crate::keys::policies::Dropper;
 use crate::policy::Chosen;
 use tidegate_core::composite::FAIR_DEFAULT;
-use tidegate_core::detector::BuiltInDetector;
+use tidegate_core::detector::{BuiltInDetector, DetectorKind};
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::params::Scope;
 use tidegate_core::switch::plan::DropperPlan;
@@ -50,7 +50,7 @@ impl DropperSpec {
         DropperPlan {
             kind: DropperKind::BuiltIn(self.chosen.policy.clone()),
             scope: self.scope,
-            detector: detector.map(|detector| detector.policy.clone()),
+            detector: detector.map(|detector| DetectorKind::BuiltIn(detector.policy.clone())),
         }
     }
 }
