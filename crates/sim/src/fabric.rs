@@ -1,7 +1,6 @@
 //! The forwarding fabric: switches, the links behind their ports, and the hops of every flow's
 //! route.
 
-use crate::control::Control;
 use crate::flights::Flights;
 use std::collections::BTreeMap;
 use tidegate_core::context::Effect;
@@ -64,13 +63,13 @@ pub(crate) struct Link {
     pub(crate) line: Line<Packet>,
     /// Waiting time of the packet in service.
     pub(crate) waiting: Span,
-    /// Its own cells, credit cells and credit_check cells; `None` where there are none.
-    pub(crate) control: Option<Box<Control>>,
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
     pub(crate) rate: Rate,
     /// Random stream for losses and reordering on the line.
     pub(crate) rng: Rng,
+    /// The stage that makes the cells of its lane; meaningless without a lane.
+    pub(crate) cell_stage: u32,
     /// The node at its end.
     pub(crate) to: u32,
     /// The link in the other direction.
@@ -162,12 +161,10 @@ pub(crate) enum After {
 
 impl Link {
     /// Returns true if a packet that finds the port idle may start at once: nothing records its
-    /// start, and no own cell of the link is being sent or due.
+    /// start, and no cell of the link's lane is being sent or waits.
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
-        self.path != Path::SeenStarts
-            && !self.waits_for_ties
-            && self.control.as_ref().is_none_or(|control| control.is_idle())
+        self.path != Path::SeenStarts && !self.waits_for_ties && self.line.has_idle_lane()
     }
 
     /// Starts a packet; returns when it departs.

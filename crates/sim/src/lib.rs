@@ -5,7 +5,6 @@
 
 pub mod assemble;
 mod bins;
-mod control;
 pub mod demands;
 pub mod event_queue;
 mod events;

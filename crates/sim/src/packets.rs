@@ -21,6 +21,9 @@ pub(crate) struct PacketBody {
     content: u32,
 }
 
+/// The flow of a packet that belongs to none.
+const NO_FLOW: u32 = u32::MAX;
+
 /// The content of a packet without one.
 const NOTHING: u32 = u32::MAX;
 
@@ -72,6 +75,11 @@ impl Default for Packets {
 impl PacketBody {
     pub(crate) fn id(&self) -> PacketId {
         PacketId { flow: self.flow, sequence: self.sequence }
+    }
+
+    /// Creates the body of a cell in the priority lane of a link, which belongs to no flow.
+    pub(crate) fn of_cell(born: Time) -> PacketBody {
+        PacketBody::new(born, 0, NO_FLOW, u32::MAX, u32::MAX)
     }
 
     /// Creates the body of a packet without content that leaves its source now, into `hop`.

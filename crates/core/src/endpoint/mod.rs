@@ -141,6 +141,9 @@ pub enum Payload {
     Tcp(tcp::Segment),
     /// An RM cell of the ABR service.
     Rm(RmCell),
+    /// A credit cell or credit_check cell in the priority lane of a link, by the number that its
+    /// maker gave it.
+    Credit(u32),
     /// A credit_check cell on a virtual link, among the packets of its VC.
     Check(CreditCheck),
 }

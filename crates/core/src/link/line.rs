@@ -6,9 +6,11 @@
 //! fate (lost, at the far end, or in flight). [`land`](Line::land): the packets that have reached
 //! the far end. The driver keeps the clock and the random generator.
 //!
+//! A line may have a priority [lane](Lane) of cells, which the driver asks first.
+//!
 //! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
-use super::{Loss, Reordering, Trace, TracedLink};
+use super::{Lane, Loss, Reordering, Trace, TracedLink};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -69,6 +71,8 @@ pub struct Line<T> {
     /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
     /// less than a tick.
     extras: Option<Box<Extras<T>>>,
+    /// Cells that go ahead of its port's packets; `None` until it is opened.
+    lane: Option<Box<Lane<T>>>,
 }
 
 /// The properties and state of a line besides its rate.
@@ -92,7 +96,7 @@ struct Extras<T> {
 impl<T: Copy> Line<T> {
     /// Creates a line with the properties of the plan; a trace starts at `now`.
     pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
-        let mut line = Line { rate: plan.rate, is_traced: false, loses: false, extras: None };
+        let mut line = Line { rate: plan.rate, is_traced: false, loses: false, extras: None, lane: None };
         line.change(now, plan);
         line
     }
@@ -180,6 +184,36 @@ impl<T: Copy> Line<T> {
                 Some(traced) => traced.departure(now, len),
             },
         }
+    }
+
+    /// Returns the priority lane, which is opened if there is none.
+    pub fn open_lane(&mut self) -> &mut Lane<T> {
+        self.lane.get_or_insert_default()
+    }
+
+    /// Returns the priority lane; `None` if it was not opened.
+    #[inline(always)]
+    pub fn lane(&self) -> Option<&Lane<T>> {
+        self.lane.as_deref()
+    }
+
+    /// Like [`lane`](Self::lane), to be changed.
+    #[inline(always)]
+    pub fn lane_mut(&mut self) -> Option<&mut Lane<T>> {
+        self.lane.as_deref_mut()
+    }
+
+    /// Returns true if no cell of the priority lane waits or is being sent.
+    #[inline(always)]
+    pub fn has_idle_lane(&self) -> bool {
+        self.lane.as_ref().is_none_or(|lane| lane.is_idle())
+    }
+
+    /// Starts a cell of the priority lane that is charged `len` bytes; returns when its last bit is
+    /// out, as [`begin`](Self::begin).
+    pub fn begin_cell(&mut self, now: Time, cell: T, len: u32) -> Time {
+        self.open_lane().begin(now, cell, len);
+        self.begin(now, len)
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws

@@ -2,12 +2,14 @@
 //! the simulator's links and for the links that the gate emulates.
 
 mod framing;
+mod lane;
 mod line;
 mod loss;
 mod reordering;
 mod trace;
 
 pub use framing::Framing;
+pub use lane::Lane;
 pub use line::{Flight, Line, LinePlan};
 pub use loss::Loss;
 pub use reordering::Reordering;

@@ -9,6 +9,7 @@ use crate::packet_log::PacketId;
 use crate::packets::Packets;
 use crate::probe::Subject;
 use tidegate_core::endpoint::{Notice, Payload};
+use tidegate_core::link::Lane;
 use tidegate_core::packet::{Leg, Mark, Packet};
 use tidegate_core::scheduler::Participation;
 use tidegate_core::shaper::ShaperPlan;
@@ -116,16 +117,21 @@ impl StageCx {
         self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
     }
 
-    /// Queues the start of a link that has cells of its own to send: they start as soon as it is
-    /// idle.
-    pub(crate) fn cells_due(&mut self, link: u32) {
-        let Some(control) = &mut self.fabric.links[link as usize].control else { return };
-        control.due = true;
-        if !control.is_sending() {
-            let (switch, port) = self.fabric.port_of(link);
-            if switch.is_idle(port) {
-                self.outbox.start(link);
-            }
+    /// Requests a link for cells of the stage, which are made when they start, ahead of the packets
+    /// of its port: as soon as it is idle ([`Stage::next_cell`](super::Stage::next_cell)).
+    pub fn request_link(&mut self, link: u32) {
+        if let Some(lane) = self.fabric.links[link as usize].line.lane_mut() {
+            lane.request(true);
+            self.start_lane(link);
+        }
+    }
+
+    /// Queues the start of a link whose lane has cells, if it is idle.
+    pub(crate) fn start_lane(&mut self, link: u32) {
+        let is_sending = self.fabric.links[link as usize].line.lane().is_some_and(Lane::is_sending);
+        let (switch, port) = self.fabric.port_of(link);
+        if !is_sending && switch.is_idle(port) {
+            self.outbox.start(link);
         }
     }
 

@@ -69,6 +69,37 @@ pub trait Stage: Any + Send {
         let _ = (cx, flow, hop, packet);
     }
 
+    /// Returns the links over which it sends cells of its own, ahead of the packets of their ports.
+    /// Asked once, when the network is built; at most one stage sends cells over a link.
+    fn cell_links(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Makes the next cell for a link that is free; `None` for no cell now. Called after
+    /// [`StageCx::request_link`], until [`has_cells`](Stage::has_cells) returns false.
+    fn next_cell(&mut self, cx: &mut StageCx, link: u32) -> Option<Cell> {
+        let _ = (cx, link);
+        None
+    }
+
+    /// Returns true if cells wait to be made for a link.
+    fn has_cells(&self, link: u32) -> bool {
+        let _ = link;
+        false
+    }
+
+    /// Called when a cell has come over a link. Returns the link over which it goes on, as it is,
+    /// in that link's lane; `None` at its end.
+    fn cell_arrived(&mut self, cx: &mut StageCx, link: u32, payload: &Payload) -> Option<u32> {
+        let _ = (cx, link, payload);
+        None
+    }
+
+    /// Called when a cell was lost on a link.
+    fn cell_lost(&mut self, cx: &mut StageCx, link: u32, payload: &Payload) {
+        let _ = (cx, link, payload);
+    }
+
     /// Called when a packet, or a copy of one, has come to its end at a link, or at the port in
     /// front of it. Without this end, it would have reached this many destinations
     /// ([`Interest::OBSERVE`]).
@@ -101,6 +132,15 @@ pub trait Stage: Any + Send {
     fn gauges(&self, gauges: &mut Gauges<'_>) {
         let _ = gauges;
     }
+}
+
+/// A cell of a stage's own for a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// Length in bytes.
+    pub len: u32,
+    /// Its content.
+    pub payload: Payload,
 }
 
 /// A place on the way of a flow: in front of a port, or at a destination. Stages see packets in the

@@ -163,13 +163,13 @@ impl<Q: EventQueue> World<Q> {
             let used = link.line.used(warm_at);
             (link.before, link.waited) = (Before { sent, started, lost: link.line.lost(), used }, 0);
             if let Some(series) = self.cx.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
-                let control = link.control.as_ref().map_or(Span::ZERO, |control| control.busy(warm_at));
-                let busy = switch.busy(warm_at, link.port).ticks() + control.ticks();
+                let cells = link.line.lane().map_or(Span::ZERO, |lane| lane.busy(warm_at));
+                let busy = switch.busy(warm_at, link.port).ticks() + cells.ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);
             }
             switch.reset_stats(warm_at, link.port);
-            if let Some(control) = &mut link.control {
-                control.count_anew(warm_at);
+            if let Some(lane) = link.line.lane_mut() {
+                lane.restart_counts(warm_at);
             }
         }
     }

@@ -5,6 +5,7 @@ use crate::event_queue::EventQueue;
 use crate::fabric::{After, Path};
 use crate::fingerprint::Outcome;
 use tidegate_core::context::{Body, Ctx};
+use tidegate_core::link::Lane;
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::wrapping_count;
 use tidegate_core::units::{Span, Time};
@@ -38,7 +39,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
         self.events.set(Event::Departed(ix), Time::NEVER);
-        if self.cx.fabric.links[ix as usize].control.is_some() && self.control_departed(ix) {
+        if self.cx.fabric.links[ix as usize].line.lane().is_some() && self.cell_departed(ix) {
             return;
         }
         let link = &mut self.cx.fabric.links[ix as usize];
@@ -66,11 +67,11 @@ impl<Q: EventQueue> World<Q> {
         self.sent(ix, &mut packet, waited);
     }
 
-    /// Returns true if a link has a packet at its port or a cell of its own to send.
+    /// Returns true if a link has a packet at its port or a cell in its lane to send.
     #[inline(always)]
     fn may_have_next(&self, ix: u32) -> bool {
         let link = &self.cx.fabric.links[ix as usize];
-        let has_cell = link.control.as_ref().is_some_and(|control| control.due);
+        let has_cell = link.line.lane().is_some_and(Lane::has_cells);
         has_cell || !self.cx.fabric.nodes[link.node as usize].switch.is_empty(link.port)
     }
 

@@ -73,7 +73,7 @@ pub(super) fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<F
             waiting: Span::ZERO,
             waited: 0,
             before: Default::default(),
-            control: None,
+            cell_stage: 0,
         }
     };
     let links = network.links.iter().enumerate().map(link).collect();

@@ -1,7 +1,7 @@
 //! Flight: last bits that have left a link travel to its end.
 
+use super::lanes::is_cell;
 use super::{Event, World};
-use crate::control::ControlCell;
 use crate::event_queue::EventQueue;
 use tidegate_core::link::Flight;
 use tidegate_core::packet::Packet;
@@ -63,9 +63,9 @@ impl<Q: EventQueue> World<Q> {
             }
         };
         let Some(mut packet) = landed else { return };
-        match ControlCell::of(&packet) {
-            Some(id) => self.control_arrived(id),
-            None => self.reach(&mut packet),
+        match is_cell(&packet) {
+            true => self.cell_arrived(ix, &packet),
+            false => self.reach(&mut packet),
         }
     }
 }

@@ -12,7 +12,6 @@
 //! the reports of switches, `counting` and `sampling` the measurements.
 
 mod aal5;
-mod control;
 mod counting;
 mod delivery;
 mod departures;
@@ -23,6 +22,7 @@ mod flight;
 mod flow_setup;
 mod host_events;
 mod hosts;
+mod lanes;
 mod lives;
 mod measuring;
 mod overflow;

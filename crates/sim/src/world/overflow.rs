@@ -5,7 +5,6 @@
 //! packet in an event.
 
 use super::World;
-use super::stages::Credit;
 use tidegate_core::units::Time;
 
 /// A network that holds more packets than allowed.
@@ -30,7 +29,7 @@ impl<Q> World<Q> {
     /// Returns the packets in the network: those in queues, shapers and on links, those that hosts
     /// have not prepared yet, and credit cells under way.
     pub fn packets_held(&self) -> usize {
-        self.cx.packets.held() + self.stage::<Credit>().map_or(0, Credit::cells_under_way)
+        self.cx.packets.held()
     }
 
     /// Returns the overflow that has stopped the run, if any: more packets in the network than the

@@ -94,10 +94,10 @@ impl<Q> World<Q> {
         let before = link.before;
         let sent = (sent.packets - before.sent.packets, sent.bytes - before.sent.bytes);
         let offered = link.line.offered(self.cx.measures.warm_at, self.cx.now);
-        let control = link.control.as_deref().copied().unwrap_or_default();
+        let cells = link.line.lane().map(|lane| (lane.sent(), lane.busy(self.cx.now)));
         LinkReport {
             sent,
-            control: (control.sent(), control.busy(self.cx.now)),
+            control: cells.unwrap_or_default(),
             dropped: self.drops(ix).map(|(_, counts)| counts.dropped).sum(),
             marked: self.drops(ix).map(|(_, counts)| counts.marked).sum(),
             lost: link.line.lost() - before.lost,

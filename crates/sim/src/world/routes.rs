@@ -1,6 +1,6 @@
 //! Construction of the routes of flows: their hops, the stages there, and forks.
 
-use super::stages::Sets;
+use super::stages::{Placed, Sets};
 use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Path};
 use crate::network::{FlowSetup, Network};
 use crate::source::Traffic;
@@ -29,6 +29,18 @@ pub(super) fn add_forks(network: &Network, first_hops: &[u32], fabric: &mut Fabr
         fabric.destinations.extend((*first..).zip(setup.destinations_behind()));
         let forks = siblings.into_iter().filter(|(_, hops)| hops.len() > 1);
         fabric.forks.extend(forks.map(|(eldest, hops)| (eldest, hops.into())));
+    }
+}
+
+/// Opens the priority lanes of links over which stages send cells.
+pub(super) fn open_lanes(stages: &[Placed], fabric: &mut Fabric) {
+    for (ix, Placed { stage, .. }) in (0..).zip(stages) {
+        for link in stage.cell_links() {
+            let link = &mut fabric.links[link as usize];
+            link.line.open_lane();
+            link.cell_stage = ix;
+            link.path = link.path.max(Path::Stepwise);
+        }
     }
 }
 

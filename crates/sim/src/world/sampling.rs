@@ -33,8 +33,8 @@ impl<Q> World<Q> {
             let so_far = match offered {
                 Some(_) => link.line.used(at),
                 None => {
-                    let control = link.control.as_ref().map_or(Span::ZERO, |control| control.busy(at));
-                    (switch.busy(at, link.port) + control).ticks()
+                    let cells = link.line.lane().map_or(Span::ZERO, |lane| lane.busy(at));
+                    (switch.busy(at, link.port) + cells).ticks()
                 }
             };
             let since = series.since_before(subject, "utilisation", so_far);

@@ -7,7 +7,7 @@ use super::host_events::HostEvents;
 use super::lives::lives;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::routes::{add_forks, add_route, stage_sets};
+use super::routes::{add_forks, add_route, open_lanes, stage_sets};
 use super::stages::{Placed, Sets, StageSetup, stages};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
@@ -43,6 +43,7 @@ impl<Q: EventQueue> World<Q> {
             first_hops: &first_hops,
             fabric: &mut fabric,
         })?;
+        open_lanes(&stages, &mut fabric);
         let mut sets = Sets::new(&stages);
         let of_hops = stage_sets(network, &first_hops, &mut sets)?;
         (fabric.stage_sets, fabric.observers) = (sets.all, sets.observers.into_iter().collect());

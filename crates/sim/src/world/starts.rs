@@ -70,9 +70,7 @@ impl<Q: EventQueue> World<Q> {
     /// Returns true if a packet may start now on a link that is free. If not, and a packet waits
     /// for it, schedules the next opportunity of its trace.
     fn opens(&mut self, ix: u32) -> bool {
-        let has_cells =
-            self.cx.fabric.links[ix as usize].control.as_ref().is_some_and(|control| !control.is_idle());
-        if has_cells && !self.is_free_of_control(ix) {
+        if !self.cx.fabric.links[ix as usize].line.has_idle_lane() && !self.is_free_of_cells(ix) {
             return false;
         }
         let link = &mut self.cx.fabric.links[ix as usize];

@@ -15,7 +15,6 @@ mod setup;
 mod watch;
 mod workahead;
 
-pub(super) use credit::Credit;
 pub use credit::{CreditReport, StallReport, VcReport};
 pub use flow_network::{Answer, Signal};
 pub use gate_edge::GateFlow;
@@ -42,11 +41,19 @@ impl<Q: EventQueue> World<Q> {
         call: impl FnOnce(&mut dyn Stage, &mut StageCx) -> T,
     ) -> T {
         let answer = call(self.stages[ix as usize].stage.as_mut(), &mut self.cx);
+        if self.cx.wake_at.is_some() {
+            self.plan_wake(ix);
+        }
+        answer
+    }
+
+    /// Schedules the wake-up that a stage has requested.
+    #[inline(never)]
+    fn plan_wake(&mut self, ix: u32) {
         if let Some(at) = self.cx.wake_at.take() {
             self.events.stages.set(ix, at.max(self.cx.now));
             self.set_due();
         }
-        answer
     }
 
     pub(super) fn wake_stage(&mut self, ix: u32) {
@@ -63,14 +70,13 @@ impl<Q: EventQueue> World<Q> {
         let has_content = self.cx.packets.has_content(packet.body);
         // Most packets have no content, and cost no copy of it.
         let mut payload = if has_content { self.cx.packets.payload(packet.body) } else { Payload::None };
-        let mut place = 0;
-        while let Some(stage) = self.cx.fabric.stage_sets[set].entered(at.to).get(place).copied() {
+        for place in 0..self.cx.fabric.stage_sets[set].entered(at.to).len() {
+            let stage = self.cx.fabric.stage_sets[set].entered(at.to)[place];
             let passage = self.call_stage(stage, |stage, cx| stage.enter(cx, at, packet, &mut payload));
             if passage != Passage::Forward {
                 self.stop(set, place, passage, at, packet, &payload);
                 return false;
             }
-            place += 1;
         }
         if has_content || !matches!(payload, Payload::None) {
             self.cx.packets.set_payload(packet.body, &payload);
@@ -216,10 +222,9 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.cx.packets.body(body).flow;
         let has_content = self.cx.packets.has_content(body);
         let mut payload = if has_content { self.cx.packets.payload(body) } else { Payload::None };
-        let mut nth = 0;
-        while let Some(stage) = which(&self.cx.fabric.stage_sets[set]).get(nth).copied() {
+        for nth in 0..which(&self.cx.fabric.stage_sets[set]).len() {
+            let stage = which(&self.cx.fabric.stage_sets[set])[nth];
             self.call_stage(stage, |stage, cx| call(stage, cx, flow, &mut payload));
-            nth += 1;
         }
         if has_content || !matches!(payload, Payload::None) {
             self.cx.packets.set_payload(body, &payload);

@@ -9,6 +9,7 @@ use crate::watch::{Cause, Leg, Started, State, Watch};
 use crate::world::World;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
+use tidegate_core::link::Lane;
 use tidegate_core::packet::Packet;
 use tidegate_core::switch::Block;
 
@@ -44,7 +45,7 @@ fn note_state(watch: &mut Watch, cx: &mut StageCx, ix: u32) {
     let switch = &cx.fabric.nodes[link.node as usize].switch;
     let does = match switch.in_service(link.port) {
         Some(packet) => Cause::Packet(cx.packets.body(packet.body).flow),
-        None if link.control.as_ref().is_some_and(|control| control.is_sending()) => Cause::OwnCell,
+        None if link.line.lane().is_some_and(Lane::is_sending) => Cause::OwnCell,
         None if link.line.is_traced() && link.line.opens(cx.now) > cx.now => Cause::NoOpportunity,
         None if switch.at_ceiling_until(cx.now, link.port).is_some() => Cause::Block(Block::PortCeiling),
         None => Cause::Unknown,

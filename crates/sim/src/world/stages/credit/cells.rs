@@ -2,12 +2,11 @@
 //! arrivals.
 
 use super::Credit;
-use crate::control::ControlCell;
-use crate::stage::StageCx;
-use std::collections::VecDeque;
+use crate::stage::{Cell, StageCx};
 use tidegate_core::credit::messages::{CreditCell, CreditCheck};
+use tidegate_core::endpoint::Payload;
 
-/// Content of a link's own cell.
+/// Content of a cell.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Credit(CreditCell),
@@ -24,9 +23,9 @@ impl Message {
     }
 }
 
-/// A link's own cell on its way.
+/// A cell on its way.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell {
+pub(super) struct SentCell {
     /// The place of the link with credit that it is for.
     place: u32,
     /// Index of the link back on which it is.
@@ -35,18 +34,8 @@ pub(super) struct Cell {
 }
 
 impl Credit {
-    /// Returns the number of credit cells and credit_check cells that links have sent or are to
-    /// pass on.
-    pub(in crate::world) fn cells_under_way(&self) -> usize {
-        self.cells.len() - self.free.len()
-    }
-
-    /// Returns the next own cell that a link of the network has to send, made now.
-    pub(in crate::world) fn next_cell(&mut self, cx: &mut StageCx, link: u32) -> Option<ControlCell> {
-        if let Some(id) = self.passing.get_mut(&link).and_then(VecDeque::pop_front) {
-            let Cell { place, .. } = self.cells[id as usize];
-            return Some(ControlCell { id: u64::from(id), len: self.links[place as usize].plan.credit_cell });
-        }
+    /// Makes the next cell that a link of the network has to send.
+    pub(super) fn make_cell(&mut self, cx: &mut StageCx, link: u32) -> Option<Cell> {
         for nth in 0..self.back[link as usize].len() {
             let place = self.back[link as usize][nth];
             if let Some(cell) = self.links[place as usize].receiver.take_credit_cell() {
@@ -68,26 +57,25 @@ impl Credit {
         Some(self.send(place, Message::Credit(repeated)))
     }
 
-    /// Returns true if a link of the network has own cells waiting, including those that wait until
-    /// it is otherwise idle.
-    pub(in crate::world) fn has_cells(&self, link: u32) -> bool {
+    /// Returns true if cells wait for a link of the network, including those that wait until it is
+    /// otherwise idle.
+    pub(super) fn cells_wait(&self, link: u32) -> bool {
         let has_credits = |place: &u32| self.links[*place as usize].receiver.records_due() > 0;
         let has_check = |place: u32| self.links[place as usize].check_due;
         self.back[link as usize].iter().any(has_credits)
             || self.forward[link as usize].is_some_and(has_check)
             || self.has_repeats(link)
-            || self.passing.get(&link).is_some_and(|cells| !cells.is_empty())
     }
 
-    /// Returns true if a link of the network has own cells that wait until it is otherwise idle.
+    /// Returns true if a link of the network has cells that wait until it is otherwise idle.
     fn has_repeats(&self, link: u32) -> bool {
         let waits = |place: &u32| self.links[*place as usize].receiver.repeats_wait();
         self.back[link as usize].iter().any(waits)
     }
 
-    fn send(&mut self, place: u32, message: Message) -> ControlCell {
+    fn send(&mut self, place: u32, message: Message) -> Cell {
         let id = self.free.pop().unwrap_or(self.cells.len() as u32);
-        let cell = Cell { place, leg: 0, message };
+        let cell = SentCell { place, leg: 0, message };
         match self.cells.get_mut(id as usize) {
             Some(free) => *free = cell,
             None => self.cells.push(cell),
@@ -98,29 +86,27 @@ impl Credit {
             Message::Credit(_) => link.figures.credit_cells.add(len),
             Message::Check(_) => link.figures.check_cells.add(len),
         }
-        ControlCell { id: u64::from(id), len }
+        Cell { len, payload: Payload::Credit(id) }
     }
 
-    /// Counts a link's own cell that was lost.
-    pub(in crate::world) fn cell_lost(&mut self, id: u64) {
-        let Cell { place, .. } = self.cells[id as usize];
-        self.free.push(id as u32);
+    /// Counts a cell that was lost.
+    pub(super) fn lose_cell(&mut self, id: u32) {
+        let SentCell { place, .. } = self.cells[id as usize];
+        self.free.push(id);
         self.links[place as usize].figures.lost_cells += 1;
     }
 
-    /// Handles a link's own cell that has reached its end.
-    pub(in crate::world) fn cell_arrived(&mut self, cx: &mut StageCx, id: u64) {
-        let Cell { place, leg, .. } = self.cells[id as usize];
+    /// Takes a cell that has come over a link; returns the next link on its way, if there is one.
+    pub(super) fn take_cell(&mut self, cx: &mut StageCx, id: u32) -> Option<u32> {
+        let SentCell { place, leg, .. } = self.cells[id as usize];
         if self.cells[id as usize].message.allocates() && leg + 1 == self.links[place as usize].back.len() {
             self.count_in_service(cx, place);
         }
         let link = &mut self.links[place as usize];
         match &self.cells[id as usize].message {
             Message::Credit(_) if leg + 1 < link.back.len() => {
-                let next = link.back[leg + 1];
                 self.cells[id as usize].leg += 1;
-                self.passing.entry(next).or_default().push_back(id as u32);
-                return cx.cells_due(next);
+                return Some(link.back[leg + 1]);
             }
             Message::Credit(cell) => {
                 link.credited(cx, cell);
@@ -129,6 +115,7 @@ impl Credit {
             Message::Check(check) if link.is_virtual() => link.send_check(cx, *check),
             Message::Check(check) => link.checked(cx, check),
         }
-        self.free.push(id as u32);
+        self.free.push(id);
+        None
     }
 }

@@ -192,7 +192,7 @@ impl CreditLink {
     /// Asks the link back to carry a credit cell, if one is due.
     fn announce(&self, cx: &mut StageCx) {
         if self.receiver.records_due() > 0 {
-            cx.cells_due(self.back[0]);
+            cx.request_link(self.back[0]);
         }
     }
 
@@ -302,7 +302,7 @@ impl CreditLink {
         }
         if self.sender.next_check() <= now {
             self.check_due = true;
-            cx.cells_due(self.link);
+            cx.request_link(self.link);
         }
     }
 

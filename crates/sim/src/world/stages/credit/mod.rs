@@ -28,16 +28,15 @@ mod link;
 mod memory;
 mod reports;
 
-use cells::Cell;
+use cells::SentCell;
 pub use figures::{CreditReport, StallReport, VcReport};
 use link::CreditLink;
 use memory::{UncreditedMemory, UncreditedVc};
 
 use super::setup::{Placed, StageSetup};
-use crate::fabric::{Fabric, Path};
 use crate::network::{FlowSetup, Network};
-use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::stage::{Cell, Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
+use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Refused;
 use tidegate_core::credit::Arrival;
 use tidegate_core::credit::messages::VcIx;
@@ -78,8 +77,6 @@ pub(in crate::world) struct Credit {
     /// leave their receiver by it.
     forward: Vec<Option<u32>>,
     back: Vec<Vec<u32>>,
-    /// By link of the network: credit cells of virtual links that wait for it.
-    passing: BTreeMap<u32, VecDeque<u32>>,
     /// VCs, by hop.
     hops: Vec<HopVcs>,
     /// The VCs of virtual links, by hop behind the sender's that their packets pass; true if the
@@ -93,8 +90,8 @@ pub(in crate::world) struct Credit {
     made_here: BTreeSet<BodyId>,
     /// Wake-up times of links.
     agenda: BTreeSet<(Time, u32)>,
-    /// Cells under way on links, and the free places in this list.
-    cells: Vec<Cell>,
+    /// Cells under way on links by their numbers, and the free numbers.
+    cells: Vec<SentCell>,
     free: Vec<u32>,
 }
 
@@ -113,7 +110,6 @@ impl Credit {
             links: Vec::new(),
             forward: vec![None; network.links.len()],
             back: vec![Vec::new(); network.links.len()],
-            passing: BTreeMap::new(),
             hops: Vec::new(),
             ahead: BTreeMap::new(),
             uncredited: UncreditedMemory::new(network),
@@ -142,7 +138,6 @@ impl Credit {
         for (flow, plan) in (0..).zip(&network.flows) {
             credit.add_flow(network, flow, plan)?;
         }
-        prepare_links(network, setup.fabric);
         Ok(vec![Placed::anywhere(credit)])
     }
 
@@ -286,22 +281,6 @@ impl Credit {
     }
 }
 
-/// Prepares a link with credit for credit_check cells, and the links in the other direction for
-/// credit cells.
-fn prepare_links(network: &Network, fabric: &mut Fabric) {
-    for (ix, link) in network.links.iter().enumerate() {
-        let Some(credit) = &link.credit else { continue };
-        let way = core::iter::once(ix).chain(credit.further.iter().copied());
-        let back: Vec<usize> =
-            way.filter_map(|on| fabric.links[on].reverse).map(|back| back as usize).collect();
-        for ix in core::iter::once(ix).chain(back) {
-            let link = &mut fabric.links[ix];
-            link.path = link.path.max(Path::Stepwise);
-            link.control.get_or_insert_default();
-        }
-    }
-}
-
 impl Stage for Credit {
     fn interest(&self, site: &Site) -> Interest {
         let ends = |hop: u32| self.hops[hop as usize].ends.is_some();
@@ -361,6 +340,29 @@ impl Stage for Credit {
 
     fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
         self.forwarded(cx, hop, packet);
+    }
+
+    /// Checks go over the link itself, credit cells back.
+    fn cell_links(&self) -> Vec<u32> {
+        self.links.iter().flat_map(|link| link.back.iter().copied().chain([link.link])).collect()
+    }
+
+    fn next_cell(&mut self, cx: &mut StageCx, link: u32) -> Option<Cell> {
+        self.make_cell(cx, link)
+    }
+
+    fn has_cells(&self, link: u32) -> bool {
+        self.cells_wait(link)
+    }
+
+    fn cell_arrived(&mut self, cx: &mut StageCx, _: u32, payload: &Payload) -> Option<u32> {
+        if let Payload::Credit(id) = payload { self.take_cell(cx, *id) } else { None }
+    }
+
+    fn cell_lost(&mut self, _: &mut StageCx, _: u32, payload: &Payload) {
+        if let Payload::Credit(id) = payload {
+            self.lose_cell(*id);
+        }
     }
 
     fn wake(&mut self, cx: &mut StageCx) {
