@@ -93,6 +93,7 @@ def document(outlet: str) -> str:
 
 def test_there_is_a_page_for_every_kind() -> None:
     kinds = [
+        "a-built-in-stage",
         "a-column",
         "a-detector",
         "a-dropper",
@@ -114,10 +115,11 @@ def test_a_policy_is_a_file_its_test_and_its_registry_line(page: Path) -> None:
     module = f"mod {Path(policy).stem};\n"
     assert all(Path(policy).parent in (Path(file).parent, Path(file).with_suffix("")) for file, _ in inserted)
     assert all(len(text.split()) <= 3 and text.count(";") + text.count(",") == 1 for _, text in inserted)
-    # A policy with a record has a line in its registry beside that of the module.
+    # A policy with a record has a line in its registry beside that of the module; so has a built-in stage.
     lines = [text for _, text in inserted if module not in text]
     assert len(inserted) == len(lines) + 1
-    assert len(lines) == len(records(page))
+    stages = [file for file, _ in inserted if file == "crates/sim/src/world/stages/registry.rs"]
+    assert len(lines) == len(records(page)) + len(stages)
     assert TEST.findall(page.read_text(encoding="utf-8")) == [
         (f"tidegate-{test.split('/')[1]}", Path(test).stem)
     ]

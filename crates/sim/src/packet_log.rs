@@ -21,12 +21,12 @@ pub struct Entry {
     /// Index of the link.
     pub link: u32,
     /// The event.
-    pub what: What,
+    pub what: PacketEvent,
 }
 
 /// An event in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PacketEvent {
     /// A packet's last bit is in at the port; its shaper, meters and droppers come next.
     Arrived {
         /// The packet.
@@ -35,7 +35,7 @@ pub enum What {
         len: u32,
     },
     /// The shaper in front of the port released a packet, at once or after a wait.
-    LetGo(PacketId),
+    Released(PacketId),
     /// A packet's first bit leaves.
     Started {
         /// The packet.
@@ -59,7 +59,7 @@ pub enum What {
     /// A flow, by its index, was opened at the port by signalling.
     Opened(u32),
     /// A flow's contract at the port became that of its change with this number.
-    Changed(u32, usize),
+    Amended(u32, usize),
     /// A flow was closed at the port by signalling.
     Closed(u32),
 }

@@ -80,7 +80,7 @@ impl Workaheads {
     }
 
     /// Counts a packet of a flow that leaves its source at `at`; behind an envelope,
-    /// [`let_go`](Self::let_go) does.
+    /// [`released`](Self::released) does.
     pub(crate) fn sent(&mut self, flow: u32, at: Time, len: u32) {
         if self.flow(flow).is_some_and(|flow| !flow.enveloped) {
             self.see(flow, 0, at, at, len);
@@ -88,7 +88,7 @@ impl Workaheads {
     }
 
     /// Counts a packet that the envelope of a flow releases at `at`.
-    pub(crate) fn let_go(&mut self, flow: u32, at: Time, len: u32) {
+    pub(crate) fn released(&mut self, flow: u32, at: Time, len: u32) {
         if self.flow(flow).is_some_and(|flow| flow.enveloped) {
             self.see(flow, 0, at, at, len);
         }

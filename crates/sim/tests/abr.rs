@@ -10,7 +10,7 @@ use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
 
@@ -104,8 +104,8 @@ fn cells_stay_in_order_and_in_the_books() {
             let mut left = came.clone();
             for entry in world.log().iter().filter(|entry| entry.link == ix) {
                 match entry.what {
-                    What::Arrived { packet, .. } => came[packet.flow as usize].push(packet.sequence),
-                    What::Departed(packet) => left[packet.flow as usize].push(packet.sequence),
+                    PacketEvent::Arrived { packet, .. } => came[packet.flow as usize].push(packet.sequence),
+                    PacketEvent::Departed(packet) => left[packet.flow as usize].push(packet.sequence),
                     _ => {}
                 }
             }
@@ -228,7 +228,9 @@ fn per_vc_queues_are_served_at_acr() {
             .log()
             .iter()
             .filter_map(|entry| match entry.what {
-                What::Arrived { packet, .. } if entry.link == name && packet.flow == flow => Some(entry.at),
+                PacketEvent::Arrived { packet, .. } if entry.link == name && packet.flow == flow => {
+                    Some(entry.at)
+                }
                 _ => None,
             })
             .peekable();

@@ -13,7 +13,7 @@ use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
 
@@ -103,8 +103,10 @@ fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
         let most = acr[250..].iter().copied().fold(0.0, f64::max);
         let left =
             world.log().iter().filter(|entry| entry.link == link && entry.at.since(Time::ORIGIN) > HALF);
-        let left: Vec<Time> =
-            left.filter(|entry| matches!(entry.what, What::Departed(_))).map(|entry| entry.at).collect();
+        let left: Vec<Time> = left
+            .filter(|entry| matches!(entry.what, PacketEvent::Departed(_)))
+            .map(|entry| entry.at)
+            .collect();
         assert!(left.len() > 3_000);
         for (from, to) in (0..left.len()).step_by(37).flat_map(|at| [(at, at + 1), (at, at + 100)]) {
             let Some(end) = left.get(to) else { continue };
@@ -114,7 +116,7 @@ fn hosts_send_at_acr_and_an_rm_cell_in_nrm() {
         // The other cells that reach the end of the route are RM cells, which are absorbed there.
         let mut data = BTreeSet::new();
         for entry in world.log() {
-            if let What::Received(packet) = entry.what
+            if let PacketEvent::Received(packet) = entry.what
                 && packet.flow == flow
             {
                 data.insert(packet.sequence);
@@ -144,7 +146,7 @@ fn cells_stay_in_order_and_in_the_books() {
         // With VS/VD, RM cells that switches make have later numbers than cells that they overtake.
         let mut last = vec![None; network.flows.len()];
         for entry in world.log() {
-            if let What::Received(packet) = entry.what {
+            if let PacketEvent::Received(packet) = entry.what {
                 let before = last[packet.flow as usize].replace(packet.sequence);
                 assert!(
                     before < Some(packet.sequence),

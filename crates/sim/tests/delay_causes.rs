@@ -18,7 +18,7 @@ use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::watch::{Cause, Hop, Journey, Watch};
 use tidegate_sim::world::World;
@@ -34,10 +34,10 @@ fn services(world: &World<Calendar>, until: Time) -> Services {
     let mut services = Services::new();
     for entry in world.log() {
         match entry.what {
-            What::Started { packet, .. } => {
+            PacketEvent::Started { packet, .. } => {
                 services.entry((entry.link, packet.flow)).or_default().push((entry.at, until));
             }
-            What::Departed(packet) => {
+            PacketEvent::Departed(packet) => {
                 if let Some(last) =
                     services.get_mut(&(entry.link, packet.flow)).and_then(|all| all.last_mut())
                 {

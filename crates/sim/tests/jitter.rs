@@ -10,7 +10,7 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::{Gap, Traffic};
 use tidegate_sim::world::World;
@@ -59,10 +59,12 @@ fn delays(network: &Network, seed: u64) -> (Span, Span) {
     let mut took: Vec<Span> = Vec::new();
     for entry in world.log() {
         match entry.what {
-            What::Started { packet, queued } if packet.flow == 0 && entry.link == 0 => {
+            PacketEvent::Started { packet, queued } if packet.flow == 0 && entry.link == 0 => {
                 began.insert(packet.sequence, queued);
             }
-            What::Received(packet) if packet.flow == 0 => took.push(entry.at.since(began[&packet.sequence])),
+            PacketEvent::Received(packet) if packet.flow == 0 => {
+                took.push(entry.at.since(began[&packet.sequence]))
+            }
             _ => {}
         }
     }

@@ -14,7 +14,7 @@ use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::{PacketId, What};
+use tidegate_sim::packet_log::{PacketEvent, PacketId};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::{Gap, Traffic};
 use tidegate_sim::world::World;
@@ -75,11 +75,13 @@ fn seen(network: &Network, world: &World<Calendar>) -> Vec<Vec<Seen>> {
             route.iter().position(|link| *link == entry.link as usize).unwrap()
         };
         match entry.what {
-            What::Arrived { packet, len } => {
+            PacketEvent::Arrived { packet, len } => {
                 lens.insert(packet, len);
                 came[packet.flow as usize][place(packet)].push((packet, entry.at));
             }
-            What::Received(packet) => came[packet.flow as usize][place(packet) + 1].push((packet, entry.at)),
+            PacketEvent::Received(packet) => {
+                came[packet.flow as usize][place(packet) + 1].push((packet, entry.at))
+            }
             _ => {}
         }
     }
@@ -193,7 +195,7 @@ fn w_at_every_place_is_that_of_the_packets_that_came_there() {
         lost += world
             .log()
             .iter()
-            .filter(|entry| matches!(entry.what, What::Dropped(_, Reason::PushedOut)))
+            .filter(|entry| matches!(entry.what, PacketEvent::Dropped(_, Reason::PushedOut)))
             .count() as u64;
     }
     // The cases that the test is about occurred.

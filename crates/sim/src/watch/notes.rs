@@ -56,7 +56,7 @@ pub(crate) struct State {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+enum NoteKind {
     /// A packet has started.
     Started {
         flow: u32,
@@ -68,7 +68,7 @@ enum What {
 #[derive(Clone, Copy, Debug)]
 struct Note {
     at: Time,
-    what: What,
+    kind: NoteKind,
 }
 
 /// Packets sent before a packet while it waited.
@@ -111,13 +111,13 @@ impl Notes {
     /// Notes that a packet has started while watched packets wait. Returns true if there are too
     /// many notes.
     pub(super) fn started(&mut self, at: Time, flow: u32, len: u32) -> bool {
-        self.kept.push(Note { at, what: What::Started { flow, len } });
+        self.kept.push(Note { at, kind: NoteKind::Started { flow, len } });
         self.kept.len() >= self.most.max(FEWEST_NOTES)
     }
 
     /// Notes the state of the link while watched packets wait.
     pub(super) fn is(&mut self, at: Time, state: State) {
-        self.kept.push(Note { at, what: What::Is(state) });
+        self.kept.push(Note { at, kind: NoteKind::Is(state) });
     }
 
     /// Forgets the notes before `first`.
@@ -151,15 +151,15 @@ impl Notes {
             took(state.link, freed, at);
             since = at;
         };
-        for Note { at, what } in self.between(from, until) {
-            match what {
-                What::Started { flow, len } => {
+        for Note { at, kind } in self.between(from, until) {
+            match kind {
+                NoteKind::Started { flow, len } => {
                     let none = Served { flow: *flow, packets: 0, bytes: 0, took: Span::ZERO };
                     let sum = served.entry(*flow).or_insert(none);
                     sum.packets += 1;
                     sum.bytes += u64::from(*len);
                 }
-                What::Is(next) => {
+                NoteKind::Is(next) => {
                     passes_to(*at, &state);
                     state = *next;
                 }

@@ -88,7 +88,7 @@ impl<Q: EventQueue> World<Q> {
             ix,
             HostEvent::Prepared,
         );
-        self.set_due();
+        self.schedule_housekeeping();
     }
 
     /// Sends a packet that the host of a flow has prepared.

@@ -13,7 +13,7 @@ use tidegate_core::units::Time;
 impl<Q: EventQueue> World<Q> {
     /// Handles a packet at the far end of its link.
     #[inline(always)]
-    pub(super) fn reach(&mut self, packet: &mut Packet) {
+    pub(super) fn deliver(&mut self, packet: &mut Packet) {
         let body = self.cx.packets.body_mut(packet.body);
         let hop = body.hop;
         if (After::Travel { last: true }) == self.cx.fabric.hops[hop as usize].after {
@@ -31,7 +31,7 @@ impl<Q: EventQueue> World<Q> {
         let Hop { link, stages, .. } = self.cx.fabric.hops[hop as usize];
         let at = Crossing { flow, from: Some(hop), to: None };
         if stages != 0 && !self.enter_stages(stages, at, packet) {
-            return self.settle();
+            return self.drain_outbox();
         }
         if !self.cx.fabric.observers.is_empty() {
             let fate = Fate::Received(self.cx.packets.first_sent(packet.body));
@@ -47,7 +47,7 @@ impl<Q: EventQueue> World<Q> {
         if let Some(cell) = cell
             && !self.reassemble(packet, &body, cell)
         {
-            return self.settle();
+            return self.drain_outbox();
         }
         if let Some(peer) = self.cx.flows[flow as usize].peer {
             let is_old = match cell {
@@ -64,7 +64,7 @@ impl<Q: EventQueue> World<Q> {
             }
             self.act(peer);
         }
-        self.settle();
+        self.drain_outbox();
     }
 
     /// Counts a received packet with data first sent at `first_sent`.

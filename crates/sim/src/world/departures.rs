@@ -60,7 +60,7 @@ impl<Q: EventQueue> World<Q> {
         if self.ends_packet(&packet) {
             self.packet_left(self.cx.packets.body(packet.body).flow);
         }
-        self.settle();
+        self.drain_outbox();
         if self.may_have_next(ix) {
             self.start(ix);
         }

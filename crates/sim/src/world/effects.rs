@@ -44,7 +44,7 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.cx.fabric.out.clear();
-        self.settle();
+        self.drain_outbox();
     }
 
     /// Handles a finding about a flow, which has the index `at_port` at the port in front of a

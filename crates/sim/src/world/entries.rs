@@ -26,7 +26,7 @@ impl<Q: EventQueue> World<Q> {
             self.enter_port(hop, packet);
             self.link_changed(link);
         }
-        self.settle();
+        self.drain_outbox();
     }
 
     /// Lets the packet enter the port of a hop.

@@ -12,7 +12,7 @@ impl<Q: EventQueue> World<Q> {
     pub(super) fn fly(&mut self, ix: u32, packet: &mut Packet) {
         match self.send_off(ix, packet) {
             Flight::Lost => self.lose(ix, packet),
-            Flight::Arrived => self.reach(packet),
+            Flight::Arrived => self.deliver(packet),
             Flight::InFlight { .. } => {}
         }
     }
@@ -65,7 +65,7 @@ impl<Q: EventQueue> World<Q> {
         let Some(mut packet) = landed else { return };
         match is_cell(&packet) {
             true => self.cell_arrived(ix, &packet),
-            false => self.reach(&mut packet),
+            false => self.deliver(&mut packet),
         }
     }
 }

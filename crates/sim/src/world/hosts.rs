@@ -41,7 +41,7 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn wake_endpoint(&mut self, ix: u32) {
         self.call_endpoint(ix, |endpoint, cx| endpoint.wake(cx));
-        self.settle();
+        self.drain_outbox();
     }
 
     /// Calls the endpoint that sends a flow, if it is one, and carries out its actions.
@@ -119,14 +119,14 @@ impl<Q: EventQueue> World<Q> {
 
     /// Carries out all tasks of endpoints and stages, and all their consequences at this instant.
     #[inline(always)]
-    pub(super) fn settle(&mut self) {
+    pub(super) fn drain_outbox(&mut self) {
         if self.cx.outbox.is_left() {
-            self.empty_outbox();
+            self.carry_out_tasks();
         }
     }
 
     #[inline(never)]
-    fn empty_outbox(&mut self) {
+    fn carry_out_tasks(&mut self) {
         self.cx.outbox.being_emptied = true;
         while let Some(task) = self.cx.outbox.next() {
             match task {
@@ -195,6 +195,6 @@ impl<Q: EventQueue> World<Q> {
         let back = way.iter().map(|hop| self.cx.fabric.links[hop.link as usize].line.delay());
         let at = back.fold(self.cx.now, |at, delay| at + delay);
         self.host_events.schedule(at, body.flow, HostEvent::Notice(notice));
-        self.set_due();
+        self.schedule_housekeeping();
     }
 }

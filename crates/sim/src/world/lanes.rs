@@ -80,6 +80,6 @@ impl<Q: EventQueue> World<Q> {
             }
             None => self.cx.packets.forget(cell.body),
         }
-        self.settle();
+        self.drain_outbox();
     }
 }

@@ -69,7 +69,7 @@ pub struct World<Q> {
     events: Pending<Q>,
     until: Time,
     /// Next time of the end of the warm-up, a stage, a notice, a sample or the end of a window.
-    due_at: Time,
+    next_housekeeping: Time,
     /// The network, as stages see it.
     cx: StageCx,
     stages: Vec<Placed>,
@@ -105,16 +105,16 @@ impl<Q: EventQueue> World<Q> {
         for _ in 0..most {
             // Link events come first among those of the same instant.
             let (departure_at, link) = self.events.departures.first();
-            let rarer_at = self.events.rarer_at;
+            let next_arrival_or_timer = self.events.next_arrival_or_timer;
             let (source_at, flow) = self.events.sources.first();
-            let at = departure_at.min(rarer_at).min(source_at);
-            if !self.starts.is_empty() && at.min(self.due_at) > self.cx.now {
+            let at = departure_at.min(next_arrival_or_timer).min(source_at);
+            if !self.starts.is_empty() && at.min(self.next_housekeeping) > self.cx.now {
                 self.start_all();
                 continue;
             }
-            if self.due_at <= at && self.due_at <= self.until {
+            if self.next_housekeeping <= at && self.next_housekeeping <= self.until {
                 // This may change which event is first.
-                self.catch_up();
+                self.run_housekeeping();
                 continue;
             }
             if at > self.until {
@@ -125,8 +125,8 @@ impl<Q: EventQueue> World<Q> {
             let event = if departure_at == at {
                 self.departed(link);
                 Event::Departed(link)
-            } else if rarer_at == at {
-                self.rarer()
+            } else if next_arrival_or_timer == at {
+                self.arrival_or_timer()
             } else {
                 self.source(flow);
                 Event::Source(flow)
@@ -146,8 +146,8 @@ impl<Q: EventQueue> World<Q> {
     }
 
     #[inline(never)]
-    fn rarer(&mut self) -> Event {
-        let event = self.events.rarer();
+    fn arrival_or_timer(&mut self) -> Event {
+        let event = self.events.first_arrival_or_timer();
         match event {
             Event::Arrived(link) => self.arrived(link),
             Event::Timer(link) => {
@@ -167,37 +167,37 @@ impl<Q: EventQueue> World<Q> {
     /// sample.
     #[cold]
     #[inline(never)]
-    fn catch_up(&mut self) {
+    fn run_housekeeping(&mut self) {
         let (stage_at, stage) = self.events.stages.first();
-        if !self.cx.measures.warm && self.due_at == self.cx.measures.warm_at {
-            self.pass_to(self.due_at);
+        if !self.cx.measures.warm && self.next_housekeeping == self.cx.measures.warm_at {
+            self.pass_to(self.next_housekeeping);
             self.warm_up();
-        } else if self.due_at == stage_at {
+        } else if self.next_housekeeping == stage_at {
             self.pass_to(stage_at);
             self.wake_stage(stage);
-        } else if self.due_at == self.host_events.next() {
-            self.pass_to(self.due_at);
+        } else if self.next_housekeeping == self.host_events.next() {
+            self.pass_to(self.next_housekeeping);
             match self.host_events.pop() {
                 Some((flow, HostEvent::Notice(notice))) => self.cx.outbox.notify(flow, notice),
                 Some((flow, HostEvent::Prepared)) => self.prepared(flow),
                 None => {}
             }
-            self.settle();
+            self.drain_outbox();
         } else {
-            self.end_windows(self.due_at);
-            self.sample(self.due_at);
+            self.end_windows(self.next_housekeeping);
+            self.sample(self.next_housekeeping);
         }
-        self.set_due();
+        self.schedule_housekeeping();
     }
 
-    /// Sets the next time at which [`catch_up`](Self::catch_up) has a task.
-    fn set_due(&mut self) {
+    /// Sets the next time at which [`run_housekeeping`](Self::run_housekeeping) has a task.
+    fn schedule_housekeeping(&mut self) {
         let warm_at = if self.cx.measures.warm { Time::NEVER } else { self.cx.measures.warm_at };
         // A sample is taken after the events of its instant, and a window ends after those.
         let sample_at = self.cx.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
         let look_at = sample_at.min(self.cx.measures.in_traffic.next());
         let (stage_at, _) = self.events.stages.first();
-        self.due_at = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
+        self.next_housekeeping = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
     }
 
     /// Ends the run: brings the clock and the series to its end.

@@ -18,7 +18,7 @@ pub(super) struct Pending<Q> {
     timers: Q,
     pub(super) sources: Q,
     /// Time of the first arrival or timer. Links without delay have none.
-    pub(super) rarer_at: Time,
+    pub(super) next_arrival_or_timer: Time,
 }
 
 impl<Q: EventQueue> Pending<Q> {
@@ -30,7 +30,7 @@ impl<Q: EventQueue> Pending<Q> {
             arrivals: Arrivals { flights: BinaryHeap::new(), alone: Q::new(links) },
             timers: Q::new(links),
             sources: Q::new(network.flows.len() as u32),
-            rarer_at: Time::NEVER,
+            next_arrival_or_timer: Time::NEVER,
         }
     }
 
@@ -40,11 +40,11 @@ impl<Q: EventQueue> Pending<Q> {
             Event::Departed(link) => self.departures.set(link, at),
             Event::Arrived(link) => {
                 self.arrivals.alone.set(link, at);
-                self.see_rarer();
+                self.update_next_arrival_or_timer();
             }
             Event::Timer(link) => {
                 self.timers.set(link, at);
-                self.see_rarer();
+                self.update_next_arrival_or_timer();
             }
             Event::Source(flow) => self.sources.set(flow, at),
         }
@@ -68,7 +68,7 @@ impl<Q: EventQueue> Pending<Q> {
     #[inline(always)]
     pub(super) fn arrives(&mut self, link: u32, flights: u32, at: Time) {
         self.arrivals.flights.push(Reverse((at, link, flights)));
-        self.rarer_at = self.rarer_at.min(at);
+        self.next_arrival_or_timer = self.next_arrival_or_timer.min(at);
     }
 
     /// Replaces the first of all arrivals, which is done, by the next one of these flights: its
@@ -82,17 +82,17 @@ impl<Q: EventQueue> Pending<Q> {
                 None => _ = PeekMut::pop(first),
             }
         }
-        self.see_rarer();
+        self.update_next_arrival_or_timer();
     }
 
     #[inline(always)]
-    fn see_rarer(&mut self) {
-        self.rarer_at = self.arrivals.first().0.min(self.timers.first().0);
+    fn update_next_arrival_or_timer(&mut self) {
+        self.next_arrival_or_timer = self.arrivals.first().0.min(self.timers.first().0);
     }
 
     /// Returns the first arrival or timer: within an instant, arrivals come first.
     #[inline(always)]
-    pub(super) fn rarer(&mut self) -> Event {
+    pub(super) fn first_arrival_or_timer(&mut self) -> Event {
         let (arrival_at, arriving) = self.arrivals.first();
         let (timer_at, waking) = self.timers.first();
         if arrival_at <= timer_at { Event::Arrived(arriving) } else { Event::Timer(waking) }

@@ -63,7 +63,7 @@ impl<Q: EventQueue> World<Q> {
             events,
             // An event at infinity never occurs, even in an unbounded run.
             until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
-            due_at: Time::NEVER,
+            next_housekeeping: Time::NEVER,
             stages,
             starts: Vec::new(),
             host_events: HostEvents::default(),
@@ -80,7 +80,7 @@ impl<Q: EventQueue> World<Q> {
             },
         };
         world.count_in_traffic();
-        world.set_due();
+        world.schedule_housekeeping();
         Ok(world)
     }
 }

@@ -5,7 +5,7 @@ use tidegate_core::context::Reason;
 use tidegate_core::units::Time;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::{FlowSetup, Network};
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::world::World;
 
 /// A flow's books: packets since the warm-up. Copies are weighted by the destinations that wait for
@@ -94,10 +94,10 @@ impl Packet {
         }
     }
 
-    fn note(&mut self, tree: &Tree<'_>, at: Time, link: usize, what: What, enveloped: bool) {
+    fn note(&mut self, tree: &Tree<'_>, at: Time, link: usize, what: PacketEvent, enveloped: bool) {
         let first = tree.place(link) == Some(0);
         match what {
-            What::Arrived { .. } => {
+            PacketEvent::Arrived { .. } => {
                 if let Some(before) = tree.before(link)
                     && self.copies.get(&before) == Some(&At::Line)
                 {
@@ -113,52 +113,54 @@ impl Packet {
                     self.sent.get_or_insert(at);
                 }
             }
-            What::LetGo(_) if enveloped && first => _ = self.sent.get_or_insert(at),
-            What::Departed(_) => _ = self.copies.insert(link, At::Line),
-            What::Dropped(_, Reason::Shaper) if enveloped && first && self.sent.is_none() => {
+            PacketEvent::Released(_) if enveloped && first => _ = self.sent.get_or_insert(at),
+            PacketEvent::Departed(_) => _ = self.copies.insert(link, At::Line),
+            PacketEvent::Dropped(_, Reason::Shaper) if enveloped && first && self.sent.is_none() => {
                 self.copies.remove(&link);
                 self.sent = Some(at);
                 self.books.discarded += 1;
             }
-            What::Dropped(..) => {
+            PacketEvent::Dropped(..) => {
                 self.sent.get_or_insert(at);
                 self.books.dropped += 1;
                 self.books.missed += self.gone(tree, link);
             }
-            What::Lost(_) => {
+            PacketEvent::Lost(_) => {
                 self.books.lost += 1;
                 self.books.missed += self.gone(tree, link);
             }
-            What::Absorbed(_) => {
+            PacketEvent::Absorbed(_) => {
                 self.sent.get_or_insert(at);
                 self.books.absorbed += 1;
                 self.books.taken += self.gone(tree, link);
             }
-            What::Received(_) => {
+            PacketEvent::Received(_) => {
                 self.copies.remove(&link);
                 self.books.received += 1;
             }
-            What::LetGo(_)
-            | What::Started { .. }
-            | What::Woken
-            | What::Opened(_)
-            | What::Changed(..)
-            | What::Closed(_) => {}
+            PacketEvent::Released(_)
+            | PacketEvent::Started { .. }
+            | PacketEvent::Woken
+            | PacketEvent::Opened(_)
+            | PacketEvent::Amended(..)
+            | PacketEvent::Closed(_) => {}
         }
     }
 }
 
 /// The packet that an entry of the log is about.
-fn packet_of(what: What) -> Option<(u32, u64)> {
+fn packet_of(what: PacketEvent) -> Option<(u32, u64)> {
     let id = match what {
-        What::Arrived { packet, .. } | What::Started { packet, .. } => packet,
-        What::LetGo(packet)
-        | What::Departed(packet)
-        | What::Dropped(packet, _)
-        | What::Absorbed(packet)
-        | What::Lost(packet)
-        | What::Received(packet) => packet,
-        What::Woken | What::Opened(_) | What::Changed(..) | What::Closed(_) => return None,
+        PacketEvent::Arrived { packet, .. } | PacketEvent::Started { packet, .. } => packet,
+        PacketEvent::Released(packet)
+        | PacketEvent::Departed(packet)
+        | PacketEvent::Dropped(packet, _)
+        | PacketEvent::Absorbed(packet)
+        | PacketEvent::Lost(packet)
+        | PacketEvent::Received(packet) => packet,
+        PacketEvent::Woken | PacketEvent::Opened(_) | PacketEvent::Amended(..) | PacketEvent::Closed(_) => {
+            return None;
+        }
     };
     Some((id.flow, id.sequence))
 }
@@ -237,9 +239,9 @@ fn check_links(network: &Network, world: &World<Calendar>) -> Result<(), String>
     let mut own_lost = 0;
     for (ix, link) in network.links.iter().enumerate() {
         let here = || world.log().iter().filter(|entry| entry.link as usize == ix && entry.at >= warm_at);
-        let count = |of: &dyn Fn(What) -> bool| here().filter(|entry| of(entry.what)).count() as u64;
-        let discarded = |what: What| {
-            let (What::Dropped(packet, Reason::Shaper), Some(_)) = (what, packet_of(what)) else {
+        let count = |of: &dyn Fn(PacketEvent) -> bool| here().filter(|entry| of(entry.what)).count() as u64;
+        let discarded = |what: PacketEvent| {
+            let (PacketEvent::Dropped(packet, Reason::Shaper), Some(_)) = (what, packet_of(what)) else {
                 return false;
             };
             let setup = &network.flows[packet.flow as usize];
@@ -248,9 +250,9 @@ fn check_links(network: &Network, world: &World<Calendar>) -> Result<(), String>
         let report = world.link(ix);
         let counted = (report.sent.0, report.dropped, report.lost);
         let logged = (
-            count(&|what| matches!(what, What::Departed(_))),
-            count(&|what| matches!(what, What::Dropped(..)) && !discarded(what)),
-            count(&|what| matches!(what, What::Lost(_))),
+            count(&|what| matches!(what, PacketEvent::Departed(_))),
+            count(&|what| matches!(what, PacketEvent::Dropped(..)) && !discarded(what)),
+            count(&|what| matches!(what, PacketEvent::Lost(_))),
         );
         own_lost += counted.2.saturating_sub(logged.2);
         if counted.0 != logged.0 || counted.1 != logged.1 || counted.2 < logged.2 {

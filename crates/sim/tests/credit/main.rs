@@ -17,7 +17,7 @@ use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
@@ -58,7 +58,7 @@ fn check_receivers(world: &World<Calendar>, what: &str) {
     }
     let mut last = BTreeMap::new();
     for entry in world.log() {
-        if let What::Received(packet) = entry.what {
+        if let PacketEvent::Received(packet) = entry.what {
             let before = last.insert(packet.flow, packet.sequence);
             assert!(before < Some(packet.sequence), "flow {}, {what}", packet.flow);
         }

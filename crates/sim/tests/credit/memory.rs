@@ -4,7 +4,7 @@
 use crate::{cases, check_receivers, network, run};
 use std::fmt::Write;
 use tidegate_core::rng::Rng;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 
 /// A switch in the middle, with this memory, into which links with and without credit lead, and a
 /// link out of it.
@@ -76,16 +76,16 @@ fn vcs_with_credit_lose_nothing_whatever_the_others_send() {
         let mut at_m = vec![0_u64; network.flows.len()];
         for entry in world.log() {
             match entry.what {
-                What::Arrived { packet, .. } if network.links[entry.link as usize].from == 0 => {
+                PacketEvent::Arrived { packet, .. } if network.links[entry.link as usize].from == 0 => {
                     let flow = packet.flow as usize;
                     at_m[flow] += 1;
                     let free = network.flows[flow].name.starts_with("uncontrolled");
                     assert!(!free || at_m[flow] <= share + 1, "{what}");
                 }
-                What::Departed(packet) if network.links[entry.link as usize].from == 0 => {
+                PacketEvent::Departed(packet) if network.links[entry.link as usize].from == 0 => {
                     at_m[packet.flow as usize] -= 1;
                 }
-                What::Dropped(packet, _) => {
+                PacketEvent::Dropped(packet, _) => {
                     let flow = &network.flows[packet.flow as usize];
                     assert!(flow.name.starts_with("uncontrolled"), "{}, {what}", flow.name);
                     assert!(into(entry.link) || at_m[packet.flow as usize] >= share, "{what}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tidegate_core::units::{Rate, Time};
 use tidegate_sim::event_queue::EventQueue;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::{Entry, What};
+use tidegate_sim::packet_log::{Entry, PacketEvent};
 use tidegate_sim::world::{Answer, World};
 
 /// Checks the set-up by signalling; returns the number of flows that were set up.
@@ -22,7 +22,7 @@ pub fn check<Q: EventQueue>(network: &Network, world: &World<Q>) -> Result<u64, 
         let opened: BTreeMap<u32, Time> = world
             .log()
             .iter()
-            .filter(|entry| entry.what == What::Opened(flow as u32))
+            .filter(|entry| entry.what == PacketEvent::Opened(flow as u32))
             .map(|entry| (entry.link, entry.at))
             .collect();
         let answer = |wanted: fn(&Answer) -> bool| {
@@ -33,7 +33,7 @@ pub fn check<Q: EventQueue>(network: &Network, world: &World<Q>) -> Result<u64, 
         if refused.is_some() && !opened.is_empty() {
             return Err(format!("{} is refused, and was opened", setup.name));
         }
-        let sent = |entry: &&Entry| matches!(entry.what, What::Arrived { packet, .. } if packet.flow as usize == flow);
+        let sent = |entry: &&Entry| matches!(entry.what, PacketEvent::Arrived { packet, .. } if packet.flow as usize == flow);
         let first_packet = world.log().iter().find(sent).map(|entry| entry.at);
         let Some(grant) = answer(|answer| *answer == Answer::Granted) else {
             match first_packet {
@@ -67,15 +67,15 @@ fn check_books(network: &Network, log: &[Entry]) -> Result<(), String> {
     let mut promised: BTreeMap<(u32, u32), f64> = BTreeMap::new();
     for Entry { link, what, at } in log {
         match *what {
-            What::Opened(flow) => {
+            PacketEvent::Opened(flow) => {
                 let reserve = network.flows[flow as usize].plans[0].contract.reserve;
                 promised.insert((*link, flow), bits(reserve));
             }
-            What::Changed(flow, nth) => {
+            PacketEvent::Amended(flow, nth) => {
                 let reserve = network.flows[flow as usize].life.changes[nth].contract.reserve;
                 promised.insert((*link, flow), bits(reserve));
             }
-            What::Closed(flow) => _ = promised.remove(&(*link, flow)),
+            PacketEvent::Closed(flow) => _ = promised.remove(&(*link, flow)),
             _ => continue,
         }
         let sum: f64 = promised.range((*link, 0)..=(*link, u32::MAX)).map(|(_, bits)| bits).sum();

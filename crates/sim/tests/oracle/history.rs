@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::{Entry, PacketId, What};
+use tidegate_sim::packet_log::{Entry, PacketEvent, PacketId};
 
 /// A packet at one link.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +66,7 @@ impl<'n> History<'n> {
             self.index.get(&(packet, link)).copied().ok_or_else(|| "it has not arrived there".to_owned())
         };
         match what {
-            What::Arrived { packet, len } => {
+            PacketEvent::Arrived { packet, len } => {
                 let visit = Visit {
                     packet,
                     link,
@@ -85,19 +85,19 @@ impl<'n> History<'n> {
                 }
                 self.visits.push(visit);
             }
-            What::Started { packet, queued } => {
+            PacketEvent::Started { packet, queued } => {
                 let ix = ix(packet)?;
                 once(&mut self.visits[ix].started, at)?;
                 self.visits[ix].queued = Some(queued);
                 self.started[link].push(ix);
             }
-            What::Departed(packet) => {
+            PacketEvent::Departed(packet) => {
                 let ix = ix(packet)?;
                 self.visits[ix].started.ok_or("it has not started")?;
                 once(&mut self.visits[ix].departed, at)?;
                 self.visits[ix].places.1 = Some(place);
             }
-            What::Dropped(packet, reason) => {
+            PacketEvent::Dropped(packet, reason) => {
                 let ix = ix(packet)?;
                 if self.visits[ix].started.is_some() {
                     return Err("it was being sent".into());
@@ -105,20 +105,20 @@ impl<'n> History<'n> {
                 once(&mut self.visits[ix].dropped, (at, reason))?;
                 self.visits[ix].places.1 = Some(place);
             }
-            What::Lost(packet) => {
+            PacketEvent::Lost(packet) => {
                 let ix = ix(packet)?;
                 once(&mut self.visits[ix].lost, at)?;
             }
-            What::Received(packet) => {
+            PacketEvent::Received(packet) => {
                 let ix = ix(packet)?;
                 once(&mut self.visits[ix].received, at)?;
             }
-            What::LetGo(_)
-            | What::Absorbed(_)
-            | What::Woken
-            | What::Opened(_)
-            | What::Changed(..)
-            | What::Closed(_) => {}
+            PacketEvent::Released(_)
+            | PacketEvent::Absorbed(_)
+            | PacketEvent::Woken
+            | PacketEvent::Opened(_)
+            | PacketEvent::Amended(..)
+            | PacketEvent::Closed(_) => {}
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::history::History;
 use crate::model;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Span;
-use tidegate_sim::packet_log::{Entry, PacketId, What};
+use tidegate_sim::packet_log::{Entry, PacketEvent, PacketId};
 
 /// A way to falsify a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,29 +53,31 @@ impl Mutation {
                 log.iter_mut().for_each(|entry| exchange(entry, a, b));
             }
             Mutation::StartLate => {
-                let ix = one(&|entry| matches!(entry.what, What::Started { .. }))?;
+                let ix = one(&|entry| matches!(entry.what, PacketEvent::Started { .. }))?;
                 log[ix].at += Span::from_ticks(1);
             }
             Mutation::DepartLate => {
-                let ix = one(&|entry| matches!(entry.what, What::Departed(_)))?;
+                let ix = one(&|entry| matches!(entry.what, PacketEvent::Departed(_)))?;
                 log[ix].at += Span::from_ticks(1);
             }
             Mutation::NoDeparture => {
-                let ix = one(&|entry| matches!(entry.what, What::Departed(_)))?;
+                let ix = one(&|entry| matches!(entry.what, PacketEvent::Departed(_)))?;
                 log.remove(ix);
             }
             Mutation::NoDrop => {
-                let ix = one(&|entry| matches!(entry.what, What::Dropped(..)))?;
+                let ix = one(&|entry| matches!(entry.what, PacketEvent::Dropped(..)))?;
                 log.remove(ix);
             }
             Mutation::OtherDrop => {
-                let ix = one(&|entry| matches!(entry.what, What::Dropped(packet, _) if packet.sequence > 0))?;
-                if let What::Dropped(packet, _) = &mut log[ix].what {
+                let ix = one(
+                    &|entry| matches!(entry.what, PacketEvent::Dropped(packet, _) if packet.sequence > 0),
+                )?;
+                if let PacketEvent::Dropped(packet, _) = &mut log[ix].what {
                     packet.sequence -= 1;
                 }
             }
             Mutation::NoReception => {
-                let ix = one(&|entry| matches!(entry.what, What::Received(_)))?;
+                let ix = one(&|entry| matches!(entry.what, PacketEvent::Received(_)))?;
                 log.remove(ix);
             }
         }
@@ -106,7 +108,7 @@ fn pair(
 /// Exchanges two packets in a link's entries.
 fn exchange(entry: &mut Entry, (link, a): (u32, PacketId), b: PacketId) {
     if entry.link == link
-        && let What::Started { packet, .. } | What::Departed(packet) = &mut entry.what
+        && let PacketEvent::Started { packet, .. } | PacketEvent::Departed(packet) = &mut entry.what
     {
         if *packet == a {
             *packet = b;

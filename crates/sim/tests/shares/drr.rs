@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use tidegate_core::rng::Rng;
 use tidegate_sim::event_queue::Calendar;
-use tidegate_sim::packet_log::What;
+use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::record::FlowRecord;
 use tidegate_sim::world::World;
@@ -229,12 +229,12 @@ fn drr_shares_by_weight_in_a_memory_of_a_packet_a_flow_and_one() {
         let mut lengths = BTreeMap::new();
         for entry in world.log().iter().filter(|entry| entry.link as usize == link) {
             match entry.what {
-                What::Arrived { packet, len } => {
+                PacketEvent::Arrived { packet, len } => {
                     port.queued[packet.flow as usize] += 1;
                     lengths.insert(packet, len);
                 }
-                What::Dropped(packet, _) => port.queued[packet.flow as usize] -= 1,
-                What::Started { packet, .. } => {
+                PacketEvent::Dropped(packet, _) => port.queued[packet.flow as usize] -= 1,
+                PacketEvent::Started { packet, .. } => {
                     assert!(port.select(), "seed {seed}: a flow is empty at {:?}\n{text}", entry.at);
                     for (part, rests) in port.send(packet.flow as usize, lengths[&packet]) {
                         assert!(part <= 1.0, "seed {seed}: {part} at {:?}\n{text}", entry.at);

@@ -52,14 +52,14 @@ impl<Q: EventQueue> World<Q> {
     fn plan_wake(&mut self, ix: u32) {
         if let Some(at) = self.cx.wake_at.take() {
             self.events.stages.set(ix, at.max(self.cx.now));
-            self.set_due();
+            self.schedule_housekeeping();
         }
     }
 
     pub(super) fn wake_stage(&mut self, ix: u32) {
         self.events.stages.set(ix, Time::NEVER);
         self.call_stage(ix, |stage, cx| stage.wake(cx));
-        self.settle();
+        self.drain_outbox();
     }
 
     /// Passes a packet to the stages of a set, in front of a port or at its destination; returns

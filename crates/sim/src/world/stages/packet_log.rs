@@ -1,7 +1,7 @@
 //! The log of every packet's events.
 
 use super::setup::{Placed, StageSetup};
-use crate::packet_log::{Entry, What};
+use crate::packet_log::{Entry, PacketEvent};
 use crate::stage::{Crossing, Fate, Interest, LinkEvent, Passage, Site, Stage, StageCx};
 use crate::world::World;
 use tidegate_core::contract::Refused;
@@ -20,7 +20,7 @@ impl PacketLog {
         Ok(setup.probes.log.then(|| Placed::anywhere(PacketLog::default())).into_iter().collect())
     }
 
-    fn note(&mut self, cx: &StageCx, link: u32, what: What) {
+    fn note(&mut self, cx: &StageCx, link: u32, what: PacketEvent) {
         self.entries.push(Entry { at: cx.now, link, what });
     }
 }
@@ -38,32 +38,32 @@ impl Stage for PacketLog {
 
     fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         for hop in at.to.map(|hop| cx.fabric.copies_at(hop)).unwrap_or_default() {
-            let what = What::Arrived { packet: cx.id_of(packet), len: packet.len };
+            let what = PacketEvent::Arrived { packet: cx.id_of(packet), len: packet.len };
             self.note(cx, cx.link_of(hop), what);
         }
         Passage::Forward
     }
 
     fn released(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet, _: &mut Payload) {
-        self.note(cx, cx.link_of(hop), What::LetGo(cx.id_of(packet)));
+        self.note(cx, cx.link_of(hop), PacketEvent::Released(cx.id_of(packet)));
     }
 
     fn start(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
-        let what = What::Started { packet: cx.id_of(packet), queued: packet.arrived };
+        let what = PacketEvent::Started { packet: cx.id_of(packet), queued: packet.arrived };
         self.note(cx, cx.link_of(hop), what);
     }
 
     fn leave(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
-        self.note(cx, cx.link_of(hop), What::Departed(cx.id_of(packet)));
+        self.note(cx, cx.link_of(hop), PacketEvent::Departed(cx.id_of(packet)));
     }
 
     fn ended(&mut self, cx: &mut StageCx, link: u32, packet: &Packet, fate: Fate, _: u32) {
         let id = cx.id_of(packet);
         let what = match fate {
-            Fate::Received(_) => What::Received(id),
-            Fate::Dropped(reason) => What::Dropped(id, reason),
-            Fate::Lost => What::Lost(id),
-            Fate::Absorbed => What::Absorbed(id),
+            Fate::Received(_) => PacketEvent::Received(id),
+            Fate::Dropped(reason) => PacketEvent::Dropped(id, reason),
+            Fate::Lost => PacketEvent::Lost(id),
+            Fate::Absorbed => PacketEvent::Absorbed(id),
         };
         self.note(cx, link, what);
     }
@@ -71,10 +71,10 @@ impl Stage for PacketLog {
     fn observe(&mut self, cx: &mut StageCx, link: u32, event: LinkEvent) {
         let what = match event {
             LinkEvent::Changed => return,
-            LinkEvent::Woken => What::Woken,
-            LinkEvent::Opened(flow) => What::Opened(flow),
-            LinkEvent::Amended(flow, nth) => What::Changed(flow, nth),
-            LinkEvent::Closed(flow) => What::Closed(flow),
+            LinkEvent::Woken => PacketEvent::Woken,
+            LinkEvent::Opened(flow) => PacketEvent::Opened(flow),
+            LinkEvent::Amended(flow, nth) => PacketEvent::Amended(flow, nth),
+            LinkEvent::Closed(flow) => PacketEvent::Closed(flow),
         };
         self.note(cx, link, what);
     }

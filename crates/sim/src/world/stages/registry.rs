@@ -15,7 +15,7 @@ use tidegate_core::contract::Refused;
 use tidegate_core::rng::Rng;
 
 /// Stages that packets pass before those of the network's plan.
-const BEFORE_PLANNED: [Constructor; 5] = [
+const BEFORE_PLANNED: &[Constructor] = &[
     FlowNetwork::stages,
     workahead::stages,
     RateControlled::stages,
@@ -25,8 +25,15 @@ const BEFORE_PLANNED: [Constructor; 5] = [
 ];
 
 /// Stages that packets pass after those of the network's plan.
-const AFTER_PLANNED: [Constructor; 6] =
-    [GateEdge::stages, Envelope::stages, FirstQueue::stages, watch::stages, PacketLog::stages, Fork::stages];
+const AFTER_PLANNED: &[Constructor] = &[
+    GateEdge::stages,
+    Envelope::stages,
+    FirstQueue::stages,
+    watch::stages,
+    PacketLog::stages,
+    // It hands copies to ports: no stage comes after it.
+    Fork::stages,
+];
 
 /// Makes the stages of a network, in the order in which packets pass them.
 pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {

@@ -1,4 +1,4 @@
-//! What stages are made from.
+//! The network under construction, from which stages are made.
 
 use crate::fabric::Fabric;
 use crate::flow::Flow;

@@ -60,7 +60,7 @@ impl Stage for Workaheads {
     }
 
     fn released(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &Packet, _: &mut Payload) {
-        self.let_go(flow, cx.now, packet.len);
+        self.released(flow, cx.now, packet.len);
     }
 }
 

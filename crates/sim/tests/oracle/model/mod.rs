@@ -20,7 +20,7 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::Time;
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network, NodePlan};
-use tidegate_sim::packet_log::{Entry, PacketId, What};
+use tidegate_sim::packet_log::{Entry, PacketEvent, PacketId};
 use tidegate_sim::source::Traffic;
 
 /// Instants and lengths of time, in ticks.
@@ -88,7 +88,7 @@ pub fn check(network: &Network, log: &[Entry]) -> Result<Checked, String> {
         // The copies of a multicast packet come to several ports at once.
         let switch = |entry: &Entry| network.links[entry.link as usize].from;
         let is_copy = |entry: &&Entry| {
-            matches!(first.what, What::Arrived { .. })
+            matches!(first.what, PacketEvent::Arrived { .. })
                 && (entry.at, entry.what, switch(entry)) == (first.at, first.what, switch(first))
         };
         let copies = rest.iter().take_while(is_copy).count();
@@ -264,22 +264,22 @@ impl<'n> Model<'n> {
         let (now, ix) = (at.ticks(), link as usize);
         let switch = self.network.links[ix].from;
         if self.switches[switch].skipped {
-            self.checked.skipped += u64::from(matches!(what, What::Started { .. }));
+            self.checked.skipped += u64::from(matches!(what, PacketEvent::Started { .. }));
             return Ok(());
         }
         match what {
-            What::Arrived { packet, len } => {
+            PacketEvent::Arrived { packet, len } => {
                 let links: Vec<usize> = entries.iter().map(|entry| entry.link as usize).collect();
                 self.arrive(now, switch, &links, packet, len)
             }
-            What::Started { packet, queued } => {
+            PacketEvent::Started { packet, queued } => {
                 self.nothing_expected(switch)?;
                 let serving = self.ports[ix].start(now)?;
                 self.checked.starts += 1;
                 same("the packet that starts", serving.packet, packet)?;
                 same("when it was queued", Time::from_ticks(serving.queued.arrived), queued)
             }
-            What::Departed(packet) => {
+            PacketEvent::Departed(packet) => {
                 self.nothing_expected(switch)?;
                 let served = self.ports[ix].finish().ok_or("nothing was being sent")?;
                 same("the packet in service", served.packet, packet)?;
@@ -293,13 +293,13 @@ impl<'n> Model<'n> {
                 self.switches[switch].pool.release(packet, served.queued.len);
                 Ok(())
             }
-            What::Dropped(packet, reason) => {
+            PacketEvent::Dropped(packet, reason) => {
                 let expected = self.switches[switch].expected.pop_front();
                 self.checked.drops += 1;
                 self.checked.pushed_out += u64::from(reason == Reason::PushedOut);
                 same("what is dropped", expected, Some((link, packet, reason)))
             }
-            What::Woken => {
+            PacketEvent::Woken => {
                 self.nothing_expected(switch)?;
                 let at = &mut self.switches[switch];
                 for (packet, reason, len) in self.ports[ix].release(now, &mut at.orders) {
@@ -308,17 +308,20 @@ impl<'n> Model<'n> {
                 }
                 Ok(())
             }
-            What::Opened(flow) => {
+            PacketEvent::Opened(flow) => {
                 self.open(now, flow, ix);
                 Ok(())
             }
-            What::Changed(flow, nth) => {
+            PacketEvent::Amended(flow, nth) => {
                 let change = &self.network.flows[flow as usize].life.changes[nth];
                 self.ports[ix].change(now, flow, change)
             }
-            What::Closed(flow) => self.ports[ix].close(flow),
+            PacketEvent::Closed(flow) => self.ports[ix].close(flow),
             // Lines are checked along the ways of packets.
-            What::LetGo(_) | What::Absorbed(_) | What::Lost(_) | What::Received(_) => Ok(()),
+            PacketEvent::Released(_)
+            | PacketEvent::Absorbed(_)
+            | PacketEvent::Lost(_)
+            | PacketEvent::Received(_) => Ok(()),
         }
     }
 
