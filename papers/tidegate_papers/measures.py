@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidegate import Results
+from tidegate.result_tables import LinksColumn
 from tidegate.summary import Values
 
 Row = dict[str, Any]
@@ -114,7 +115,7 @@ def queueing_above(results: Results, group: str, delays: Sequence[float]) -> lis
     return shares
 
 
-def link(results: Results, name: str, column: str) -> Values:
+def link(results: Results, name: str, column: LinksColumn) -> Values:
     """Return what the table `links` holds in a column for a link."""
     of_link = pc.equal(pc.cast(results.links["link"], pa.string()), name)
     values: Values = results.links.filter(of_link)[column].to_pylist()

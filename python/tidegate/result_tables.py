@@ -6,6 +6,25 @@ from typing import Any, Literal
 
 from tidegate.tables import Table
 
+__all__ = [
+    "Aal5Column",
+    "CreditColumn",
+    "CreditVcsColumn",
+    "DropsColumn",
+    "FlowsColumn",
+    "GateColumn",
+    "GroupsColumn",
+    "HistogramColumn",
+    "LinksColumn",
+    "NonResponsiveColumn",
+    "ResultTables",
+    "SeriesColumn",
+    "SignalsColumn",
+    "StallsColumn",
+    "UsageColumn",
+    "WorkaheadColumn",
+]
+
 FlowsColumn = Literal[
     "replication",
     "seed",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
@@ -43,6 +43,11 @@ class Table(dict[str, Any], Generic[Column]):
 
     def __getitem__(self, column: Column | int) -> Any:  # type: ignore[override]
         return self.arrow[column]
+
+    if TYPE_CHECKING:
+
+        def filter(self, mask: Any, **settings: Any) -> Table[Column]:
+            """Return some rows, as pyarrow does; their columns are the same."""
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -10,6 +10,7 @@ const SUMMARISED: &str = "groups";
 /// for each table.
 pub fn python_tables() -> String {
     let mut module = String::from(HEAD);
+    module.push_str(&public());
     for table in TABLES {
         let names: Vec<_> = table.columns.iter().map(|column| column.name).collect();
         module.push_str(&format!("{}\n\n", literal_alias(&columns_alias(table), &names)));
@@ -37,6 +38,15 @@ class ResultTables:
 
     tables: dict[str, Table[Any]]
 "#;
+
+/// The module's public names, in order.
+fn public() -> String {
+    let mut names: Vec<_> = TABLES.iter().map(|table| columns_alias(table)).collect();
+    names.push("ResultTables".to_owned());
+    names.sort();
+    let lines: String = names.iter().map(|name| format!("    \"{name}\",\n")).collect();
+    format!("__all__ = [\n{lines}]\n\n")
+}
 
 fn columns_alias(table: &TableRecord) -> String {
     format!("{}Column", camel(table.name))
