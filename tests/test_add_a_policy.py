@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+import tidegate
+
 ROOT = Path(__file__).parents[1]
 # The copy is kept between runs, and its dependencies are those in the target folder of the sources:
 # only the first run is slow.
 COPY = ROOT / "target" / "add-a-policy" / "tidegate"
 TARGET = ROOT / "target"
+VERSION = f'version = "{tidegate.__version__}"'
 # All are built together, so that their dependencies are built once.
 CRATES = ("-p", "tidegate-core", "-p", "tidegate-formats", "-p", "tidegate-sim")
 FOLDERS = ("crates", "python", "papers", "benches", "examples", "docs")
@@ -49,6 +52,11 @@ def sources(pages: list[Path]) -> dict[Path, bytes]:
         ROOT / name for name in ("Cargo.toml", "Cargo.lock", "README.md", "clippy.toml", "rustfmt.toml")
     ]
     found = {path.relative_to(ROOT): path.read_bytes() for path in files}
+    # Cargo names what it builds after a package's version and its place in the workspace. With the
+    # version of the sources, it would take what is built from the copy for theirs.
+    manifest = found[Path("Cargo.toml")].decode()
+    assert manifest.count(VERSION) == 1
+    found[Path("Cargo.toml")] = manifest.replace(VERSION, 'version = "0.0.0"').encode()
     for where, file, line, text in (step for page in pages for step in steps(page)):
         if where == "create":
             assert Path(file) not in found, f"{file} is there already"

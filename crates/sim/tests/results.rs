@@ -252,6 +252,8 @@ fn a_series_has_what_a_dropper_shows() {
         let mut shown = BTreeSet::from(["queue", "utilisation", "throughput"]);
         kind.build().unwrap().gauges(&mut |metric, _| _ = shown.insert(metric));
         let mut network = chain(2, 10_000_000, Span::ZERO, "fifo", Span::from_secs(5));
+        // A dropper that goes by free memory needs one; it alone does not keep the queue below 100.
+        network.nodes[0].buffer = Some(Limit::Packets(150));
         network.links[0].port.dropper = Some(kind.into());
         add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(15_000_000), sizes: Arc::new([1000]) });
         let tables = measured(&network);
