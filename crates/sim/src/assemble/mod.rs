@@ -1,12 +1,14 @@
 //! Assembly of a network that can run from a scenario.
 
 mod checks;
+mod rates;
 mod shares;
 mod sources;
 
 pub use checks::loads;
 
 use crate::network::{FlowChange, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
+use rates::{fail, rate, rate_of};
 use sources::{Recordings, Sending};
 use tidegate_core::aal5;
 use tidegate_core::admission::Policy;
@@ -16,8 +18,8 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan};
 use tidegate_core::units::Rate;
 use tidegate_formats::{
-    ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, Place, PortSpec,
-    Scenario, Source,
+    ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, PortSpec, Scenario,
+    Source,
 };
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
@@ -134,16 +136,6 @@ fn gate(file: &GateFile, scenario: &Scenario) -> GatePlan {
     }
 }
 
-/// Returns a boxed error: it carries its source line, and is rare.
-fn fail(
-    scenario: &Scenario,
-    place: Place,
-    message: impl Into<String>,
-    help: Option<String>,
-) -> Box<FormatError> {
-    Box::new(scenario.error_at(place, message, help))
-}
-
 /// Returns the admission policy of each link, if flows are set up by signalling.
 fn policies(scenario: &Scenario) -> Vec<Policy> {
     let Some(admission) = scenario.admission else { return Vec::new() };
@@ -152,16 +144,6 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
         longest_interval: admission.longest_interval,
     };
     scenario.links.iter().map(policy).collect()
-}
-
-fn rate_of(bits: Option<u64>, scenario: &Scenario, place: Place) -> Result<Option<Rate>, Box<FormatError>> {
-    bits.map(|bits| rate(bits as f64, scenario, place)).transpose()
-}
-
-fn rate(bits: f64, scenario: &Scenario, place: Place) -> Result<Rate, Box<FormatError>> {
-    // A cast from f64 saturates; a value out of range is refused.
-    Rate::from_bits_per_second(bits.round() as u64)
-        .ok_or_else(|| fail(scenario, place, format!("{bits} bit/s is not a rate that can be sent"), None))
 }
 
 fn set_up(

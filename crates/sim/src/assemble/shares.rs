@@ -1,7 +1,7 @@
 //! Profiles divided by weights: each flow's share is a profile of its own, at every port on its
 //! way.
 
-use super::fail;
+use super::rates::fail;
 use crate::network::{FlowSetup, Network};
 use std::collections::BTreeMap;
 use tidegate_core::switch::plan::MAX_METERS;

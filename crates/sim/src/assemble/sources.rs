@@ -1,6 +1,6 @@
 //! Traffic of flows, with the files that they play.
 
-use super::{fail, rate};
+use super::rates::{fail, rate};
 use crate::host::TransportEnd;
 use crate::input::{self, Place as InputPlace, Trace, TraceFlow, Video};
 use crate::source::{Gap, Playing, Spread, Traffic};

@@ -15,9 +15,9 @@
 //!
 //! Steps found at one interface apply to the others.
 
-use super::Place;
-use super::collect::{SECOND, Ticks};
+use super::error::Place;
 use super::mended::{MAX_STEPS, Mended, Step};
+use super::ticks::{SECOND, Ticks};
 
 /// The shortest gap that may be a step of the clock.
 const LONG: Ticks = 30 * SECOND;

@@ -2,20 +2,16 @@
 
 use super::clock::{BESIDE, Beside, Clock};
 use super::copies::{self, Copies, Removed, Twin};
+use super::error::{InputError, Place};
 use super::mended::Mended;
 use super::packet::Arrival;
 use super::segments::{Cut, Whole};
-use super::{InputError, Place, Trace, TraceFlow};
+use super::ticks::{SECOND, Ticks};
+use super::trace::{Trace, TraceFlow};
 use std::collections::BTreeMap;
 use std::path::Path;
 use tidegate_core::headers::Headers;
-use tidegate_core::units::{Span, TICKS_PER_SECOND};
-
-/// Ticks of 10 ps since any origin: wide enough for the year 1970 and for any clock.
-pub(super) type Ticks = i128;
-
-/// One second, in ticks.
-pub(super) const SECOND: Ticks = TICKS_PER_SECOND as Ticks;
+use tidegate_core::units::Span;
 
 /// The most packets of a file: 320 MB of memory, twice that while they are read.
 pub const MAX_PACKETS: u64 = 20_000_000;

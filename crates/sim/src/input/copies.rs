@@ -13,8 +13,8 @@
 //! - contents do not differ: packets are copies if their times stand in pairs and so do those of
 //!   nearly the whole file, or if nearly all other packets of the file are known to be doubled.
 
-use super::collect::{SECOND, Ticks};
 use super::packet::Look;
+use super::ticks::{SECOND, Ticks};
 use std::collections::{BTreeMap, VecDeque};
 use tidegate_core::units::Span;
 

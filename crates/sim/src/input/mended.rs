@@ -1,6 +1,6 @@
 //! Corrections to a capture, and records left out of it.
 
-use super::Place;
+use super::error::Place;
 use std::fmt;
 
 /// Differences between a trace and its file.

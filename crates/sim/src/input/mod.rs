@@ -24,6 +24,7 @@ mod collect;
 pub mod contract;
 mod copies;
 mod error;
+mod file;
 mod fragments;
 mod frames;
 mod gzip;
@@ -35,6 +36,8 @@ mod segments;
 mod sizes;
 pub mod suggest;
 mod text;
+mod ticks;
+mod trace;
 mod video;
 mod window;
 
@@ -43,71 +46,16 @@ pub use error::{InputError, Place};
 pub use mended::{LeftOut, Mended, Step};
 pub use schedule::{Schedule, ScheduleError};
 pub use sizes::{load_sizes, read_sizes};
+pub use trace::{Trace, TraceFlow};
 pub use video::{MAX_FRAMES, Video, load_video, read_video};
 
-use gzip::Gunzip;
+use capture::Purpose;
+use file::{is_text, open_file, with_plain_bytes};
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use text::Lines;
-use tidegate_core::headers::Headers;
-use tidegate_core::units::Span;
-
-/// The packets of a file, by flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trace {
-    /// The flows in the order of their first packet in the file; at least one.
-    pub flows: Vec<TraceFlow>,
-    /// Packets of all flows; at least one.
-    pub packets: u64,
-    /// Bytes of all flows.
-    pub bytes: u64,
-    /// From the first packet to the last one.
-    pub span: Span,
-    /// Packets of a capture that come after a packet with a later time; they were sorted. Always 0
-    /// for lists, where this is an error.
-    pub reordered: u64,
-    /// The packet or line at which the file is cut off, which is left out.
-    pub cut: Option<Place>,
-    /// Other differences from its file.
-    pub mended: Mended,
-}
-
-/// One flow's packets.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TraceFlow {
-    /// The 5-tuple as [`tidegate_core::classifier::FiveTuple`] writes it (captures;
-    /// `other` for everything that is not IP), the flow column's text (CSV), or `all`.
-    pub name: String,
-    /// Time and size of each packet, in order of time: the span since the first packet of the file,
-    /// and bytes. Never empty.
-    ///
-    /// In a capture the size is the packet's original length as the capture states it, whatever
-    /// part of it was kept, as an Ethernet frame without preamble and frame check sequence: the
-    /// pseudo-headers of other link types do not count, and Ethernet's 14 bytes do.
-    pub packets: Vec<(Span, u32)>,
-    /// The distance from one repetition of the file to the next: its span and one mean gap between
-    /// its packets (of all flows). Zero when all its packets have one time.
-    pub period: Span,
-    /// Header fields that a gate reads, for captures read with [`load_frames`].
-    pub headers: Option<Headers>,
-}
-
-impl TraceFlow {
-    /// Returns the bytes of all packets.
-    pub fn bytes(&self) -> u64 {
-        self.packets.iter().map(|(_, bytes)| u64::from(*bytes)).sum()
-    }
-
-    /// Returns the span from the flow's first packet to its last one.
-    pub fn life(&self) -> Span {
-        match (self.packets.first(), self.packets.last()) {
-            (Some(first), Some(last)) => last.0 - first.0,
-            _ => Span::ZERO,
-        }
-    }
-}
 
 /// Reads the trace in the file at `path`.
 ///
@@ -116,7 +64,7 @@ impl TraceFlow {
 /// [`InputError`], which names the file and the place in it. A pipe is refused, because files are
 /// read again, and opening one waits for a writer.
 pub fn load(path: &Path) -> Result<Trace, InputError> {
-    open(path, What::Packets)
+    open(path, Purpose::Packets)
 }
 
 /// Like [`load`], and adds the bytes of the file to `done` as they are read.
@@ -125,7 +73,7 @@ pub fn load(path: &Path) -> Result<Trace, InputError> {
 ///
 /// As [`load`].
 pub fn load_counted(path: &Path, done: &AtomicU64) -> Result<Trace, InputError> {
-    read_what(Counted { from: open_file(path)?, done }, path, What::Packets)
+    read_for(Counted { from: open_file(path)?, done }, path, Purpose::Packets)
 }
 
 /// A stream that counts the bytes read.
@@ -150,14 +98,7 @@ impl Read for Counted<'_> {
 ///
 /// As [`load`].
 pub fn load_frames(path: &Path) -> Result<Trace, InputError> {
-    open(path, What::Frames)
-}
-
-/// Purpose of reading a capture.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
-    Packets,
-    Frames,
+    open(path, Purpose::Frames)
 }
 
 /// Content of a file.
@@ -190,21 +131,8 @@ pub fn detect_format(path: &Path) -> Result<Content, InputError> {
     })
 }
 
-fn open(path: &Path, what: What) -> Result<Trace, InputError> {
-    read_what(open_file(path)?, path, what)
-}
-
-fn open_file(path: &Path) -> Result<File, InputError> {
-    let unreadable = |source| InputError::Unreadable { file: path.to_owned(), source };
-    let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    // Only some systems say in the error that the path is a directory.
-    if metadata.is_dir() {
-        return Err(unreadable(io::ErrorKind::IsADirectory.into()));
-    }
-    if !metadata.is_file() {
-        return Err(InputError::NotAFile { file: path.to_owned() });
-    }
-    File::open(path).map_err(unreadable)
+fn open(path: &Path, purpose: Purpose) -> Result<Trace, InputError> {
+    read_for(open_file(path)?, path, purpose)
 }
 
 /// Reads a trace from `input`; `name` is its name in errors, and its extension (`.pcap`, `.pcapng`,
@@ -214,62 +142,17 @@ fn open_file(path: &Path) -> Result<File, InputError> {
 ///
 /// As [`load`].
 pub fn read(input: impl Read, name: &Path) -> Result<Trace, InputError> {
-    read_what(input, name, What::Packets)
+    read_for(input, name, Purpose::Packets)
 }
 
-fn read_what(input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
-    with_plain_bytes(input, name, |head, input| plain(head, input, name, what))
-}
-
-/// Reads from the bytes of `input`, decompressed if necessary; `head` is the first of them, at most
-/// four.
-fn with_plain_bytes<T>(
-    input: impl Read,
-    name: &Path,
-    read: impl FnOnce(&[u8], &mut dyn Read) -> Result<T, InputError>,
-) -> Result<T, InputError> {
-    let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
-    let (head, mut input) = peek(input).map_err(unreadable)?;
-    if head.starts_with(&[0x1f, 0x8b]) {
-        let (head, mut input) = peek(Gunzip::new(input)).map_err(|source| match source.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                InputError::Truncated { file: name.to_owned(), place: Place::Packet { number: 1, offset: 0 } }
-            }
-            _ => unreadable(source),
-        })?;
-        return whole(head, &mut input, name, read);
-    }
-    whole(head, &mut input, name, read)
-}
-
-/// Reads from uncompressed bytes. Skips the byte-order mark that some programs write before UTF-8
-/// text (RFC 3629, section 6).
-fn whole<T>(
-    head: Vec<u8>,
-    mut input: &mut dyn Read,
-    name: &Path,
-    read: impl FnOnce(&[u8], &mut dyn Read) -> Result<T, InputError>,
-) -> Result<T, InputError> {
-    const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
-    if head.is_empty() {
-        return Err(InputError::Empty { file: name.to_owned() });
-    }
-    if !head.starts_with(&MARK) {
-        return read(&head, input);
-    }
-    let unreadable = |source| InputError::Unreadable { file: name.to_owned(), source };
-    input.read_exact(&mut [0; 3]).map_err(unreadable)?;
-    let (head, mut input) = peek(&mut input).map_err(unreadable)?;
-    if head.is_empty() {
-        return Err(InputError::Empty { file: name.to_owned() });
-    }
-    read(&head, &mut input)
+fn read_for(input: impl Read, name: &Path, purpose: Purpose) -> Result<Trace, InputError> {
+    with_plain_bytes(input, name, |head, input| plain(head, input, name, purpose))
 }
 
 /// Reads uncompressed bytes that start with `head`.
-fn plain(head: &[u8], input: impl Read, name: &Path, what: What) -> Result<Trace, InputError> {
+fn plain(head: &[u8], input: impl Read, name: &Path, purpose: Purpose) -> Result<Trace, InputError> {
     if capture::is_capture(head) {
-        return capture::read(input, name, what);
+        return capture::read(input, name, purpose);
     }
     if !is_text(head) || is_named_capture(name) {
         return Err(InputError::NotACapture { file: name.to_owned(), found: head.to_vec() });
@@ -277,22 +160,11 @@ fn plain(head: &[u8], input: impl Read, name: &Path, what: What) -> Result<Trace
     text::read(input, name)
 }
 
-fn is_text(head: &[u8]) -> bool {
-    head.iter().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~'))
-}
-
 fn is_named_capture(name: &Path) -> bool {
     let Some(name) = name.file_name().and_then(|n| n.to_str()) else { return false };
     let name = name.to_ascii_lowercase();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     [".pcap", ".pcapng", ".cap"].iter().any(|extension| name.ends_with(extension))
-}
-
-/// Returns the first four bytes (fewer when there are no more), and the whole input.
-fn peek<R: Read>(mut input: R) -> io::Result<(Vec<u8>, impl Read)> {
-    let mut head = Vec::new();
-    input.by_ref().take(4).read_to_end(&mut head)?;
-    Ok((head.clone(), Cursor::new(head).chain(input)))
 }
 
 #[cfg(test)]

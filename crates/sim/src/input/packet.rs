@@ -1,7 +1,7 @@
 //! Details of a captured packet beyond its flow: its content, the place where it was seen, and the
 //! headers that each of its segments would repeat.
 
-use super::collect::Ticks;
+use super::ticks::Ticks;
 use tidegate_core::headers::{Fragment, Headers, Ip};
 
 /// A packet of a file.

@@ -1,7 +1,8 @@
 //! Distribution functions of transfer sizes: a number of bytes and a percentage on each line.
 
+use super::error::InputError;
+use super::file::{open_file, with_plain_bytes};
 use super::text::Lines;
-use super::{InputError, open_file, with_plain_bytes};
 use std::io::Read;
 use std::path::Path;
 use tidegate_core::endpoint::transfers::Distribution;

@@ -3,9 +3,11 @@
 //! Lines are split here, so that every error can name its line; a quoted CSV field
 //! therefore ends on the line where it starts.
 
-use super::collect::{Collector, Order, SECOND, Ticks};
+use super::collect::{Collector, Order};
+use super::error::{InputError, Place};
 use super::packet::Arrival;
-use super::{InputError, Place, Trace};
+use super::ticks::{SECOND, Ticks};
+use super::trace::Trace;
 use csv_core::ReadRecordResult;
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};

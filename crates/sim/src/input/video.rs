@@ -1,7 +1,8 @@
 //! The frame sizes of videos: one a line, or in columns.
 
+use super::error::{InputError, Place};
+use super::file::{is_text, open_file, with_plain_bytes};
 use super::text::Lines;
-use super::{InputError, Place, open_file, with_plain_bytes};
 use std::io::{BufRead, Read};
 use std::path::Path;
 
@@ -36,7 +37,7 @@ pub fn load_video(path: &Path) -> Result<Video, InputError> {
 /// As [`load_video`].
 pub fn read_video(input: impl Read, name: &Path) -> Result<Video, InputError> {
     with_plain_bytes(input, name, |head, input| {
-        if !super::is_text(head) {
+        if !is_text(head) {
             return Err(InputError::NotText { file: name.to_owned(), found: head.to_vec() });
         }
         frames(Lines::new(input, name), MAX_FRAMES)

@@ -1,6 +1,6 @@
 //! The table `aal5`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use tidegate_formats::columns::Aal5Row;
 

@@ -1,6 +1,6 @@
 //! The tables `credit`, `credit_vcs` and `stalls`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::columns::{CreditRow, CreditVcsRow, StallsRow};

@@ -1,7 +1,7 @@
 //! The table `flows`.
 
+use super::run::{Run, count, greatest, mean, quantile};
 use super::table::Table;
-use super::{Run, count, greatest, mean, quantile};
 use crate::world::lives;
 use tidegate_core::units::Time;
 use tidegate_formats::columns::FlowsRow;

@@ -1,7 +1,7 @@
 //! The table `groups`.
 
+use super::run::{Run, count, greatest, mean, quantile};
 use super::table::Table;
-use super::{Run, count, greatest, mean, quantile};
 use crate::record::FlowRecord;
 use crate::world::Checks;
 use tidegate_core::endpoint::Counts;

@@ -1,6 +1,6 @@
 //! The table `histogram`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use tidegate_formats::columns::HistogramRow;
 

@@ -1,6 +1,6 @@
 //! The table `links`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use tidegate_core::stats::Lengths;
 use tidegate_core::units::TICKS_PER_SECOND;

@@ -1,6 +1,6 @@
 //! The table `non_responsive`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use tidegate_core::units::Time;
 use tidegate_formats::columns::NonResponsiveRow;

@@ -1,6 +1,6 @@
 //! The table `series`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use crate::probe::Subject;
 use tidegate_formats::columns::SeriesRow;

@@ -1,6 +1,6 @@
 //! The table `signals`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use crate::world::Answer;
 use tidegate_core::admission::Refusal;

@@ -1,6 +1,6 @@
 //! The table `usage`.
 
-use super::Run;
+use super::run::Run;
 use super::table::Table;
 use crate::network::Network;
 use crate::usage::ProfileOwner;

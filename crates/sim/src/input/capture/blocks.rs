@@ -2,7 +2,7 @@
 
 use super::{Interface, LONGEST, Reader, SECTION};
 use crate::input::InputError;
-use crate::input::collect::{SECOND, Ticks};
+use crate::input::ticks::{SECOND, Ticks};
 use pcap_parser::{Block, InterfaceDescriptionBlock, OptionCode, parse_block_be, parse_block_le};
 use std::io::Read;
 

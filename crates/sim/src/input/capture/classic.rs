@@ -2,7 +2,7 @@
 
 use super::{Interface, LONGEST, Reader};
 use crate::input::InputError;
-use crate::input::collect::{SECOND, Ticks};
+use crate::input::ticks::{SECOND, Ticks};
 use pcap_parser::parse_pcap_header;
 use std::io::Read;
 

@@ -8,13 +8,15 @@
 mod blocks;
 mod classic;
 
-use super::collect::{Collector, Order, SECOND, Ticks};
+use super::collect::{Collector, Order};
+use super::error::{InputError, Place};
 use super::fragments::Fragments;
 use super::frames::{self, ETHERNET, Frames};
 use super::mended::LeftOut;
 use super::packet::{self, Arrival, Look};
+use super::ticks::{SECOND, Ticks};
+use super::trace::Trace;
 use super::window::Window;
-use super::{InputError, Place, Trace, What};
 use std::io::{self, Read};
 use std::path::Path;
 use tidegate_core::classifier::{Classifier, FiveTuple};
@@ -26,6 +28,13 @@ const LONGEST: usize = 16 << 20;
 
 const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 
+/// Purpose of reading a capture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Packets,
+    Frames,
+}
+
 /// Returns true if a file that starts with `head` is a capture.
 pub(super) fn is_capture(head: &[u8]) -> bool {
     let Some(magic) = head.first_chunk().map(|bytes| u32::from_le_bytes(*bytes)) else { return false };
@@ -34,14 +43,14 @@ pub(super) fn is_capture(head: &[u8]) -> bool {
 }
 
 /// Reads a capture that starts with one of the numbers of [`is_capture`].
-pub(super) fn read(input: impl Read, file: &Path, what: What) -> Result<Trace, InputError> {
+pub(super) fn read(input: impl Read, file: &Path, purpose: Purpose) -> Result<Trace, InputError> {
     let mut reader = Reader {
         file,
         window: Window::new(input),
         collector: Collector::new(file, Order::ByTheClock),
         classifier: Classifier::new(),
         fragments: Fragments::default(),
-        frames: (what == What::Frames).then(Frames::default),
+        frames: (purpose == Purpose::Frames).then(Frames::default),
         damage: None,
     };
     let read = reader.need(4).and_then(|()| {
