@@ -3,6 +3,7 @@
 use crate::source::Traffic;
 use crate::stage::StageFactory;
 use crate::watch::WatchTerms;
+use core::ops::{Deref, DerefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::abr::coupling::BuiltInCoupling;
@@ -54,11 +55,25 @@ pub struct LinkPlan {
     pub credit: Option<LinkCredit>,
 }
 
-/// A flow: traffic, a route, and its statements to the ports on the way.
+/// A flow: its traffic, and the terms that it shares with other members of its group.
 #[derive(Clone, Debug)]
 pub struct FlowSetup {
     /// Its name; also names its random stream.
     pub name: String,
+    /// Index of the flow in the other direction of its connection: the sender of one receives the
+    /// other.
+    pub peer: Option<usize>,
+    /// Times and sizes of its packets.
+    pub traffic: Traffic,
+    /// Headers of its packets as a gate sees them; `None` without a gate on the route.
+    pub headers: Option<Box<Headers>>,
+    /// Everything else. A flow that changes its own terms gets a copy.
+    pub shared: Arc<FlowTerms>,
+}
+
+/// A route, and the statements of a flow to the ports on the way.
+#[derive(Clone, Debug)]
+pub struct FlowTerms {
     /// Index of its group.
     pub group: usize,
     /// Indexes of the links on the way, at least one. For a multicast flow: the links of its tree
@@ -67,15 +82,10 @@ pub struct FlowSetup {
     /// For a multicast flow, the number of links between its source and the end of each link of the
     /// route, that link included; empty for a flow with one destination.
     pub depths: Vec<u16>,
-    /// Index of the flow in the other direction of its connection: the sender of one receives the
-    /// other.
-    pub peer: Option<usize>,
     /// Its plan at each link of the route.
     pub plans: Vec<FlowPlan>,
     /// The user-behaviour envelope, in front of the first port.
     pub envelope: Option<ShaperPlan>,
-    /// Times and sizes of its packets.
-    pub traffic: Traffic,
     /// The largest packet that it sends over links, in bytes.
     pub largest: u32,
     /// True if its packets are sent as ATM cells, using AAL5.
@@ -91,10 +101,22 @@ pub struct FlowSetup {
     pub ecn_capable: bool,
     /// Colour that its source gives its packets.
     pub colour: Colour,
-    /// Headers of its packets as a gate sees them; `None` without a gate on the route.
-    pub headers: Option<Headers>,
     /// Its start, changes and end.
     pub life: Life,
+}
+
+impl Deref for FlowSetup {
+    type Target = FlowTerms;
+
+    fn deref(&self) -> &FlowTerms {
+        &self.shared
+    }
+}
+
+impl DerefMut for FlowSetup {
+    fn deref_mut(&mut self) -> &mut FlowTerms {
+        Arc::make_mut(&mut self.shared)
+    }
 }
 
 impl FlowSetup {

@@ -214,7 +214,8 @@ fn each_branch_of_a_tree_has_its_own_w() {
     add(&mut network, 0..2, Some(RESERVED), poisson(RESERVED, 500));
     let flow = &mut network.flows[0];
     (flow.route, flow.depths) = (vec![0, 1, 2], vec![1, 2, 2]);
-    flow.plans.push(flow.plans[0]);
+    let first = flow.plans[0];
+    flow.plans.push(first);
     // One branch is shared.
     add(&mut network, 1..2, Some(RESERVED), poisson(2 * RESERVED, 1500));
     let probes = Probes { workahead: vec![1.0], ..Probes::default() };

@@ -7,9 +7,13 @@ mod sources;
 
 pub use checks::loads;
 
-use crate::network::{FlowChange, FlowSetup, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan};
+use crate::network::{
+    FlowChange, FlowSetup, FlowTerms, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan,
+};
+use crate::source::Traffic;
 use rates::{fail, rate, rate_of};
 use sources::{Recordings, Sending};
+use std::sync::Arc;
 use tidegate_core::aal5;
 use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
@@ -82,8 +86,18 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         });
     }
     for flow in scenario.flows() {
-        for sending in sources::traffic(&flow, scenario, &mut recordings)? {
-            network.flows.push(set_up(flow.group, flow.group_index, sending, scenario)?);
+        for Sending { name, traffic, headers } in sources::traffic(&flow, scenario, &mut recordings)? {
+            let before = network.flows.last().filter(|before| {
+                before.group == flow.group_index
+                    && before.traffic.sizes() == traffic.sizes()
+                    && before.traffic.mean_bits_per_second() == traffic.mean_bits_per_second()
+            });
+            let shared = match before {
+                Some(before) => Arc::clone(&before.shared),
+                None => Arc::new(terms(flow.group, flow.group_index, &traffic, scenario)?),
+            };
+            let headers = headers.map(Box::new);
+            network.flows.push(FlowSetup { name, peer: None, traffic, headers, shared });
         }
     }
     network.notes = recordings.notes;
@@ -146,12 +160,13 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
     scenario.links.iter().map(policy).collect()
 }
 
-fn set_up(
+/// Returns the terms of the flows of a group with this traffic.
+fn terms(
     group: &FlowGroup,
     index: usize,
-    Sending { name, traffic, headers }: Sending,
+    traffic: &Traffic,
     scenario: &Scenario,
-) -> Result<FlowSetup, Box<FormatError>> {
+) -> Result<FlowTerms, Box<FormatError>> {
     let contract = group.contract.contract();
     let ceiling = rate_of(group.ceiling, scenario, group.place)?;
     let cells = PacketSizes { smallest: aal5::CELL, largest: aal5::CELL };
@@ -198,21 +213,17 @@ fn set_up(
             pace: spec.rate.zip(mean).map(|(bits, mean)| bits as f64 / mean),
         })
     };
-    Ok(FlowSetup {
-        name,
+    Ok(FlowTerms {
         group: index,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
         depths: group.depths.clone(),
-        peer: None,
         envelope,
         largest: sizes.map_or(0, |sizes| sizes.largest),
-        traffic,
         aal5: group.aal5,
         preparation: group.preparation,
         vc: group.vc,
         colour: group.colour,
-        headers,
         when_warned: group.warned,
         ecn_capable: group.ecn,
         life: Life {

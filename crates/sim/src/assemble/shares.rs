@@ -2,7 +2,7 @@
 //! way.
 
 use super::rates::fail;
-use crate::network::{FlowSetup, Network};
+use crate::network::{FlowSetup, FlowTerms, Network};
 use std::collections::BTreeMap;
 use tidegate_core::switch::plan::MAX_METERS;
 use tidegate_formats::{FormatError, Scenario};
@@ -23,7 +23,8 @@ pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), B
     for flow in &mut network.flows {
         let Some((profile, weight)) = weighed(flow) else { continue };
         let share = scenario.profiles[profile].contract.contract().share(weight, sums[&profile]);
-        for (link, plan) in flow.route.iter().zip(&mut flow.plans) {
+        let FlowTerms { group, route, plans, .. } = &mut **flow;
+        for (link, plan) in route.iter().zip(plans) {
             if scenario.links[*link].gate.is_some() || scenario.links[*link].profile.is_some() {
                 // The gate's file defines the flow's profile there, or the link has one for all.
                 continue;
@@ -35,7 +36,7 @@ pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), B
                     scenario.links[*link].name,
                     u16::MAX
                 );
-                return Err(fail(scenario, scenario.groups[flow.group].place, message, None));
+                return Err(fail(scenario, scenario.groups[*group].place, message, None));
             };
             profiles.push(share);
             plan.profiles = [Some(index); MAX_METERS];

@@ -10,7 +10,7 @@ use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::WhenWarned;
 use tidegate_sim::event_queue::{Calendar, EventQueue};
-use tidegate_sim::network::{FlowSetup, Life, LinkPlan, Network, NodePlan};
+use tidegate_sim::network::{FlowSetup, FlowTerms, Life, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::Traffic;
 use tidegate_sim::world::World;
@@ -56,25 +56,23 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
 pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option<u64>, traffic: Traffic) {
     let contract = Contract { reserve: reserve.map(rate), ..Contract::default() };
     let sizes = traffic.sizes();
-    network.flows.push(FlowSetup {
-        name: format!("f{}", network.flows.len()),
+    let terms = FlowTerms {
         group: 0,
         plans: vec![FlowPlan { contract, sizes, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
         depths: Vec::new(),
-        peer: None,
         envelope: None,
         largest: sizes.map_or(0, |sizes| sizes.largest),
-        traffic,
         aal5: false,
         preparation: Span::ZERO,
         vc: None,
         colour: Colour::Green,
-        headers: None,
         when_warned: WhenWarned::Ignore,
         ecn_capable: false,
         life: Life::default(),
-    });
+    };
+    let name = format!("f{}", network.flows.len());
+    network.flows.push(FlowSetup { name, peer: None, traffic, headers: None, shared: Arc::new(terms) });
 }
 
 pub fn poisson(bits: u64, size: u32) -> Traffic {

@@ -69,7 +69,8 @@ impl GateEdge {
             Edge::new(Time::ORIGIN, &mut nodes[node].switch, port, direction, plan)
         };
         let rules = plan.names.len();
-        let headers = setup.network.flows.iter().map(|flow| flow.headers.unwrap_or_default());
+        let headers =
+            setup.network.flows.iter().map(|flow| flow.headers.as_deref().copied().unwrap_or_default());
         let made = GateEdge {
             links: plan.links,
             node,
