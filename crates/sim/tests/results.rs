@@ -255,8 +255,6 @@ fn a_series_has_what_a_dropper_shows() {
         // A dropper that goes by free memory needs one; it alone does not keep the queue below 100.
         network.nodes[0].buffer = Some(Limit::Packets(150));
         network.links[0].port.dropper = Some(kind.into());
-        // A dropper may go by the memory that is free.
-        network.nodes[0].buffer = Some(Limit::Packets(1_000));
         add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(15_000_000), sizes: Arc::new([1000]) });
         let tables = measured(&network);
         let (metrics, values) = (texts(&tables, "series", "metric"), numbers(&tables, "series", "value"));
