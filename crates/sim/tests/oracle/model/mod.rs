@@ -2,8 +2,8 @@
 //! departures and drops and their times: packet by packet, in the order of the log.
 
 mod buckets;
-mod guards;
 mod line;
+mod policies;
 mod pool;
 mod port;
 mod rules;

@@ -1,9 +1,9 @@
-//! One output port: envelopes, guards, tree, and the link behind it.
+//! One output port: envelopes, meters and droppers, tree, and the link behind it.
 
 use super::Ticks;
 use super::buckets::{Envelope, Passage};
-use super::guards::Guards;
 use super::line::Line;
+use super::policies::Policies;
 use super::tree::{Queued, Tree, Who};
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
@@ -64,7 +64,7 @@ impl AtPort {
 pub struct Port {
     pub line: Line,
     tree: Tree,
-    guards: Guards,
+    policies: Policies,
     flows: BTreeMap<u32, AtPort>,
     pub serving: Option<Serving>,
     /// Packets queued or in service, and their bytes.
@@ -78,7 +78,7 @@ impl Port {
         Port {
             line,
             tree: Tree::new(now, plan),
-            guards: Guards::new(plan),
+            policies: Policies::new(plan),
             flows: BTreeMap::new(),
             serving: None,
             backlog: (0, 0),
@@ -96,7 +96,7 @@ impl Port {
     ) {
         let leaf = plan.class.map_or(0, |class| usize::from(class) + 1);
         let place = self.tree.open(now, leaf, Who::Flow(flow), plan.contract, plan.ceiling);
-        self.guards.set_flow(leaf, flow, plan.contract);
+        self.policies.set_flow(leaf, flow, plan.contract);
         let envelope = envelope.map(Envelope::new);
         let profile = plan.profiles[0];
         self.flows.insert(
@@ -123,7 +123,7 @@ impl Port {
         if let (Some(envelope), Some(plan)) = (&mut at.envelope, change.envelope) {
             envelope.change(now, plan);
         }
-        self.guards.set_flow(at.leaf, flow, change.contract);
+        self.policies.set_flow(at.leaf, flow, change.contract);
         Ok(())
     }
 
@@ -191,7 +191,7 @@ impl Port {
     fn admit(&mut self, now: Ticks, coming: Coming, order: u64) -> Result<(), Reason> {
         let Coming { packet, len, carry, mut colour } = coming;
         let AtPort { leaf, place, profile, .. } = self.flows[&packet.flow];
-        for reading in self.guards.meter(now, leaf, packet.flow, profile, len) {
+        for reading in self.policies.meter(now, leaf, packet.flow, profile, len) {
             if let Some(virtual_clock) = reading.checked {
                 let here = self.serving.as_ref().filter(|serving| serving.leaf == leaf);
                 let in_service = here.map(|serving| serving.queued.stamp);
@@ -204,7 +204,7 @@ impl Port {
                 return Err(Reason::Meter);
             }
         }
-        if !self.guards.admit(leaf, len, colour) {
+        if !self.policies.admit(leaf, len, colour) {
             return Err(Reason::QueueLimit);
         }
         self.backlog = (self.backlog.0 + 1, self.backlog.1 + u64::from(len));
@@ -271,7 +271,7 @@ impl Port {
 
     fn left(&mut self, leaf: usize, len: u32) {
         self.backlog = (self.backlog.0 - 1, self.backlog.1 - u64::from(len));
-        self.guards.left(leaf, len);
+        self.policies.left(leaf, len);
     }
 
     /// The first time from `now` on at which it would start a packet if none arrived; `None` for

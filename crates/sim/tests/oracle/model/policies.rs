@@ -188,47 +188,47 @@ impl DropTail {
 }
 
 /// The meters and droppers at one node of the tree.
-struct Place {
+struct PolicyNode {
     above: Option<usize>,
     meters: Vec<Meter>,
     queue: Option<DropTail>,
 }
 
 /// The meters and droppers of a port, the root's first.
-pub struct Guards {
-    places: Vec<Place>,
+pub struct Policies {
+    nodes: Vec<PolicyNode>,
 }
 
-impl Guards {
-    pub fn new(plan: &PortPlan) -> Guards {
-        let place = |above: Option<usize>, meters: &[MeterKind], dropper: Option<&DropperPlan>| Place {
+impl Policies {
+    pub fn new(plan: &PortPlan) -> Policies {
+        let node = |above: Option<usize>, meters: &[MeterKind], dropper: Option<&DropperPlan>| PolicyNode {
             above,
             meters: meters.iter().map(Meter::new).collect(),
             queue: dropper.and_then(DropTail::new),
         };
-        let mut places = vec![place(None, &plan.meters, plan.dropper.as_ref())];
+        let mut nodes = vec![node(None, &plan.meters, plan.dropper.as_ref())];
         for class in &plan.classes {
             let above = class.parent.map_or(0, |parent| usize::from(parent) + 1);
-            places.push(place(Some(above), &class.meters, class.dropper.as_ref()));
+            nodes.push(node(Some(above), &class.meters, class.dropper.as_ref()));
         }
-        let mut guards = Guards { places };
-        for meter in guards.places.iter_mut().flat_map(|place| &mut place.meters) {
+        let mut policies = Policies { nodes };
+        for meter in policies.nodes.iter_mut().flat_map(|node| &mut node.meters) {
             for (ix, contract) in plan.profiles.iter().enumerate() {
                 meter.set((true, ix as u32), *contract);
             }
         }
-        guards
+        policies
     }
 
     /// The nodes from one up to the root.
     fn path(&self, leaf: usize) -> Vec<usize> {
-        std::iter::successors(Some(leaf), |at| self.places[*at].above).collect()
+        std::iter::successors(Some(leaf), |at| self.nodes[*at].above).collect()
     }
 
     /// A flow comes, or its contract changes; its metered state stays.
     pub fn set_flow(&mut self, leaf: usize, flow: u32, contract: Contract) {
         for at in self.path(leaf) {
-            for meter in &mut self.places[at].meters {
+            for meter in &mut self.nodes[at].meters {
                 meter.set((false, flow), contract);
             }
         }
@@ -246,7 +246,7 @@ impl Guards {
         let whose = profile.map_or((false, flow), |profile| (true, u32::from(profile)));
         let mut readings = Vec::new();
         for at in self.path(leaf) {
-            for meter in &mut self.places[at].meters {
+            for meter in &mut self.nodes[at].meters {
                 let reading = meter.see(now, whose, len);
                 let dropped = reading.drop;
                 readings.push(reading);
@@ -261,7 +261,7 @@ impl Guards {
     /// Returns true if all queues around a leaf have room for a packet, and counts it there.
     pub fn admit(&mut self, leaf: usize, len: u32, colour: Colour) -> bool {
         let path = self.path(leaf);
-        let queues = path.iter().filter_map(|at| self.places[*at].queue.as_ref());
+        let queues = path.iter().filter_map(|at| self.nodes[*at].queue.as_ref());
         let mut fits = queues.map(|queue| {
             let limit = if colour == Colour::Red { queue.marked } else { queue.limit };
             limit.admits(queue.packets + 1, queue.bytes + u64::from(len))
@@ -269,7 +269,7 @@ impl Guards {
         let admitted = fits.all(|fits| fits);
         if admitted {
             for at in path {
-                if let Some(queue) = &mut self.places[at].queue {
+                if let Some(queue) = &mut self.nodes[at].queue {
                     (queue.packets, queue.bytes) = (queue.packets + 1, queue.bytes + u64::from(len));
                 }
             }
@@ -280,7 +280,7 @@ impl Guards {
     /// A packet that was queued at a leaf is gone.
     pub fn left(&mut self, leaf: usize, len: u32) {
         for at in self.path(leaf) {
-            if let Some(queue) = &mut self.places[at].queue {
+            if let Some(queue) = &mut self.nodes[at].queue {
                 (queue.packets, queue.bytes) = (queue.packets - 1, queue.bytes - u64::from(len));
             }
         }
