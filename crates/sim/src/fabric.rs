@@ -104,11 +104,12 @@ pub(crate) struct StageSet {
 }
 
 impl StageSet {
-    /// Returns the stages that a packet enters in front of the port of the hop `to`, or at its
-    /// destination.
-    #[inline(always)]
-    pub(crate) fn entered(&self, to: Option<u32>) -> &[u32] {
-        if to.is_some() { &self.enter } else { &self.receive }
+    pub(crate) fn entered(&self) -> &[u32] {
+        &self.enter
+    }
+
+    pub(crate) fn receiving(&self) -> &[u32] {
+        &self.receive
     }
 
     pub(crate) fn left(&self) -> &[u32] {

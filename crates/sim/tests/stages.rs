@@ -99,7 +99,7 @@ impl Stage for Counting {
         }
     }
 
-    fn enter(&mut self, _: &mut StageCx, at: Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, _: &mut StageCx, at: &Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
         assert_eq!(at.flow, self.flow);
         count(if at.to.is_some() { &self.calls.entered } else { &self.calls.received });
         Passage::Forward

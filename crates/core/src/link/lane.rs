@@ -16,6 +16,8 @@ pub struct Lane<T> {
     waiting: VecDeque<T>,
     /// True while cells wait that are made when they start.
     is_requested: bool,
+    /// True while a cell waits in either way.
+    has_cells: bool,
     /// The cell in service, its length, and the time at which its first bit left.
     in_service: Option<(T, u32, Time)>,
     sent: Count,
@@ -27,6 +29,7 @@ impl<T> Default for Lane<T> {
         Lane {
             waiting: VecDeque::new(),
             is_requested: false,
+            has_cells: false,
             in_service: None,
             sent: Count::default(),
             busy: Span::ZERO,
@@ -38,22 +41,26 @@ impl<T: Copy> Lane<T> {
     /// Adds a cell behind those that wait.
     pub fn push(&mut self, cell: T) {
         self.waiting.push_back(cell);
+        self.has_cells = true;
     }
 
     /// Requests the line for cells that are made when they start, or withdraws the request.
     pub fn request(&mut self, is_requested: bool) {
         self.is_requested = is_requested;
+        self.has_cells = is_requested || !self.waiting.is_empty();
     }
 
     /// Takes the first cell that waits.
     pub fn pop(&mut self) -> Option<T> {
-        self.waiting.pop_front()
+        let first = self.waiting.pop_front();
+        self.has_cells = self.is_requested || !self.waiting.is_empty();
+        first
     }
 
     /// Returns true if a cell waits for the line.
     #[inline(always)]
     pub fn has_cells(&self) -> bool {
-        self.is_requested || !self.waiting.is_empty()
+        self.has_cells
     }
 
     /// Returns true if a cell is being sent.

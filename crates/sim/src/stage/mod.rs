@@ -36,7 +36,7 @@ pub trait Stage: Any + Send {
     fn enter(
         &mut self,
         cx: &mut StageCx,
-        at: Crossing,
+        at: &Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {

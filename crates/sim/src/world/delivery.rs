@@ -30,7 +30,7 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.cx.packets.body(packet.body).flow;
         let Hop { link, stages, .. } = self.cx.fabric.hops[hop as usize];
         let at = Crossing { flow, from: Some(hop), to: None };
-        if stages != 0 && !self.enter_stages(stages, at, packet) {
+        if stages != 0 && !self.receive_stages(stages, &at, packet) {
             return self.drain_outbox();
         }
         if !self.cx.fabric.observers.is_empty() {

@@ -22,7 +22,7 @@ impl<Q: EventQueue> World<Q> {
     fn enter_with_stages(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
         let flow = self.cx.packets.body(packet.body).flow;
         let Hop { stages, link, .. } = self.cx.fabric.hops[hop as usize];
-        if self.enter_stages(stages, Crossing { flow, from, to: Some(hop) }, packet) {
+        if self.enter_stages(stages, &Crossing { flow, from, to: Some(hop) }, packet) {
             self.enter_port(hop, packet);
             self.link_changed(link);
         }

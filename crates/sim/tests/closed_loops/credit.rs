@@ -39,7 +39,7 @@ impl Stage for Credit {
     fn interest(&self, site: &Site) -> Interest {
         if site.to.is_some() { Interest::ENTER | Interest::LEAVE } else { Interest::ENTER }
     }
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
         if let (Credit::Sender { sent, forwarded }, Payload::Words([count, ..]), None) =
             (self, payload, at.to)
         {

@@ -101,7 +101,7 @@ impl Stage for FairShare {
     fn interest(&self, _: &Site) -> Interest {
         Interest::ENTER
     }
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
         // Even flows go there, odd ones back.
         if at.flow.is_multiple_of(2) {
             self.flows.insert(at.flow);
@@ -158,7 +158,7 @@ impl Stage for VirtualSource {
     fn begin(&self) -> Time {
         Time::ORIGIN
     }
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, _: &mut Packet, payload: &mut Payload) -> Passage {
         let Payload::Words([of, bits, _]) = *payload else { return Passage::Forward };
         let Some(peer) = cx.peer(at.flow) else { return Passage::Forward };
         let (there, back) = if at.flow < peer { (at.flow, peer) } else { (peer, at.flow) };

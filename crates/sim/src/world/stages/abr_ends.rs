@@ -93,11 +93,11 @@ impl Stage for AbrEnds {
     fn enter(
         &mut self,
         cx: &mut StageCx,
-        crossing: Crossing,
+        crossing: &Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {
-        match (&*payload, crossing) {
+        match (&*payload, *crossing) {
             (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Crossing { to: None, .. }) => {
                 let Some(flow) = self.answers.get(&crossing.flow) else { return Passage::Forward };
                 self.answered(cx, *flow, brm);

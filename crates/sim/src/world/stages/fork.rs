@@ -37,7 +37,7 @@ impl Stage for Fork {
         }
     }
 
-    fn enter(&mut self, _: &mut StageCx, _: Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, _: &mut StageCx, _: &Crossing, _: &mut Packet, _: &mut Payload) -> Passage {
         Passage::Fork
     }
 }

@@ -131,7 +131,7 @@ impl Stage for GateEdge {
     }
 
     /// Maps a packet that reaches the gate to its flow there.
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let hop = &mut cx.fabric.hops[hop as usize];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;

@@ -62,16 +62,33 @@ impl<Q: EventQueue> World<Q> {
         self.drain_outbox();
     }
 
-    /// Passes a packet to the stages of a set, in front of a port or at its destination; returns
-    /// true if the packet continues.
+    /// Passes a packet to the stages in front of a port, by their set; returns true if the packet
+    /// continues.
     #[inline(always)]
-    pub(super) fn enter_stages(&mut self, set: u16, at: Crossing, packet: &mut Packet) -> bool {
+    pub(super) fn enter_stages(&mut self, set: u16, at: &Crossing, packet: &mut Packet) -> bool {
+        self.enter_each_stage(set, StageSet::entered, at, packet)
+    }
+
+    /// Like [`enter_stages`](Self::enter_stages), for the stages at a packet's destination.
+    #[inline(always)]
+    pub(super) fn receive_stages(&mut self, set: u16, at: &Crossing, packet: &mut Packet) -> bool {
+        self.enter_each_stage(set, StageSet::receiving, at, packet)
+    }
+
+    #[inline(always)]
+    fn enter_each_stage(
+        &mut self,
+        set: u16,
+        which: fn(&StageSet) -> &[u32],
+        at: &Crossing,
+        packet: &mut Packet,
+    ) -> bool {
         let set = usize::from(set);
         let has_content = self.cx.packets.has_content(packet.body);
         // Most packets have no content, and cost no copy of it.
         let mut payload = if has_content { self.cx.packets.payload(packet.body) } else { Payload::None };
-        for place in 0..self.cx.fabric.stage_sets[set].entered(at.to).len() {
-            let stage = self.cx.fabric.stage_sets[set].entered(at.to)[place];
+        for place in 0..which(&self.cx.fabric.stage_sets[set]).len() {
+            let stage = which(&self.cx.fabric.stage_sets[set])[place];
             let passage = self.call_stage(stage, |stage, cx| stage.enter(cx, at, packet, &mut payload));
             if passage != Passage::Forward {
                 self.stop(set, place, passage, at, packet, &payload);
@@ -91,7 +108,7 @@ impl<Q: EventQueue> World<Q> {
         set: usize,
         place: usize,
         passage: Passage,
-        at: Crossing,
+        at: &Crossing,
         packet: &mut Packet,
         payload: &Payload,
     ) {
@@ -117,7 +134,7 @@ impl<Q: EventQueue> World<Q> {
     /// Notifies the stages in front of a port that a packet goes no further, except those from the
     /// place `passed` on, which it has not entered.
     #[cold]
-    fn withdraw(&mut self, set: usize, at: Crossing, passed: usize, packet: &Packet) {
+    fn withdraw(&mut self, set: usize, at: &Crossing, passed: usize, packet: &Packet) {
         let Some(hop) = at.to else { return };
         for nth in 0..self.cx.fabric.stage_sets[set].dropped.len() {
             let StageSet { dropped, enter, .. } = &self.cx.fabric.stage_sets[set];
@@ -129,7 +146,7 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// Records that a stage has taken a packet for itself.
-    fn absorbed(&mut self, at: Crossing, packet: &Packet) {
+    fn absorbed(&mut self, at: &Crossing, packet: &Packet) {
         let body = self.cx.packets.body(packet.body);
         if body.born >= self.cx.measures.warm_at {
             self.cx.measures.records[at.flow as usize].absorbed += 1;

@@ -36,7 +36,7 @@ impl Stage for PacketLog {
         }
     }
 
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         for hop in at.to.map(|hop| cx.fabric.copies_at(hop)).unwrap_or_default() {
             let what = PacketEvent::Arrived { packet: cx.id_of(packet), len: packet.len };
             self.note(cx, cx.link_of(hop), what);

@@ -64,7 +64,7 @@ impl Stage for Watch {
         }
     }
 
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let PacketId { flow, sequence } = cx.id_of(packet);
         for hop in at.to.map(|hop| cx.fabric.copies_at(hop)).unwrap_or_default() {
             let Hop { link, node, leg, .. } = cx.fabric.hops[hop as usize];

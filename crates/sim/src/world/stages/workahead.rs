@@ -45,7 +45,7 @@ impl Stage for Workaheads {
         }
     }
 
-    fn enter(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
+    fn enter(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet, _: &mut Payload) -> Passage {
         let first = cx.hops_of(at.flow).start;
         match at.from {
             Some(from) => {

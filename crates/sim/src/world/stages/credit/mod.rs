@@ -258,7 +258,7 @@ impl Credit {
     }
 
     /// Like [`enter`](Stage::enter), for a packet that has not come over a link with credit.
-    fn enter_without_credit(&mut self, at: Crossing, packet: &Packet, payload: &Payload) -> Passage {
+    fn enter_without_credit(&mut self, at: &Crossing, packet: &Packet, payload: &Payload) -> Passage {
         let Some(hop) = at.to else { return Passage::Forward };
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
         if into.is_some() {
@@ -303,7 +303,7 @@ impl Stage for Credit {
     fn enter(
         &mut self,
         cx: &mut StageCx,
-        at: Crossing,
+        at: &Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {

@@ -87,7 +87,7 @@ impl RateControlled {
     /// Handles a packet at the node that is not an RM cell. If it is a cell of a VC on its way
     /// through a port, counts it and returns true: it continues. Otherwise does nothing.
     #[inline(always)]
-    fn counts(&mut self, cx: &mut StageCx, at: Crossing, packet: &mut Packet) -> bool {
+    fn counts(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet) -> bool {
         let Passing { out, queued, .. } = self.passing[at.flow as usize];
         let (Some(_), Some((port, Leaves::Cells(vc)))) = (at.to, out) else { return false };
         let Port { control, vcs, .. } = &mut self.ports[port];
@@ -122,7 +122,7 @@ impl RateControlled {
     fn enter_rm(
         &mut self,
         cx: &mut StageCx,
-        at: Crossing,
+        at: &Crossing,
         packet: &Packet,
         payload: &mut Payload,
     ) -> Passage {
@@ -177,7 +177,7 @@ impl RateControlled {
     fn answered(
         &mut self,
         cx: &mut StageCx,
-        at: Crossing,
+        at: &Crossing,
         port: usize,
         vc: VcIx,
         brm: &mut RmCell,
@@ -285,7 +285,7 @@ impl Stage for RateControlled {
     fn enter(
         &mut self,
         cx: &mut StageCx,
-        at: Crossing,
+        at: &Crossing,
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {
