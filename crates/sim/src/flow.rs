@@ -3,7 +3,7 @@
 use crate::host::Source;
 use core::ops::Range;
 use tidegate_core::packet::Mark;
-use tidegate_core::units::{Span, Time};
+use tidegate_core::units::Time;
 
 /// A running flow.
 pub(crate) struct Flow {
@@ -20,10 +20,6 @@ pub(crate) struct Flow {
     pub(crate) group: u32,
     /// The mark of its packets as they leave their source.
     pub(crate) mark: Mark,
-    /// True if its packets are sent as ATM cells.
-    pub(crate) aal5: bool,
-    /// Preparation time of its host for each packet, before the packet's cells; zero for none.
-    pub(crate) preparation: Span,
     /// True if meters at the first port of its route use its endpoint's round-trip time.
     pub(crate) tells_round_trip: bool,
     /// The flow in the other direction of its connection, whose endpoint receives this flow's

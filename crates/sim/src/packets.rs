@@ -34,7 +34,15 @@ pub(crate) struct Content {
     /// Time at which its data were first sent; `None` if they are sent with this packet.
     pub(crate) first_sent: Option<Time>,
     /// Its part of another packet, if it is an ATM cell.
-    pub(crate) cell: Option<Cell>,
+    pub(crate) cell: Option<HostCell>,
+}
+
+/// An ATM cell of a packet that a host has cut.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostCell {
+    pub(crate) cell: Cell,
+    /// True if the packet was cut after the warm-up.
+    pub(crate) is_counted: bool,
 }
 
 impl Content {
@@ -140,7 +148,7 @@ impl Packets {
         body: PacketBody,
         payload: Payload,
         first_sent: Option<Time>,
-        cell: Cell,
+        cell: HostCell,
     ) -> BodyId {
         let content = self.place(Content { payload, first_sent, cell: Some(cell) });
         self.store(PacketBody { content, ..body })
@@ -217,7 +225,7 @@ impl Packets {
 
     /// Returns the part of another packet that this packet is, if it is an ATM cell.
     pub(crate) fn cell(&self, id: BodyId) -> Option<Cell> {
-        self.content(id).and_then(|content| content.cell)
+        self.content(id).and_then(|content| content.cell).map(|host| host.cell)
     }
 
     /// Sets a packet's payload; an empty one takes no memory.

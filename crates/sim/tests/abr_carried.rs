@@ -177,3 +177,39 @@ fn efci_is_said_to_the_vc_alone() {
         assert_eq!(world.records()[flow as usize].marked, 0);
     }
 }
+
+/// A host prepares its next packet when the last cell of a packet has left its queue, whatever RM
+/// cells leave in between.
+#[test]
+fn a_host_waits_for_the_cells_of_its_packet() {
+    let preparation = Span::from_micros(500);
+    for port in PORTS {
+        let mut network = tcp(port, "", "100kB", "");
+        for flow in [0, 2, 4] {
+            network.flows[flow].preparation = preparation;
+        }
+        let world = run(&network);
+        for flow in [0, 2, 4] {
+            let link = network.flows[flow as usize].route[0] as u32;
+            let (mut arrived, mut departed) = (Vec::new(), Vec::new());
+            for entry in world.log().iter().filter(|entry| entry.link == link) {
+                match entry.what {
+                    PacketEvent::Arrived { packet, .. } if packet.flow == flow => arrived.push(entry.at),
+                    PacketEvent::Departed(packet) if packet.flow == flow => departed.push(entry.at),
+                    _ => {}
+                }
+            }
+            let (mut end, mut before, mut packets) = (0, None, 0);
+            for cells in arrived.chunk_by(PartialEq::eq) {
+                end += cells.len();
+                // A packet has 188 cells, and an RM cell may be the last of them.
+                if cells.len() >= 188 {
+                    let since = before.map_or(Time::ORIGIN, |last: usize| departed[last - 1]);
+                    assert!(since + preparation <= cells[0], "{port}: {packets}");
+                    (before, packets) = (Some(end - 1), packets + 1);
+                }
+            }
+            assert!(packets > 30, "{port}: {packets}");
+        }
+    }
+}

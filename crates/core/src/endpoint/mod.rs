@@ -18,6 +18,7 @@ pub mod window;
 pub use registry::{BuiltInTransport, RECORDS, TransportKind};
 pub use transport::Transport;
 
+use crate::aal5::Cell;
 use crate::abr::cell::RmCell;
 use crate::context;
 use crate::credit::messages::CreditCheck;
@@ -25,6 +26,7 @@ use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 use application::Data;
+use core::any::Any;
 use transfers::Transfer;
 
 /// One end of a flow or a connection.
@@ -32,18 +34,38 @@ use transfers::Transfer;
 /// Every call returns the time of the next wake-up, which replaces every earlier one. A time that
 /// is not later than [`HostCx::now`] means the current instant, after the link events in it;
 /// [`Time::NEVER`] means no wake-up.
-pub trait Endpoint: Send {
+pub trait Endpoint: Any + Send {
     /// Called when the flow starts, and at the requested time.
     fn wake(&mut self, cx: &mut HostCx<'_>) -> Time;
 
     /// Called when the last bit of a packet of the peer's flow has arrived.
     fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time;
 
+    /// Called when the last bit of an ATM cell has arrived, in place of
+    /// [`receive`](Endpoint::receive); `is_counted` as it was [sent](Action::SendCell).
+    fn receive_cell(
+        &mut self,
+        cx: &mut HostCx<'_>,
+        packet: &Packet,
+        payload: &Payload,
+        cell: Cell,
+        is_counted: bool,
+    ) -> Time {
+        let _ = (cell, is_counted);
+        self.receive(cx, packet, payload)
+    }
+
+    /// Called when the host has prepared a packet, after [`HostCx::prepare`].
+    fn prepared(&mut self, cx: &mut HostCx<'_>) -> Time {
+        self.wake(cx)
+    }
+
     /// Called with a notice from the network about the endpoint's own flow.
     fn notice(&mut self, cx: &mut HostCx<'_>, notice: Notice) -> Time;
 
     /// Returns true if the endpoint is notified when its packets leave the first queue on their
-    /// path, or are dropped there: [`Notice::Left`] and [`Notice::Dropped`].
+    /// path, or are dropped there: [`Notice::Left`] and [`Notice::Dropped`]. A packet that is sent
+    /// as ATM cells is reported with its last cell.
     fn watches_first_queue(&self) -> bool {
         false
     }
@@ -171,6 +193,24 @@ pub enum Action {
         /// then.
         first_sent: Option<Time>,
     },
+    /// Sends an ATM cell of a packet on the endpoint's own flow.
+    SendCell {
+        /// The cell.
+        cell: Cell,
+        /// True if its packet was cut after the warm-up.
+        is_counted: bool,
+        /// Colour and congestion mark.
+        mark: Mark,
+        /// The content of the packet, in its last cell.
+        payload: Payload,
+        /// The time at which the same data were first sent, for a retransmission.
+        first_sent: Option<Time>,
+    },
+    /// Asks for a call of [`Endpoint::prepared`] after this time, before the packets of that
+    /// instant.
+    Prepare(Span),
+    /// A packet more waits in the host (true), or one less.
+    Held(bool),
     /// Asks for another call of [`Endpoint::wake`] as soon as the packets sent have entered the
     /// network, before anything else happens.
     Again,
@@ -199,6 +239,21 @@ impl HostCx<'_> {
     /// network, before anything else happens.
     pub fn again(&mut self) {
         self.out.push(Action::Again);
+    }
+
+    /// Asks for a call of [`Endpoint::prepared`] after `time`, before the packets of that instant.
+    pub fn prepare(&mut self, time: Span) {
+        self.out.push(Action::Prepare(time));
+    }
+
+    /// Reports that a packet waits in the host.
+    pub fn hold(&mut self) {
+        self.out.push(Action::Held(true));
+    }
+
+    /// Reports that a packet no longer waits in the host.
+    pub fn release(&mut self) {
+        self.out.push(Action::Held(false));
     }
 
     /// Reports that the source will never send again.

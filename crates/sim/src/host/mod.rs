@@ -4,12 +4,15 @@
 //! source that sends by its own pattern whatever the network does is not driven through that trait:
 //! the world draws its packets from its [`Emission`].
 
+mod aal5;
 mod greedy;
 mod outbox;
 mod restrained;
 mod restraint;
 mod transport_end;
 
+pub use aal5::PacketCounts;
+pub(crate) use aal5::{Adapted, Cutter};
 pub use greedy::Greedy;
 pub(crate) use outbox::{Outbox, Sending, Task};
 pub use restrained::Restrained;

@@ -1,6 +1,7 @@
 //! Outbox: work handed out by endpoints and stages that the world has not taken yet.
 
 use crate::events::LinkEvent;
+use crate::packets::HostCell;
 use std::collections::VecDeque;
 use tidegate_core::endpoint::{Action, Notice, Payload};
 use tidegate_core::packet::Mark;
@@ -157,4 +158,6 @@ pub(crate) struct Sending {
     pub(crate) payload: Payload,
     /// The time at which its data were first sent, if they are sent again.
     pub(crate) first_sent: Option<Time>,
+    /// Its part of another packet, if it is an ATM cell.
+    pub(crate) cell: Option<HostCell>,
 }

@@ -114,7 +114,7 @@ impl StageCx {
     /// Sends a packet of `len` bytes along the way of `flow`, starting at the port of `hop`, which
     /// is one of its hops.
     pub fn send(&mut self, flow: u32, hop: u32, len: u32, mark: Mark, payload: Payload) {
-        self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None });
+        self.outbox.send(Sending { flow, hop: Some(hop), len, mark, payload, first_sent: None, cell: None });
     }
 
     /// Requests a link for cells of the stage, which are made when they start, ahead of the packets

@@ -3,10 +3,11 @@
 use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::Before;
-use crate::host::Source;
+use crate::host::{Adapted, PacketCounts, Source};
 use crate::measures::Checks;
 use crate::probe::Subject;
 use crate::usage::{MeteredProfile, UsageRecords};
+use core::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::endpoint::Counts;
 use tidegate_core::endpoint::transfers::Transfer;
@@ -60,6 +61,20 @@ impl<Q> World<Q> {
         };
         let receiver = self.cx.flows[flow].peer.map(|peer| counts(peer as usize)).unwrap_or_default();
         Counts { delivered: receiver.delivered, ..counts(flow) }
+    }
+
+    /// Returns the packet counts of a flow that is sent as cells, since the warm-up; `None` for
+    /// other flows.
+    pub fn packets_of_cells(&self, flow: usize) -> Option<PacketCounts> {
+        let adapter = |ix: usize| match &self.cx.flows[ix].source {
+            Source::Endpoint(endpoint) => (endpoint.as_ref() as &dyn Any).downcast_ref::<Adapted>(),
+            Source::OpenLoop(_) => None,
+        };
+        let sent = adapter(flow)?.sent()?;
+        // Cells without a peer are joined by their own adapter.
+        let receiver = self.cx.flows[flow].peer.map_or(flow, |peer| peer as usize);
+        let (received, discarded_cells) = adapter(receiver)?.received();
+        Some(PacketCounts { sent, received, discarded_cells })
     }
 
     /// Returns the bytes that the endpoint of a flow has delivered to its application.
@@ -143,7 +158,6 @@ impl<Q: EventQueue> World<Q> {
             envelope.first_measured = first;
             self.cx.measures.records[*flow as usize].sent = (count.packets, count.bytes);
         }
-        self.aal5.warmed_up();
         for flow in 0..self.cx.flows.len() {
             self.cx.measures.checks[flow].before = self.checks_so_far(flow);
             let counts = self.counts_so_far(flow);

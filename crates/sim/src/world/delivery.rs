@@ -4,7 +4,7 @@ use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Hop};
 use crate::fingerprint::Outcome;
-use crate::packets::{Content, PacketBody};
+use crate::packets::{Content, HostCell, PacketBody};
 use crate::stage::{Crossing, Fate};
 use tidegate_core::packet::Packet;
 use tidegate_core::stats::wrapping_count_packet;
@@ -44,25 +44,26 @@ impl<Q: EventQueue> World<Q> {
             series.received(body.group as usize, packet.len);
         }
         self.sink(packet, &body, first_sent);
-        if let Some(cell) = cell
-            && !self.reassemble(packet, &body, cell)
-        {
-            return self.drain_outbox();
-        }
-        if let Some(peer) = self.cx.flows[flow as usize].peer {
-            let is_old = match cell {
-                Some(cell) => !self.aal5.measures(flow, cell),
-                None => first_sent < self.cx.measures.warm_at,
-            };
-            let before = (is_old && self.cx.measures.warm).then(|| self.delivered_at(peer));
-            self.ask_endpoint(peer, |endpoint, cx| endpoint.receive(cx, packet, &payload));
+        let peer = self.cx.flows[flow as usize].peer;
+        // Cells without a peer are joined by the adapter of their own flow.
+        if let Some(receiver) = peer.or(cell.map(|_| flow)) {
+            let warm_at = self.cx.measures.warm_at;
+            // A packet that is sent as cells counts from the time at which it was cut.
+            let is_old = cell.map_or(first_sent < warm_at, |cell| !cell.is_counted);
+            let before = (is_old && self.cx.measures.warm).then(|| self.delivered_at(receiver));
+            self.ask_endpoint(receiver, |endpoint, cx| match cell {
+                None => endpoint.receive(cx, packet, &payload),
+                Some(HostCell { cell, is_counted }) => {
+                    endpoint.receive_cell(cx, packet, &payload, cell, is_counted)
+                }
+            });
             if let Some(before) = before {
-                self.delivered_before(flow, before, self.delivered_at(peer));
+                self.delivered_before(flow, before, self.delivered_at(receiver));
             }
-            if self.cx.flows[peer as usize].tells_round_trip {
-                self.tell_round_trip(peer);
+            if self.cx.flows[receiver as usize].tells_round_trip {
+                self.tell_round_trip(receiver);
             }
-            self.act(peer);
+            self.act(receiver);
         }
         self.drain_outbox();
     }

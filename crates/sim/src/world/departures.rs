@@ -39,7 +39,8 @@ impl<Q: EventQueue> World<Q> {
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
         self.events.set(Event::Departed(ix), Time::NEVER);
-        if self.cx.fabric.links[ix as usize].line.lane().is_some() && self.cell_departed(ix) {
+        let is_cell = self.cx.fabric.links[ix as usize].line.lane().is_some_and(Lane::is_sending);
+        if is_cell && self.cell_departed(ix) {
             return;
         }
         let link = &mut self.cx.fabric.links[ix as usize];
@@ -57,9 +58,6 @@ impl<Q: EventQueue> World<Q> {
         }
         self.cx.packets.body_mut(packet.body).hop = hop;
         self.leave_stages(hop, &mut packet);
-        if self.ends_packet(&packet) {
-            self.packet_left(self.cx.packets.body(packet.body).flow);
-        }
         self.drain_outbox();
         if self.may_have_next(ix) {
             self.start(ix);

@@ -64,7 +64,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Drops a packet for which there is no room at the end of its link, or at its source.
     #[cold]
-    pub(super) fn dropped_on_entry(&mut self, at: Crossing, packet: &Packet) {
+    pub(super) fn dropped_on_entry(&mut self, at: &Crossing, packet: &Packet) {
         let Some(hop) = at.from.or(at.to) else { return self.cx.packets.forget(packet.body) };
         let link = self.cx.fabric.hops[hop as usize].link;
         self.cx.packets.body_mut(packet.body).hop = hop;
@@ -77,9 +77,6 @@ impl<Q: EventQueue> World<Q> {
     fn dropped(&mut self, ix: u32, packet: Packet, reason: Reason, held: Body, before: bool, missed: u32) {
         let body = *self.cx.packets.body(packet.body);
         self.end(ix, &packet, Fate::Dropped(reason), missed);
-        if before && self.ends_packet(&packet) {
-            self.packet_left(body.flow);
-        }
         match held {
             Body::Released => self.cx.packets.forget(packet.body),
             Body::Kept => self.cx.packets.release_without_body(),

@@ -1,7 +1,7 @@
 //! Construction of flows and their sources from a network.
 
 use crate::flow::Flow;
-use crate::host::{Greedy, Restrained, Restraint, Source};
+use crate::host::{Adapted, Cutter, Greedy, Restrained, Restraint, Source};
 use crate::network::{FlowSetup, Network};
 use crate::source::{Emission, Traffic};
 use tidegate_core::endpoint::EndpointSetup;
@@ -32,7 +32,7 @@ pub(super) fn flow(
         data: None,
     };
     Flow {
-        source: source(setup, end),
+        source: adapted(network, setup, source(setup, end)),
         first_hop,
         hops: setup.route.len() as u32,
         pending: 0,
@@ -41,10 +41,21 @@ pub(super) fn flow(
         next_sequence: 0,
         group: setup.group as u32,
         mark: Mark::NONE.coloured(setup.colour),
-        aal5: setup.aal5,
-        preparation: setup.preparation,
         tells_round_trip: false,
         peer,
+    }
+}
+
+/// Puts an adapter around the source of a flow if its packets are sent as ATM cells, or those that
+/// it receives are.
+fn adapted(network: &Network, setup: &FlowSetup, source: Source) -> Source {
+    let is_peer_cut = setup.peer.is_some_and(|peer| network.flows[peer].aal5);
+    match source {
+        Source::Endpoint(endpoint) if setup.aal5 || is_peer_cut => {
+            let cutter = Cutter::new(setup.preparation, Time::ORIGIN + network.warmup);
+            Source::Endpoint(Box::new(Adapted::new(endpoint, setup.aal5.then_some(cutter))))
+        }
+        source => source,
     }
 }
 

@@ -5,7 +5,8 @@ use super::host_events::HostEvent;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
 use crate::host::{Sending, Source, Task};
-use crate::packets::PacketBody;
+use crate::packets::{HostCell, PacketBody};
+use tidegate_core::aal5;
 use tidegate_core::endpoint::{Action, Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::stats::wrapping_count;
@@ -75,16 +76,25 @@ impl<Q: EventQueue> World<Q> {
     #[inline(always)]
     pub(super) fn act(&mut self, ix: u32) {
         if !self.cx.outbox.actions.is_empty() {
+            // Consequences of a packet wait.
+            let outside = core::mem::replace(&mut self.cx.outbox.being_emptied, true);
             self.carry_out(ix);
+            self.cx.outbox.being_emptied = outside;
         }
+    }
+
+    /// Handles the preparation of a packet by the host of a flow. Consequences of each of its cells
+    /// follow the cell.
+    pub(super) fn host_prepared(&mut self, ix: u32) {
+        self.ask_endpoint(ix, |endpoint, cx| endpoint.prepared(cx));
+        self.carry_out(ix);
     }
 
     #[inline(never)]
     fn carry_out(&mut self, ix: u32) {
         let actions = core::mem::take(&mut self.cx.outbox.actions);
-        // Packets already sent by stages go first, and consequences of a packet wait.
+        // Packets already sent by stages go first.
         let at_once = self.cx.outbox.has_no_sends();
-        let outside = core::mem::replace(&mut self.cx.outbox.being_emptied, true);
         for action in &actions {
             if self.is_over_full() {
                 break;
@@ -94,13 +104,27 @@ impl<Q: EventQueue> World<Q> {
                     self.send(ix, None, *len, *mark, payload, *first_sent);
                 }
                 &Action::Send { len, mark, payload, first_sent } => {
-                    self.cx.outbox.send(Sending { flow: ix, hop: None, len, mark, payload, first_sent });
+                    let (hop, cell) = (None, None);
+                    self.cx.outbox.send(Sending { flow: ix, hop, len, mark, payload, first_sent, cell });
                 }
+                &Action::SendCell { cell, is_counted, mark, payload, first_sent } => {
+                    let (hop, len, cell) = (None, aal5::CELL, Some(HostCell { cell, is_counted }));
+                    let sending = Sending { flow: ix, hop, len, mark, payload, first_sent, cell };
+                    match at_once {
+                        true => self.send_cell(&sending),
+                        false => self.cx.outbox.send(sending),
+                    }
+                }
+                &Action::Prepare(time) => {
+                    self.host_events.schedule(self.cx.now + time, ix, HostEvent::Prepared);
+                    self.schedule_housekeeping();
+                }
+                Action::Held(true) => self.cx.packets.hold_without_body(1),
+                Action::Held(false) => self.cx.packets.release_without_body(),
                 Action::Again => self.cx.outbox.wake(ix),
                 Action::Ended => self.cx.outbox.ended(ix),
             }
         }
-        self.cx.outbox.being_emptied = outside;
         self.cx.outbox.actions = actions;
         self.cx.outbox.actions.clear();
     }
@@ -133,9 +157,7 @@ impl<Q: EventQueue> World<Q> {
                 Task::Report(link, event) => self.observe(link, event),
                 // The run is over: waiting packets are no longer sent.
                 Task::Send(_) if self.is_over_full() => {}
-                Task::Send(Sending { flow, hop, len, mark, payload, first_sent }) => {
-                    self.send(flow, hop, len, mark, &payload, first_sent);
-                }
+                Task::Send(sending) => self.send_waiting(&sending),
                 Task::Notify(flow, notice) => {
                     self.call_endpoint(flow, |endpoint, cx| endpoint.notice(cx, notice));
                 }
@@ -163,10 +185,6 @@ impl<Q: EventQueue> World<Q> {
         first_sent: Option<Time>,
     ) {
         let flow = &mut self.cx.flows[ix as usize];
-        if flow.aal5 && hop.is_none() {
-            let payload = *payload;
-            return self.send_packet(Sending { flow: ix, hop, len, mark, payload, first_sent });
-        }
         let hop = hop.unwrap_or(flow.first_hop);
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
@@ -180,6 +198,36 @@ impl<Q: EventQueue> World<Q> {
         let mut packet = Packet::new(id, len);
         packet.mark = mark.coloured(mark.colour().max(colour));
         self.enter(hop, &mut packet, None);
+    }
+
+    /// Sends a packet that has waited in the outbox.
+    fn send_waiting(&mut self, sending: &Sending) {
+        let Sending { flow, hop, len, mark, payload, first_sent, cell } = sending;
+        match cell {
+            None => self.send(*flow, *hop, *len, *mark, payload, *first_sent),
+            Some(_) => self.send_cell(sending),
+        }
+    }
+
+    /// Sends an ATM cell into the network. Packets that stages send when it enters come right behind
+    /// it.
+    #[inline(never)]
+    fn send_cell(&mut self, sending: &Sending) {
+        let &Sending { flow: ix, len, mark, payload, first_sent, cell, .. } = sending;
+        let Some(cell) = cell else { return };
+        let waiting = self.cx.outbox.take_sends();
+        let flow = &mut self.cx.flows[ix as usize];
+        let (hop, colour) = (flow.first_hop, flow.mark.colour());
+        let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
+        wrapping_count(&mut flow.next_sequence, 1);
+        self.cx.measures.records[ix as usize].count_sent(len);
+        let mut packet = Packet::new(self.cx.packets.store_cell(body, payload, first_sent, cell), len);
+        packet.mark = mark.coloured(mark.colour().max(colour));
+        self.enter(hop, &mut packet, None);
+        while let Some(between) = self.cx.outbox.next_send() {
+            self.send_waiting(&between);
+        }
+        self.cx.outbox.put_back(waiting);
     }
 
     /// Notifies the source of a packet that a monitor has just seen: the notice takes the packet's

@@ -6,12 +6,10 @@
 //! delay hands over at once, after its next packet has started; one with a delay keeps its packets
 //! in flight and schedules only the first.
 //!
-//! `hosts` calls endpoints, `aal5` cuts their packets into ATM cells and reassembles them, `stages`
-//! calls stages, `entries`, `starts`, `departures` and `flight` carry packets over a hop,
+//! `hosts` calls endpoints, `stages` calls stages, `entries`, `starts`, `departures` and `flight` carry packets over a hop,
 //! `delivery` handles them at the end of its link, `effects`
 //! the reports of switches, `counting` and `sampling` the measurements.
 
-mod aal5;
 mod counting;
 mod delivery;
 mod departures;
@@ -35,8 +33,8 @@ mod setup;
 mod stages;
 mod starts;
 
+pub use crate::host::PacketCounts;
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
-pub use aal5::PacketCounts;
 pub(crate) use lives::lives;
 pub use overflow::Overflow;
 pub use report::LinkReport;
@@ -44,7 +42,6 @@ pub use stages::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
 
 use crate::event_queue::EventQueue;
 use crate::stage::StageCx;
-use aal5::Aal5;
 use host_events::{HostEvent, HostEvents};
 use pending::Pending;
 use stages::Placed;
@@ -76,7 +73,6 @@ pub struct World<Q> {
     /// Links whose idle ports start a packet once all packets of this instant have arrived.
     starts: Vec<u32>,
     host_events: HostEvents,
-    aal5: Aal5,
     /// The overflow found when the network held more packets than allowed.
     overflow: Option<Overflow>,
 }
@@ -179,7 +175,7 @@ impl<Q: EventQueue> World<Q> {
             self.pass_to(self.next_housekeeping);
             match self.host_events.pop() {
                 Some((flow, HostEvent::Notice(notice))) => self.cx.outbox.notify(flow, notice),
-                Some((flow, HostEvent::Prepared)) => self.prepared(flow),
+                Some((flow, HostEvent::Prepared)) => self.host_prepared(flow),
                 None => {}
             }
             self.drain_outbox();

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::packet::Leg;
 use tidegate_core::switch::plan::FlowPlan;
-use tidegate_core::units::{Span, Time};
+use tidegate_core::units::Time;
 
 /// Registers the forks in the routes of multicast flows, by the first of the hops that leave a
 /// node, and the number of destinations behind each hop.
@@ -98,7 +98,7 @@ pub(super) fn add_route(
         if !set.start.is_empty() {
             line.path = line.path.max(Path::SeenStarts);
         }
-        if !set.leave.is_empty() || (ix == 0 && setup.preparation > Span::ZERO) {
+        if !set.leave.is_empty() {
             line.path = line.path.max(Path::Stepwise);
         }
         let last = setup.is_last(ix);

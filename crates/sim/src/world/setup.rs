@@ -1,6 +1,5 @@
 //! Construction of a world from a network, with the events known from the start.
 
-use super::aal5::Aal5;
 use super::fabric_setup::fabric;
 use super::flow_setup::flow;
 use super::host_events::HostEvents;
@@ -67,7 +66,6 @@ impl<Q: EventQueue> World<Q> {
             stages,
             starts: Vec::new(),
             host_events: HostEvents::default(),
-            aal5: Aal5::default(),
             overflow: None,
             cx: StageCx {
                 now: Time::ORIGIN,
