@@ -122,7 +122,7 @@ fn by_the_simulator(text: &str, frames: &[(u64, bool, Vec<u8>)], folder: &Path) 
     let network = tidegate_sim::assemble::assemble(&scenario).unwrap();
     let mut left = Left::new();
     for (ix, flow) in network.flows.iter().enumerate() {
-        let headers = flow.headers.unwrap().ip.unwrap();
+        let headers = flow.headers.as_ref().unwrap().ip.unwrap();
         let up = network.groups[flow.group] == "up";
         let ports = headers.ports.unwrap();
         let (inside, port) = if up { (headers.source, ports.0) } else { (headers.destination, ports.1) };
