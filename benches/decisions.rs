@@ -21,7 +21,7 @@ use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::dropper::{AnyDropper, BuiltInDropper, Dropper, DropperKind, Left, Occupancy};
 use tidegate_core::meter::{BuiltInMeter, Meter, MeterKind, ProfileIx};
 use tidegate_core::packet::{BodyId, Colour, Packet};
-use tidegate_core::params::BuiltIn;
+use tidegate_core::params::NamedPolicy;
 use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Rate, Span, Time};

@@ -20,7 +20,7 @@ use std::time::Instant;
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
-use tidegate_core::params::BuiltIn;
+use tidegate_core::params::NamedPolicy;
 use tidegate_core::queues::Queues;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{AnyScheduler, BuiltInScheduler, Scheduler, SchedulerKind, Select};

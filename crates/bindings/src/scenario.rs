@@ -122,7 +122,7 @@ impl Scenario {
         let kinds = ports.flat_map(|port| {
             std::iter::once(&port.scheduler).chain(port.classes.iter().map(|class| &class.scheduler))
         });
-        kinds.filter_map(|kind| kind.record().map(|record| record.name)).collect()
+        kinds.map(|kind| kind.record().name).collect()
     }
 
     /// Number of quantities that a run records over time.

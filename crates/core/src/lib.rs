@@ -21,6 +21,7 @@ pub mod maxmin;
 pub mod meter;
 pub mod packet;
 pub mod params;
+pub mod policies;
 pub mod queues;
 pub mod ranking;
 pub mod rng;

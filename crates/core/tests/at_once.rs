@@ -115,7 +115,7 @@ fn shaper() -> ShaperPlan {
 fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
     let (mut refused, mut starts) = (0, Vec::new());
     for scheduler in every_scheduler() {
-        let name = scheduler.record().unwrap().name;
+        let name = scheduler.record().name;
         let mut started = 0;
         for round in 0..rounds(20) {
             let mut rng = Rng::named(round, name);

@@ -85,8 +85,9 @@ impl Scheduler for Watched {
 }
 
 fn watched(kind: SchedulerKind) -> SchedulerKind {
-    SchedulerKind::custom(move || {
-        Box::new(Watched { inner: kind.build().unwrap(), latest: Cell::new(Time::from_ticks(0)) })
+    let inner = kind.clone();
+    kind.made_by(move || {
+        Box::new(Watched { inner: inner.build().unwrap(), latest: Cell::new(Time::from_ticks(0)) })
     })
 }
 

@@ -2,6 +2,8 @@
 //! of its policing.
 
 mod common;
+#[path = "common/toy.rs"]
+mod toy;
 
 use common::{World, kind, pick, rounds};
 use std::collections::BTreeSet;
@@ -11,15 +13,21 @@ use tidegate_core::detector::drop_history::{Action, DropHistoryParams, Drops};
 use tidegate_core::detector::{BuiltInDetector, DetectorKind};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet, PortIx};
+use tidegate_core::params::Role;
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
+use toy::toy;
 
 /// Drops the packets that carry this code point, where they arrive or where they are to be sent.
 const DOOMED: u8 = 1;
 const DOOMED_AT_HEAD: u8 = 2;
 
-struct Script;
+/// Its packets' fates are written in their code points.
+#[derive(Default)]
+pub struct Script;
+
+toy!(ScriptParams makes Script: "script", Role::Dropper);
 
 fn doom(packet: &Packet, dscp: u8) -> Verdict {
     if packet.mark.dscp() == dscp { Verdict::Drop(Reason::EarlyDrop) } else { Verdict::Accept }
@@ -43,7 +51,7 @@ fn plan(params: DropHistoryParams, dropper: DropperKind, scope: Scope) -> Switch
 }
 
 fn scripted() -> DropperKind {
-    DropperKind::custom(|| Box::new(Script))
+    DropperKind::outside(ScriptParams {})
 }
 
 /// A packet that arrives at an empty port and is sent at once, if nobody drops it.

@@ -8,7 +8,7 @@ use common::twins::{Line, Model, Twins, Waiting};
 use common::{World, kind, pick, rate, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
-use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext, Supply};
+use tidegate_core::params::{Fault, Key, Member, NamedPolicy, NodeContext, Supply};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, Participation};
 use tidegate_core::switch::plan::FlowPlan;

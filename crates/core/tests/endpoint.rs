@@ -7,7 +7,7 @@ use tidegate_core::endpoint::{
     Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, RECORDS, TransportKind,
 };
 use tidegate_core::packet::{BodyId, Packet};
-use tidegate_core::params::{BuiltIn, Key, Member, NodeContext, Role, Stamps, Supply};
+use tidegate_core::params::{Key, Member, NamedPolicy, NodeContext, Role, Stamps, Supply};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, Time};
 

@@ -173,7 +173,7 @@ fn switch(scheduler: &SchedulerKind, in_tree: bool, told: bool, buffer: Option<L
 fn forgetting_flows_changes_no_departure() {
     for scheduler in every_work_conserving_scheduler() {
         let (mut closed, mut closed_late) = (0, 0);
-        let name = scheduler.record().unwrap().name;
+        let name = scheduler.record().name;
         // A closed flow leaves its savings behind there, as its chapter says.
         if name == "pulse" {
             continue;

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use tidegate_core::context::Reason;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::packet::PortIx;
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::{NamedPolicy, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};

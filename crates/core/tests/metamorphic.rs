@@ -99,7 +99,8 @@ impl How {
     fn scale(&mut self, ix: usize, larger: u32, faster: u64) {
         (self.larger, self.faster) = (larger, faster);
         self.scheduler = every_scaled_scheduler(u64::from(larger), faster).swap_remove(ix);
-        self.within = if self.scheduler.is_slotted() { kind("fifo") } else { self.scheduler.clone() };
+        self.within =
+            if self.scheduler.record().is_slotted() { kind("fifo") } else { self.scheduler.clone() };
     }
 
     /// A span of this many grains of time.
@@ -172,7 +173,7 @@ fn changes_nothing(change: impl Fn(&mut How, usize, &mut Rng)) {
             for seed in 0..rounds(8) {
                 let script = Script::new(seed);
                 let mut plain = How::plainly(scheduler.clone(), in_tree, buffer);
-                if scheduler.is_slotted() {
+                if scheduler.record().is_slotted() {
                     // Slots within slots are refused.
                     plain.within = kind("fifo");
                 }
@@ -217,13 +218,13 @@ fn larger_packets_at_higher_rates_change_no_order() {
 fn renaming_flows_changes_no_order() {
     // Slots are laid out in the order in which flows are set up.
     changes_nothing(|how, _, _| {
-        if !how.scheduler.is_slotted() {
+        if !how.scheduler.record().is_slotted() {
             how.numbers.reverse();
         }
     });
     changes_nothing(|how, _, rng| {
         for ix in (1..FLOWS).rev() {
-            if !how.scheduler.is_slotted() {
+            if !how.scheduler.record().is_slotted() {
                 how.numbers.swap(ix, rng.below(ix as u64 + 1) as usize);
             }
         }
@@ -234,8 +235,8 @@ fn renaming_flows_changes_no_order() {
 fn calling_through_dyn_changes_no_order() {
     changes_nothing(|how, _, _| {
         let built_in = how.scheduler.clone();
-        let built_in_slots = built_in.is_slotted();
-        how.scheduler = SchedulerKind::custom(move || Box::new(built_in.build().unwrap()));
+        let built_in_slots = built_in.record().is_slotted();
+        how.scheduler = how.scheduler.made_by(move || Box::new(built_in.build().unwrap()));
         how.within = if built_in_slots { kind("fifo") } else { how.scheduler.clone() };
     });
 }

@@ -5,14 +5,15 @@ use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::abr::{self, BuiltInRateControl, PortTerms};
 use tidegate_core::composite::{self, BuiltInComposite};
 use tidegate_core::contract::Contract;
-use tidegate_core::detector::{self, BuiltInDetector};
-use tidegate_core::dropper::{self, BuiltInDropper};
-use tidegate_core::endpoint::{self, BuiltInTransport};
-use tidegate_core::meter::{self, BuiltInMeter};
+use tidegate_core::detector::{self, DetectorKind};
+use tidegate_core::dropper::{self, DropperKind};
+use tidegate_core::endpoint::{self, TransportKind};
+use tidegate_core::meter::{self, MeterKind};
 use tidegate_core::packet::PortIx;
 use tidegate_core::params::{
-    BuiltIn, CONTRACT, Key, Kind, Limit, Member, NodeContext, Parameters, PolicyRecord, Role, Supply, Value,
+    CONTRACT, Key, Kind, Member, NamedPolicy, NodeContext, Parameters, Role, Supply, Value,
 };
+use tidegate_core::policies::built_in;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::tdm::TdmParams;
 use tidegate_core::scheduler::{self, BuiltInScheduler, SchedulerKind};
@@ -23,21 +24,6 @@ use tidegate_core::units::{Rate, Span, Time};
 
 fn rate(bits: u64) -> Rate {
     Rate::from_bits_per_second(bits).unwrap()
-}
-
-fn all() -> impl Iterator<Item = &'static PolicyRecord> {
-    let all = [
-        composite::RECORDS,
-        scheduler::RECORDS,
-        dropper::RECORDS,
-        detector::RECORDS,
-        meter::RECORDS,
-        shaper::RECORDS,
-        endpoint::RECORDS,
-        abr::RECORDS,
-        coupling::RECORDS,
-    ];
-    all.into_iter().flatten()
 }
 
 #[test]
@@ -57,8 +43,8 @@ fn records_agree_with_their_registries() {
     assert!(scheduler::RECORDS.iter().all(|record| matches!(record.role, Role::Scheduler { .. })));
     assert!(endpoint::RECORDS.iter().all(|record| matches!(record.role, Role::Transport { .. })));
     let known = |key: &&str| CONTRACT.iter().any(|param| param.name == *key);
-    for record in all() {
-        assert_eq!(all().filter(|other| other.name == record.name).count(), 1, "{}", record.name);
+    for record in built_in() {
+        assert_eq!(built_in().filter(|other| other.name == record.name).count(), 1, "{}", record.name);
         assert!(record.reads.iter().all(known), "{}", record.name);
         assert!(record.needs.is_none_or(|key| record.reads.contains(&key)), "{}", record.name);
     }
@@ -66,7 +52,7 @@ fn records_agree_with_their_registries() {
 
 #[test]
 fn defaults_are_of_their_kind_and_in_range() {
-    for param in all().flat_map(|record| record.params).chain(CONTRACT) {
+    for param in built_in().flat_map(|record| record.params).chain(CONTRACT) {
         let Some(default) = (param.default)() else { continue };
         assert!(!param.required, "{}", param.name);
         let fits = match (param.kind, &default) {
@@ -82,12 +68,12 @@ fn defaults_are_of_their_kind_and_in_range() {
 }
 
 /// The examples of a role: one for every record, made and read back from its own values.
-fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
-    let examples = B::examples();
-    assert_eq!(examples.len(), B::RECORDS.len());
-    for (example, record) in examples.into_iter().zip(B::RECORDS) {
+fn examples<P: NamedPolicy>(make: impl Fn(&P) -> bool) {
+    let (examples, records) = (P::examples(), P::records());
+    assert_eq!(examples.len(), records.len());
+    for (example, record) in examples.into_iter().zip(records) {
         assert_eq!(example.record().name, record.name);
-        let read = B::read(record.name, &example.values()).unwrap().unwrap();
+        let read = P::read(record.name, &example.values()).unwrap().unwrap();
         assert_eq!(read, example);
         example.check().unwrap();
         let members = [Member {
@@ -107,22 +93,22 @@ fn examples<B: BuiltIn>(make: impl Fn(&B) -> bool) {
         example.check_at(&node).unwrap();
         assert!(make(&example), "{}", record.name);
     }
-    assert!(B::read("no such policy", &[]).is_none());
+    assert!(P::read("no such policy", &[]).is_none());
 }
 
 #[test]
 fn every_example_is_made_and_read_back() {
-    examples(|kind: &BuiltInScheduler| SchedulerKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &SchedulerKind| kind.build().is_ok());
     examples(|kind: &BuiltInComposite| kind.parts().is_ok());
-    examples(|kind: &BuiltInDropper| dropper::DropperKind::BuiltIn(kind.clone()).build().is_ok());
-    examples(|_: &BuiltInDetector| true);
-    examples(|kind: &BuiltInMeter| meter::MeterKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &DropperKind| kind.build().is_ok());
+    examples(|kind: &DetectorKind| kind.build().is_ok());
+    examples(|kind: &MeterKind| kind.build().is_ok());
     examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
     let terms = PortTerms { link: rate(1_000_000), start: Time::ORIGIN, measures: false };
     examples(|kind: &BuiltInRateControl| kind.build(&terms).is_ok());
     let algorithm = &BuiltInRateControl::examples()[0];
     examples(|kind: &BuiltInCoupling| kind.build(algorithm, terms.link, terms.start).is_ok());
-    examples(|kind: &BuiltInTransport| endpoint::TransportKind::BuiltIn(kind.clone()).build().is_ok());
+    examples(|kind: &TransportKind| kind.build().is_ok());
 }
 
 #[test]
@@ -179,20 +165,6 @@ fn slots_are_checked_as_they_are_given_out() {
         *if found.is_some() { &mut beyond } else { &mut fitting } += 1;
     }
     assert!(fitting > 200 && beyond > 200, "{fitting} {beyond}");
-}
-
-#[test]
-fn a_factory_is_equal_to_itself_only() {
-    let make = |limit: u64| {
-        dropper::DropperKind::custom(move || {
-            let kind = BuiltInDropper::read("drop-tail", &[("limit", Value::Limit(Limit::Packets(limit)))]);
-            Box::new(dropper::DropperKind::BuiltIn(kind.unwrap().unwrap()).build().unwrap())
-        })
-    };
-    let (one, other) = (make(3), make(3));
-    assert_eq!(one, one.clone());
-    assert_ne!(one, other);
-    assert!(one.record().is_none() && !one.divides());
 }
 
 #[test]

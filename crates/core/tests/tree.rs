@@ -270,7 +270,7 @@ fn assert_same_order(
 
 #[test]
 fn a_class_for_every_flow_serves_like_one_scheduler() {
-    let sees_as_much = |root: &SchedulerKind| root.record().is_some_and(|record| !record.reads_queues);
+    let sees_as_much = |root: &SchedulerKind| !root.record().reads_queues;
     for root in every_scheduler().into_iter().filter(sees_as_much) {
         for inner in every_work_conserving_scheduler() {
             let one_each = |ix, plan: &mut FlowPlan| {
@@ -286,7 +286,7 @@ fn a_class_for_every_flow_serves_like_one_scheduler() {
 fn a_scheduler_in_the_only_class_serves_like_the_ports() {
     // The fluid server of WFQ follows time at a port, and the bytes sent in a class
     // (`fair_queueing/trees.rs`).
-    let follows_time = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "wfq");
+    let follows_time = |kind: &SchedulerKind| kind.record().name == "wfq";
     for root in every_work_conserving_scheduler() {
         for inner in every_scheduler().into_iter().filter(|kind| !follows_time(kind)) {
             let all_in_one = |ix, plan: &mut FlowPlan| {
@@ -301,7 +301,7 @@ fn a_scheduler_in_the_only_class_serves_like_the_ports() {
 /// Two levels of slots may never have theirs at the same time.
 #[test]
 fn slots_within_slots_are_refused() {
-    let slotted = every_scheduler().into_iter().filter(SchedulerKind::is_slotted);
+    let slotted = every_scheduler().into_iter().filter(|kind| kind.record().is_slotted());
     for scheduler in slotted {
         let between = [
             ClassPlan::new(kind("fifo")),

@@ -5,13 +5,16 @@ use crate::policy_names;
 use crate::scalar;
 use crate::suggest::brief;
 use crate::tree;
-use tidegate_core::params::{PolicyRecord, Role};
-use tidegate_core::{composite, dropper, scheduler};
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::params::{NamedPolicy, PolicyRecord, Role};
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::{composite, scheduler};
 use toml_edit::{InlineTable, Value};
 
 /// The policies that an expression may name.
 pub(crate) fn records() -> impl Iterator<Item = &'static PolicyRecord> + Clone {
-    [composite::RECORDS, scheduler::RECORDS, dropper::RECORDS].into_iter().flatten()
+    let composites = composite::RECORDS.iter();
+    composites.chain(SchedulerKind::records()).chain(DropperKind::records())
 }
 
 /// A policy's parts, each as the key of a port would state it.

@@ -3,36 +3,36 @@
 use crate::error::{Complaint, Place, Report};
 use crate::section::{PolicyOf, Settings};
 use tidegate_core::composite::BuiltInComposite;
-use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::params::{BuiltIn, Fault, Key, PolicyRecord, Scope};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::params::{Fault, Key, NamedPolicy, PolicyKind, PolicyRecord, Scope};
+use tidegate_core::scheduler::SchedulerKind;
 
 /// A policy with its parameters, as a file names it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chosen<B> {
+pub struct Chosen<K> {
     /// The policy.
-    pub policy: B,
+    pub policy: K,
     place: Place,
     params: Vec<(&'static str, Place)>,
     /// The parameters that were written, rather than left to their defaults.
     written: Vec<&'static str>,
 }
 
-impl<B: BuiltIn> Chosen<B> {
+impl<K: NamedPolicy> Chosen<K> {
     /// A policy that a file names. `None` when there is none, or after something was reported.
-    pub(crate) fn read(named: Option<&PolicyOf<B>>, report: &mut Report) -> Option<Chosen<B>> {
+    pub(crate) fn read(named: Option<&PolicyOf<K>>, report: &mut Report) -> Option<Chosen<K>> {
         let PolicyOf { record, settings, .. } = named?;
         Chosen::made(record, settings, report)
     }
 
     /// The policy with this record and these parameters. `None` after something was reported.
-    fn made(record: &PolicyRecord, settings: &Settings, report: &mut Report) -> Option<Chosen<B>> {
+    fn made(record: &PolicyRecord, settings: &Settings, report: &mut Report) -> Option<Chosen<K>> {
         let values = settings.values();
         let names = || values.iter().map(|(name, _)| *name);
         let params = names().map(|name| (name, settings.place_of(name))).collect();
         let written = names().filter(|name| settings.is_given(name)).collect();
         let place = settings.place;
-        let read = B::read(record.name, &values)?;
+        let read = K::read(record.name, &values)?;
         match read.and_then(|policy| policy.check().map(|()| policy)) {
             Ok(policy) => Some(Chosen { policy, place, params, written }),
             Err(fault) => {
@@ -44,8 +44,8 @@ impl<B: BuiltIn> Chosen<B> {
     }
 
     /// The policy of this name with all its defaults, where a file leaves the choice at `place`.
-    pub(crate) fn by_default(name: &str, place: Place) -> Option<Chosen<B>> {
-        let policy = B::read(name, &[])?.ok()?;
+    pub(crate) fn by_default(name: &str, place: Place) -> Option<Chosen<K>> {
+        let policy = K::read(name, &[])?.ok()?;
         Some(Chosen { policy, place, params: Vec::new(), written: Vec::new() })
     }
 
@@ -74,7 +74,7 @@ impl<B: BuiltIn> Chosen<B> {
 impl Chosen<BuiltInComposite> {
     /// A composite that a file names as the scheduler. `None` after something was reported.
     pub(crate) fn whole(
-        named: &PolicyOf<BuiltInScheduler>,
+        named: &PolicyOf<SchedulerKind>,
         report: &mut Report,
     ) -> Option<Chosen<BuiltInComposite>> {
         Chosen::made(named.record, &named.settings, report)
@@ -82,8 +82,9 @@ impl Chosen<BuiltInComposite> {
 
     /// The policies of which it consists, and the queues that the dropper guards. `None` for values
     /// that a part does not take, which its record excludes.
-    pub(crate) fn parts(&self) -> Option<(Chosen<BuiltInScheduler>, Chosen<BuiltInDropper>, Scope)> {
+    pub(crate) fn parts(&self) -> Option<(Chosen<SchedulerKind>, Chosen<DropperKind>, Scope)> {
         let parts = self.policy.parts().ok()?;
-        Some((self.part(parts.scheduler), self.part(parts.dropper), parts.scope))
+        let scheduler = self.part(PolicyKind::BuiltIn(parts.scheduler));
+        Some((scheduler, self.part(PolicyKind::BuiltIn(parts.dropper)), parts.scope))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::suggest::did_you_mean;
 use tidegate_core::params::{PolicyRecord, Role};
-use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
+use tidegate_core::policies;
 
 /// Words of other tools for the policies of a port. Each has the tools whose word it is, and the
 /// name to write for it. `docs/names.md` has the other direction: the words of other tools for a
@@ -108,18 +108,25 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("wrr", "switches", "policy = \"drr\""),
 ];
 
-/// Roles by the key that takes their policies, with every record of each.
-const KEYS: &[(&str, &str, &[PolicyRecord])] = &[
-    ("policy", "policy", composite::RECORDS),
-    ("scheduler", "scheduler", scheduler::RECORDS),
-    ("dropper", "dropper", dropper::RECORDS),
-    ("meter", "meter", meter::RECORDS),
-    ("detector", "detector", detector::RECORDS),
-    ("envelope", "shaper", shaper::RECORDS),
-    ("transport", "transport", endpoint::RECORDS),
-    ("rate_control", "switch algorithm", abr::RECORDS),
-    ("vsvd", "coupling", abr::coupling::RECORDS),
-];
+/// Every policy that has a name.
+fn records() -> impl Iterator<Item = &'static PolicyRecord> {
+    policies::built_in().chain(policies::registered())
+}
+
+/// The key that takes the policies of a role, and their name in prose.
+fn key_and_noun(role: Role) -> (&'static str, &'static str) {
+    match role {
+        Role::Composite(_) => ("policy", "policy"),
+        Role::Scheduler { .. } => ("scheduler", "scheduler"),
+        Role::Dropper => ("dropper", "dropper"),
+        Role::Meter { .. } => ("meter", "meter"),
+        Role::Detector => ("detector", "detector"),
+        Role::Shaper => ("envelope", "shaper"),
+        Role::Transport { .. } => ("transport", "transport"),
+        Role::RateControl => ("rate_control", "switch algorithm"),
+        Role::Coupling => ("vsvd", "coupling"),
+    }
+}
 
 /// The help for `name`, which is none of `options` for a key that takes a `what`.
 pub(crate) fn help<'c>(
@@ -132,9 +139,8 @@ pub(crate) fn help<'c>(
 
 /// The help for a policy of another kind than is wanted.
 fn of_another_kind(what: &str, name: &str) -> Option<String> {
-    let (key, noun, record) = KEYS.iter().find_map(|(key, noun, records)| {
-        records.iter().find(|record| record.name == name).map(|record| (key, noun, record))
-    })?;
+    let record = records().find(|record| record.name == name)?;
+    let (key, noun) = key_and_noun(record.role);
     Some(match record.role {
         Role::Composite(consists) => {
             format!(
@@ -159,8 +165,7 @@ fn of_another_tool(name: &str) -> Option<String> {
     // A class of ns-3: the policy's name in one word.
     let class = folded.strip_suffix("queuedisc")?;
     let is_same = |known: &&str| known.replace('-', "") == class;
-    let names = KEYS.iter().flat_map(|(.., records)| records.iter().map(|record| record.name));
-    match names.clone().find(is_same) {
+    match records().map(|record| record.name).find(is_same) {
         Some(known) => Some(format!("`{name}` is a word of ns-3: write policy = \"{known}\"")),
         None => WORDS
             .iter()
@@ -179,8 +184,7 @@ mod tests {
         let words: BTreeSet<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
         assert_eq!(words.len(), WORDS.len());
         assert!(WORDS.is_sorted());
-        let names: BTreeSet<&str> =
-            KEYS.iter().flat_map(|(.., records)| records.iter().map(|record| record.name)).collect();
+        let names: BTreeSet<&str> = policies::built_in().map(|record| record.name).collect();
         assert_eq!(words.intersection(&names).collect::<Vec<_>>(), Vec::<&&str>::new());
     }
 

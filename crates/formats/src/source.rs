@@ -12,7 +12,7 @@ use crate::units::{show_rate, show_time};
 use std::path::{Path, PathBuf};
 use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
-use tidegate_core::endpoint::BuiltInTransport;
+use tidegate_core::endpoint::TransportKind;
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a
@@ -63,14 +63,14 @@ pub enum Source {
     /// The data of a connection.
     Sender {
         /// The transport that makes both ends of the connection.
-        transport: Chosen<BuiltInTransport>,
+        transport: Chosen<TransportKind>,
         /// The application that supplies the data.
         application: Application,
     },
     /// The answers of a connection; its data are those of the group before.
     Receiver {
         /// The transport that makes both ends of the connection.
-        transport: Chosen<BuiltInTransport>,
+        transport: Chosen<TransportKind>,
     },
     /// Packets of a file of times and sizes.
     Trace {

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::params::{Limit, NamedPolicy, Value};
 use tidegate_core::switch::plan::Scope;
 use tidegate_formats::units::show_value;
 use tidegate_formats::{FormatErrors, GateFile, Scenario};
@@ -81,7 +81,7 @@ fn what_the_scenario_states_takes_the_place_of_the_gates_own() {
 #[test]
 fn a_gates_ports_have_droppers() {
     let office = std::fs::read_to_string(gates().join("office.toml")).unwrap();
-    for dropper in BuiltInDropper::examples() {
+    for dropper in DropperKind::examples() {
         let shown = |(name, value): &(&str, Value)| match value {
             Value::Number(_) | Value::Integer(_) => format!("{name} = {}", show_value(value)),
             _ => format!("{name} = \"{}\"", show_value(value)),

@@ -6,7 +6,7 @@ mod common;
 use common::parse;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::params::{BuiltIn, Kind, Marking, PolicyRecord, Role, Service};
+use tidegate_core::params::{Kind, Marking, NamedPolicy, PolicyRecord, Role, Service};
 use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
 
 const PAGE: &str = include_str!("../../../docs/names.md");

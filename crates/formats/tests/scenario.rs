@@ -5,7 +5,7 @@ mod common;
 use common::{FULL, parse};
 use std::collections::BTreeSet;
 use tidegate_core::link::{Loss, Trace};
-use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{DropperSpec, FlowGroup, NodeKind, Scenario, Source, route};
 

@@ -35,11 +35,9 @@ fn silent(text: &str) {
 /// record says that it reads the key.
 #[test]
 fn what_no_policy_reads_is_warned_of() {
-    use tidegate_core::params::BuiltIn;
-    use tidegate_core::scheduler::BuiltInScheduler;
     let (mut read, mut unread) = (0, 0);
     for (key, value) in [("reserve", "\"1mbit\""), ("deadline", "\"50ms\""), ("head_start", "\"1ms\"")] {
-        for record in BuiltInScheduler::RECORDS {
+        for record in tidegate_core::scheduler::RECORDS {
             let needs_reserve = key == "head_start" || key == "deadline";
             let reserve = if needs_reserve { "reserve = \"1mbit\"\n" } else { "" };
             let keys = format!("{key} = {value}\n{reserve}");

@@ -5,9 +5,9 @@ mod common;
 use common::parse;
 use std::collections::BTreeSet;
 use tidegate_core::composite;
-use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::params::{BuiltIn, Role, Value};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::dropper::{self, BuiltInDropper};
+use tidegate_core::params::{NamedPolicy, Role, Value};
+use tidegate_core::scheduler::{self, BuiltInScheduler};
 use tidegate_core::switch::plan::{DropperPlan, PortPlan};
 use tidegate_formats::units::show_value;
 use tidegate_formats::{FormatErrors, GateFile, Link, Scenario};
@@ -323,12 +323,12 @@ fn a_gate_has_the_fair_default_as_a_policy_like_any_other() {
     let fair = ports("");
     assert_eq!(ports(&format!("port = \"{}\"", composite::FAIR_DEFAULT)), fair);
     let Some(DropperPlan { kind, scope, .. }) = &fair[0].dropper else { panic!("no dropper") };
-    assert_eq!(fair[0].scheduler.record().map(|record| record.name), Some(composite::FAIR_DEFAULT.scheduler));
-    assert_eq!(kind.record().map(|record| record.name), Some(composite::FAIR_DEFAULT.dropper));
+    assert_eq!(fair[0].scheduler.record().name, composite::FAIR_DEFAULT.scheduler);
+    assert_eq!(kind.record().name, composite::FAIR_DEFAULT.dropper);
     assert_eq!(*scope, composite::FAIR_DEFAULT.scope);
     // If one part is stated, the default policy gives way.
     assert_eq!(ports("port = { scheduler = \"wf2q-plus\" }")[0].dropper, None);
-    assert_eq!(ports("port = \"codel\"")[0].scheduler.record().map(|record| record.name), Some("fifo"));
+    assert_eq!(ports("port = \"codel\"")[0].scheduler.record().name, "fifo");
     assert_eq!(ports("port = \"fq-codel\""), ports("port = { scheduler = \"fq-codel\" }"));
     let class = |keys: &str| ports(&format!("class = [{{ name = \"c\"{keys} }}]"));
     assert_eq!(class(", policy = \"drr++\""), class(", scheduler = \"drr++\""));
@@ -338,8 +338,8 @@ fn a_gate_has_the_fair_default_as_a_policy_like_any_other() {
 fn the_parts_of_composite_policies_are_policies() {
     for record in composite::RECORDS {
         let Role::Composite(consists) = record.role else { panic!("{}", record.name) };
-        assert!(BuiltInScheduler::RECORDS.iter().any(|one| one.name == consists.scheduler));
-        assert!(BuiltInDropper::RECORDS.iter().any(|one| one.name == consists.dropper));
+        assert!(scheduler::RECORDS.iter().any(|one| one.name == consists.scheduler));
+        assert!(dropper::RECORDS.iter().any(|one| one.name == consists.dropper));
         let (name, parts) = (format!("port = \"{}\"", record.name), format!("port = \"{consists}\""));
         assert_eq!(ports(&scenario(&name, ""), &[]), ports(&scenario(&parts, ""), &[]));
     }

@@ -5,7 +5,6 @@
 //! share.
 
 use crate::network::{FlowSetup, Network};
-use tidegate_core::params::BuiltIn;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{NodeKind, Scenario, Source};

@@ -4,7 +4,7 @@ mod common;
 
 use common::{add, chain, five_servers, poisson, run, run_with};
 use tidegate_core::scheduler::drr::DrrParams;
-use tidegate_core::scheduler::{BuiltInScheduler, Scheduler, SchedulerKind};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::units::Span;
 use tidegate_sim::event_queue::{BinaryHeapQueue, Calendar};
 use tidegate_sim::network::Network;
@@ -60,15 +60,19 @@ fn equal_in_slices_of_any_size() {
     assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
 }
 
+/// Schedulers whose idle ports wait for all packets of an instant are among them.
 #[test]
 fn equal_behind_dyn() {
-    fn boxed() -> Box<dyn Scheduler + Send> {
-        Box::new(SchedulerKind::named("virtual-clock").unwrap().build().unwrap())
+    for name in ["virtual-clock", "strict-priority", "edf"] {
+        let network = busy(name);
+        let mut behind_dyn = network.clone();
+        for link in &mut behind_dyn.links {
+            let built_in = link.port.scheduler.clone();
+            link.port.scheduler =
+                built_in.made_by(move || Box::new(SchedulerKind::named(name).unwrap().build().unwrap()));
+        }
+        assert_eq!(run(&network, 5).fingerprint(), run(&behind_dyn, 5).fingerprint(), "{name}");
     }
-    let network = busy("virtual-clock");
-    let mut behind_dyn = network.clone();
-    behind_dyn.links.iter_mut().for_each(|link| link.port.scheduler = SchedulerKind::custom(boxed));
-    assert_eq!(run(&network, 5).fingerprint(), run(&behind_dyn, 5).fingerprint());
 }
 
 #[test]

@@ -1,24 +1,32 @@
 //! One profile and several flows: used together, divided by weights, or by the senders' own choice
 //! of colours.
 
+#[path = "../../core/tests/common/toy.rs"]
+mod toy;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tidegate_core::context::{Ctx, Verdict};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Colour, Packet};
+use tidegate_core::params::Role;
 use tidegate_core::units::{TICKS_PER_SECOND, Time};
 use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
+use toy::toy;
 
 /// Packets in order: time, length, colour. Flows differ in the lengths of their packets.
 type Seen = Vec<(Time, u32, Colour)>;
 
 /// A meter behind those of a port: it notes the colour of each packet.
-struct Notes(Arc<Mutex<Seen>>);
+#[derive(Default)]
+pub struct Notes(Arc<Mutex<Seen>>);
+
+toy!(NotesParams makes Notes: "notes", Role::Meter { colours: false });
 
 impl Meter for Notes {
     fn see(&mut self, cx: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
@@ -40,7 +48,8 @@ fn seen(meter: &str, profile: &str, flows: &[&str]) -> Seen {
     let mut network = assemble(&scenario).unwrap();
     let notes = Arc::new(Mutex::new(Seen::new()));
     let kept = notes.clone();
-    network.links[0].port.meters.push(MeterKind::custom(move || Box::new(Notes(kept.clone()))));
+    let meter = MeterKind::outside(NotesParams {}).made_by(move || Box::new(Notes(kept.clone())));
+    network.links[0].port.meters.push(meter);
     let mut world: World<Calendar> = World::new(&network, 1, &Probes::default()).unwrap();
     while !world.advance(1_000_000) {}
     std::mem::take(&mut *notes.lock().unwrap())

@@ -1,6 +1,8 @@
 //! Result tables agree with each other and with the events of the run.
 
 mod common;
+#[path = "../../core/tests/common/toy.rs"]
+mod toy;
 
 use common::{add, chain, poisson, rate, run_with};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +13,7 @@ use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::{BuiltInDropper, Dropper, DropperKind};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{Mark, Packet};
-use tidegate_core::params::{BuiltIn, Limit};
+use tidegate_core::params::{Limit, NamedPolicy, Role};
 use tidegate_core::units::Span;
 use tidegate_formats::Scenario;
 use tidegate_formats::columns::TABLES;
@@ -23,6 +25,7 @@ use tidegate_sim::results::{Table, Values, tables};
 use tidegate_sim::source::Traffic;
 use tidegate_sim::watch::Watch;
 use tidegate_sim::world::World;
+use toy::toy;
 
 /// The tables of a run in which everything is recorded.
 fn measured(network: &Network) -> Vec<Table> {
@@ -192,7 +195,10 @@ fn a_quantile_of_a_group_is_that_of_its_packets_delays() {
 }
 
 /// Drops every seventh packet, and marks every third of the others.
-struct EveryThird(u64);
+#[derive(Default)]
+pub struct EveryThird(u64);
+
+toy!(EveryThirdParams makes EveryThird: "every-third", Role::Meter { colours: false });
 
 impl Meter for EveryThird {
     fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
@@ -211,7 +217,7 @@ impl Meter for EveryThird {
 fn marking(warmup: Span) -> Vec<Table> {
     let mut network = chain(3, 10_000_000, Span::ZERO, "fifo", Span::from_secs(10));
     network.warmup = warmup;
-    network.links[1].port.meters = vec![MeterKind::custom(|| Box::new(EveryThird(0)))];
+    network.links[1].port.meters = vec![MeterKind::outside(EveryThirdParams {})];
     add(&mut network, 0..3, None, Traffic::Cbr { rate: rate(400_000), sizes: Arc::new([500]) });
     measured(&network)
 }

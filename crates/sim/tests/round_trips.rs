@@ -3,6 +3,8 @@
 
 #[path = "common/tcp.rs"]
 mod settings;
+#[path = "../../core/tests/common/toy.rs"]
+mod toy;
 
 use settings::ALL;
 use std::path::Path;
@@ -11,6 +13,7 @@ use tidegate_core::context::{Ctx, Verdict};
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, HostCx, Notice, Payload};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::Packet;
+use tidegate_core::params::Role;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::Scenario;
@@ -20,9 +23,11 @@ use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::source::{EndpointFactory, Traffic};
 use tidegate_sim::world::World;
+use toy::toy;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Happened {
+/// An event at a meter or an endpoint.
+pub enum Happened {
     /// An acknowledgement has reached the sender, which now has this smoothed round-trip time.
     Acknowledged(Option<Span>),
     /// The meter receives a profile's round-trip time.
@@ -31,10 +36,14 @@ enum Happened {
     Passed(ProfileIx),
 }
 
-type Log = Arc<Mutex<Vec<Happened>>>;
+/// The events in order.
+pub type Log = Arc<Mutex<Vec<Happened>>>;
 
 /// A meter that follows round-trip times, and logs the events.
-struct Follower(Log);
+#[derive(Default)]
+pub struct Follower(Log);
+
+toy!(FollowerParams makes Follower: "follower", Role::Meter { colours: false });
 
 impl Meter for Follower {
     fn follows_round_trips(&self) -> bool {
@@ -100,7 +109,7 @@ fn network(flows: &str, rate: &str, delay: &str, loss: f64) -> Network {
 fn noted(network: &mut Network) -> Log {
     let log = Log::default();
     let meters = log.clone();
-    let meter = MeterKind::custom(move || Box::new(Follower(meters.clone())));
+    let meter = MeterKind::outside(FollowerParams {}).made_by(move || Box::new(Follower(meters.clone())));
     network.links[0].port.meters = vec![meter];
     if let Traffic::Endpoint(factory) = &network.flows[0].traffic {
         let noting = Noting(factory.clone(), log.clone());

@@ -11,6 +11,12 @@ use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 pub type DetectorKind = PolicyKind<BuiltInDetector, dyn Detector + Send>;
 
 impl DetectorKind {
+    /// A detector written outside this crate. A plan needs no more; for a name in files, see
+    /// [`policies`](crate::policies).
+    pub fn outside<T: PolicyParams<Policy: Detector + Send + 'static>>(params: T) -> DetectorKind {
+        PolicyKind::declared(params, |detector| Box::new(detector))
+    }
+
     /// A new detector of this kind, which has seen no packet.
     ///
     /// # Errors

@@ -11,6 +11,12 @@ use crate::units::{Rate, Time};
 pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;
 
 impl DropperKind {
+    /// A dropper written outside this crate. A plan needs no more; for a name in files, see
+    /// [`policies`](crate::policies).
+    pub fn outside<T: PolicyParams<Policy: Dropper + Send + 'static>>(params: T) -> DropperKind {
+        PolicyKind::declared(params, |dropper| Box::new(dropper))
+    }
+
     /// A new dropper of this kind.
     ///
     /// # Errors

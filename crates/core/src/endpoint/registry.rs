@@ -17,6 +17,15 @@ macro_rules! transports {
         }
 
         impl TransportKind {
+            /// A transport written outside this crate. A plan needs no more; for a name in files,
+            /// see [`policies`](crate::policies).
+            pub fn outside<T>(params: T) -> TransportKind
+            where
+                T: PolicyParams<Policy: Transport + Send + Sync + 'static>,
+            {
+                PolicyKind::declared(params, |transport| Box::new(transport))
+            }
+
             /// Makes a new transport of this kind.
             ///
             /// # Errors

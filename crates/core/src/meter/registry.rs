@@ -17,6 +17,12 @@ macro_rules! meters {
         }
 
         impl MeterKind {
+            /// A meter written outside this crate. A plan needs no more; for a name in files, see
+            /// [`policies`](crate::policies).
+            pub fn outside<T: PolicyParams<Policy: Meter + Send + 'static>>(params: T) -> MeterKind {
+                PolicyKind::declared(params, |meter| Box::new(meter))
+            }
+
             /// Makes a new meter of this kind, without profiles.
             ///
             /// # Errors

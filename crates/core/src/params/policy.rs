@@ -96,7 +96,8 @@ pub trait PolicyParams: Parameters {
         None
     }
 
-    /// Checks the parameters against the link and the flows of a node.
+    /// Checks the parameters against the link and the flows of a node. A scheduler receives flows
+    /// if its record says that it [divides](PolicyRecord::divides).
     ///
     /// # Errors
     /// When the requested values do not fit.

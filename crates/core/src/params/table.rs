@@ -4,7 +4,7 @@ use super::{Fault, Kind, Limit, Param, Value};
 use crate::units::{Rate, Span};
 
 /// A struct whose fields are the keys of a table; written by `parameters!`.
-pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Sized {
+pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Send + Sync + Sized + 'static {
     /// Its keys, in the order in which they are documented.
     const PARAMS: &'static [Param];
 
@@ -142,7 +142,9 @@ impl Parameter for f64 {
 /// value after `=` is the default of one that is left out; all others must be given.
 /// `as Integer(1, 8)` is a whole number's range, `as Size` makes it a size in bytes. `; gate =` is
 /// the default in gate files, if it differs.
-macro_rules! parameters {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __parameters {
     (
         $(#[$about:meta])*
         pub struct $name:ident {
@@ -217,7 +219,9 @@ macro_rules! parameters {
 }
 
 /// Writes an enum; a file names one of its variants by its word.
-macro_rules! words {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __words {
     (
         $(#[$about:meta])*
         pub enum $name:ident {
@@ -249,4 +253,5 @@ macro_rules! words {
     };
 }
 
-pub(crate) use {parameters, words};
+pub use __parameters as parameters;
+pub use __words as words;

@@ -8,6 +8,12 @@ use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
 pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;
 
 impl SchedulerKind {
+    /// A scheduler written outside this crate. A plan needs no more; for a name in files, see
+    /// [`policies`](crate::policies).
+    pub fn outside<T: PolicyParams<Policy: Scheduler + Send + 'static>>(params: T) -> SchedulerKind {
+        PolicyKind::declared(params, |scheduler| Box::new(scheduler))
+    }
+
     /// Builds a new scheduler of this kind, without flows.
     ///
     /// # Errors

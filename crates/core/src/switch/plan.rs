@@ -252,7 +252,8 @@ impl PortPlan {
         if self.above(class).count() + 1 > DEEPEST_TREE {
             return Err(Refused(format!("port {port}: class {ix} is deeper than {DEEPEST_TREE} schedulers")));
         }
-        if class.scheduler.is_slotted() && self.above(class).any(SchedulerKind::is_slotted) {
+        let slotted = |kind: &SchedulerKind| kind.record().is_slotted();
+        if slotted(&class.scheduler) && self.above(class).any(slotted) {
             return Err(Refused(format!(
                 "port {port}: class {ix} has slots within the slots of a scheduler above it"
             )));

@@ -123,7 +123,7 @@ impl Port {
                 would_accept(wanted, plan.parent, &plan.contract)?;
             }
         }
-        let divides = |kind: &SchedulerKind| kind.divides();
+        let divides = |kind: &SchedulerKind| kind.record().divides;
         if divides(&wanted.scheduler) || wanted.classes.iter().any(|class| divides(&class.scheduler)) {
             self.build_tree(now, wanted, &plans)?;
         }
@@ -194,13 +194,14 @@ impl Port {
     fn release_shares(&mut self, wanted: &PortPlan, flows: &[(Leg, FlowPlan)]) {
         for (class, plan) in wanted.classes.iter().enumerate() {
             let changes = plan.contract != self.plan.classes[class].contract;
-            if changes && wanted.scheduler_of(plan.parent).divides() {
+            if changes && wanted.scheduler_of(plan.parent).record().divides {
                 self.tree.release_class(class);
             }
         }
         for (flow, plan) in self.new_plans(flows) {
             let entry = &self.table.flows[flow.ix()];
-            if self.table.contract(flow) != plan.contract && wanted.scheduler_of(plan.class).divides() {
+            if self.table.contract(flow) != plan.contract && wanted.scheduler_of(plan.class).record().divides
+            {
                 self.tree.nodes[usize::from(entry.node)].scheduler.release(entry.slot);
             }
         }

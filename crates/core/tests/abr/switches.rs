@@ -6,7 +6,7 @@ use tidegate_core::abr::efci::EfciParams;
 use tidegate_core::abr::eprca::EprcaParams;
 use tidegate_core::abr::relative_rate::RelativeRateParams;
 use tidegate_core::abr::{BuiltInRateControl, Feedback, PortTerms, RateControl, VcIx};
-use tidegate_core::params::{BuiltIn, Key};
+use tidegate_core::params::{Key, NamedPolicy};
 use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};

@@ -12,7 +12,7 @@ use common::lines::Lines;
 use common::{World, pick, rate};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::{NamedPolicy, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::switch::plan::FlowPlan;

@@ -10,7 +10,7 @@ pub mod twins;
 use tidegate_core::context::{Body, Ctx, Effect, Reason};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
-use tidegate_core::params::{BuiltIn, Role, Service, Value};
+use tidegate_core::params::{NamedPolicy, Role, Service, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, Participation, SchedulerKind};
 use tidegate_core::switch::Switch;
@@ -61,9 +61,8 @@ pub fn every_scaled_scheduler(larger: u64, faster: u64) -> Vec<SchedulerKind> {
 
 /// Every built-in scheduler that sends whenever a packet waits.
 pub fn every_work_conserving_scheduler() -> Vec<SchedulerKind> {
-    let service = |kind: &SchedulerKind| kind.record().map(|record| record.role);
     let role = Role::Scheduler { service: Service::WorkConserving };
-    every_scheduler().into_iter().filter(|kind| service(kind) == Some(role)).collect()
+    every_scheduler().into_iter().filter(|kind| kind.record().role == role).collect()
 }
 
 pub fn kind(name: &str) -> SchedulerKind {

@@ -7,7 +7,7 @@ use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::meter::flow_monitor::{FlowMonitorParams, MonitorExcess};
 use tidegate_core::meter::policer::{PolicerExcess, PolicerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::{BuiltIn, Limit, PolicyParams};
+use tidegate_core::params::{Limit, NamedPolicy, PolicyParams};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -69,7 +69,7 @@ fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
 
 /// Every built-in dropper.
 pub fn droppers() -> Vec<DropperKind> {
-    BuiltInDropper::examples().into_iter().map(DropperKind::BuiltIn).collect()
+    DropperKind::examples()
 }
 
 /// The plan with these droppers wherever it has one.
@@ -115,7 +115,7 @@ fn port(rng: &mut Rng, of: &[SchedulerKind]) -> PortPlan {
         let parent = parent.filter(|parent| classes[usize::from(*parent)].parent.is_none());
         let (mut own, contract, ceiling) = (scheduler(rng, of), contract(rng), ceiling(rng));
         let above = parent.map_or(&root, |parent| &classes[usize::from(parent)].scheduler);
-        while own.is_slotted() && (above.is_slotted() || root.is_slotted()) {
+        while own.record().is_slotted() && (above.record().is_slotted() || root.record().is_slotted()) {
             own = scheduler(rng, of);
         }
         let (meters, dropper) = (meters(rng), dropper(rng));

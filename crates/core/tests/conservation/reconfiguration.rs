@@ -15,9 +15,7 @@ use tidegate_core::units::{Span, Time};
 /// last in their lists until another one does.
 fn forgetful() -> Vec<SchedulerKind> {
     let remembers = |name: &str| name == "pulse" || name.contains("drr");
-    let forgets = |kind: &SchedulerKind| {
-        !kind.is_slotted() && kind.record().is_some_and(|record| !remembers(record.name))
-    };
+    let forgets = |kind: &SchedulerKind| !kind.record().is_slotted() && !remembers(kind.record().name);
     every_scheduler().into_iter().filter(forgets).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::line::{passes, record, record_from};
 use tidegate_core::context::{Effect, Reason};
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::packet::{BodyId, Colour, Mark, Packet, PortIx};
-use tidegate_core::params::{BuiltIn, Marking};
+use tidegate_core::params::{Marking, NamedPolicy};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Span, Time};

@@ -7,7 +7,7 @@ use crate::line::{Event, passes, record};
 use tidegate_core::context::{Reason, Verdict};
 use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::packet::{Colour, Packet};
-use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::params::{Limit, NamedPolicy, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 

@@ -8,7 +8,7 @@ mod model;
 mod order;
 mod shares;
 
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::{NamedPolicy, Value};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 
 fn drr(quantum: u64, unreserved: u64) -> SchedulerKind {

@@ -8,7 +8,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::meter::mode::Mode;
 use tidegate_core::packet::{Colour, Mark, Packet};
-use tidegate_core::params::{BuiltIn, Role, Value};
+use tidegate_core::params::{NamedPolicy, Role, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Rate, Span, Time};
 

@@ -7,7 +7,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::meter::BuiltInMeter;
 use tidegate_core::meter::tsw_tagger::{Approach, Tagging};
 use tidegate_core::packet::Colour::{Green, Red};
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::Value;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 

@@ -1,12 +1,13 @@
 //! A detector that refuses packets: every flow may lose a few, and is then shut out for a while.
 
 use crate::common::{World, kind};
+use crate::toy::toy;
 use tidegate_core::context::{Ctx, Effect, Finding, Reason, Verdict};
 use tidegate_core::detector::{Detector, DetectorKind};
 use tidegate_core::dropper::drop_tail::DropTailParams;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::packet::{FlowIx, Packet, PortIx};
-use tidegate_core::params::Limit;
+use tidegate_core::params::{Limit, Role};
 use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
@@ -15,7 +16,7 @@ const PENALTY: Span = Span::from_secs(1);
 
 /// Losses of each flow, and the time until which it is shut out.
 #[derive(Default)]
-struct Penalty(Vec<(u32, Option<Time>)>);
+pub struct Penalty(Vec<(u32, Option<Time>)>);
 impl Penalty {
     fn flow(&mut self, flow: FlowIx) -> &mut (u32, Option<Time>) {
         self.0.resize(self.0.len().max(flow.ix() + 1), (0, None));
@@ -53,11 +54,13 @@ impl Detector for Penalty {
     }
 }
 
+toy!(PenaltyParams makes Penalty: "penalty", Role::Detector);
+
 #[test]
 fn a_flow_that_keeps_losing_is_shut_out_for_a_while() {
     let params = DropTailParams { limit: Limit::Packets(2), marked: None };
     let drop_tail = DropperKind::BuiltIn(BuiltInDropper::DropTail(params));
-    let detector = Some(DetectorKind::custom(|| Box::<Penalty>::default()));
+    let detector = Some(DetectorKind::outside(PenaltyParams {}));
     let dropper = Some(DropperPlan { detector, ..DropperPlan::from(drop_tail) });
     let port = PortPlan { dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], ..SwitchPlan::default() });

@@ -4,19 +4,21 @@
 use crate::common::lines::Lines;
 use crate::common::plans::drop_tail;
 use crate::common::{World, kind, pick, rate, reserved, rounds};
+use crate::toy::toy;
 use std::collections::BTreeMap;
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::{Dropper, DropperKind, Left, Occupancy};
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet, PortIx};
-use tidegate_core::params::Limit;
+use tidegate_core::params::{Limit, Role};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 /// Colours every other packet red; [`InOut`] drops red packets where the queue is long.
-struct EveryOther(u32);
+#[derive(Default)]
+pub struct EveryOther(u32);
 impl Meter for EveryOther {
     fn see(&mut self, _: &mut Ctx<'_>, _: ProfileIx, packet: &mut Packet) -> Reading {
         self.0 += 1;
@@ -25,7 +27,8 @@ impl Meter for EveryOther {
         Verdict::Accept.into()
     }
 }
-struct InOut;
+#[derive(Default)]
+pub struct InOut;
 impl Dropper for InOut {
     fn arrive(&mut self, _: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         match (packet.mark.colour(), at.queue.packets) {
@@ -40,10 +43,13 @@ impl Dropper for InOut {
     }
 }
 
+toy!(EveryOtherParams makes EveryOther: "every-other", Role::Meter { colours: true });
+toy!(InOutParams makes InOut: "in-out", Role::Dropper);
+
 #[test]
 fn an_in_out_marking_dropper() {
-    let dropper = Some(DropperKind::custom(|| Box::new(InOut)).into());
-    let meters = vec![MeterKind::custom(|| Box::new(EveryOther(0)))];
+    let dropper = Some(DropperKind::outside(InOutParams {}).into());
+    let meters = vec![MeterKind::outside(EveryOtherParams {})];
     let port = PortPlan { meters, dropper, ..PortPlan::new(kind("fifo")) };
     let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
     let leg = world.open(0, &FlowPlan::default());
@@ -74,7 +80,8 @@ fn an_in_out_marking_dropper() {
 }
 
 /// A CoDel in miniature: a packet that has waited more than 20 ms is dropped when its turn comes.
-struct Sojourn;
+#[derive(Default)]
+pub struct Sojourn;
 impl Dropper for Sojourn {
     fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Occupancy) -> Verdict {
         Verdict::Accept
@@ -85,13 +92,15 @@ impl Dropper for Sojourn {
     }
 }
 
+toy!(SojournParams makes Sojourn: "sojourn", Role::Dropper);
+
 /// Under a port ceiling, and inside a class with one and below a class that always has packets:
 /// packets dropped at the head leave no trace. The others leave at the same times as if nothing
 /// else ever came, and the link is never idle while the other class has packets.
 #[test]
 fn what_is_dropped_at_the_head_was_never_charged() {
     for (in_class, root) in [(false, "fifo"), (true, "strict-priority"), (true, "virtual-clock")] {
-        let dropper = || Some(DropperPlan::from(DropperKind::custom(|| Box::new(Sojourn))));
+        let dropper = || Some(DropperPlan::from(DropperKind::outside(SojournParams {})));
         let run = |arrivals: &[(Time, u32)], guarded: bool| {
             let (level, ceiling) =
                 (Contract { priority: 1, ..reserved(1_000_000).contract }, Some(rate(2_000_000)));
@@ -140,7 +149,7 @@ fn what_is_dropped_at_the_head_was_never_charged() {
 /// in profile are judged by the first, packets out of profile by the second. It counts the packets
 /// that it has admitted itself.
 #[derive(Default)]
-struct TwinAverage {
+pub struct TwinAverage {
     queued: [u64; 2],
     averages: [f64; 2],
 }
@@ -166,6 +175,8 @@ impl Dropper for TwinAverage {
     }
 }
 
+toy!(TwinAverageParams makes TwinAverage: "twin-average", Role::Dropper);
+
 /// Two classes of one port, each with averages of its own: every verdict is the one that the
 /// class's own arrivals ask for, whatever the other class does, also when a drop-tail further out
 /// refuses some.
@@ -173,7 +184,7 @@ impl Dropper for TwinAverage {
 fn a_twin_average_dropper_in_two_classes() {
     let guarded = || ClassPlan {
         contract: reserved(1_000_000).contract,
-        dropper: Some(DropperKind::custom(|| Box::<TwinAverage>::default()).into()),
+        dropper: Some(DropperKind::outside(TwinAverageParams {}).into()),
         ..ClassPlan::new(kind("fifo"))
     };
     let dropper = Some(drop_tail(Limit::Packets(9)).into());
@@ -244,7 +255,7 @@ fn a_dropper_for_each_flow() {
 
 /// Drops packets at random, marks others, and counts its queue from the events reported to it.
 #[derive(Default)]
-struct Bookkeeper {
+pub struct Bookkeeper {
     bytes: u64,
 }
 impl Dropper for Bookkeeper {
@@ -270,6 +281,8 @@ impl Dropper for Bookkeeper {
     }
 }
 
+toy!(BookkeeperParams makes Bookkeeper: "bookkeeper", Role::Dropper);
+
 /// In every scope at once, with push-out: each way out is reported to each dropper, marked packets
 /// are ECN-capable, and the identities of the counters hold.
 #[test]
@@ -277,11 +290,7 @@ fn droppers_hear_of_every_way_out() {
     for seed in 0..rounds(20) {
         let mut rng = Rng::named(seed, "bookkeepers");
         let keeper = |scope| {
-            Some(DropperPlan {
-                kind: DropperKind::custom(|| Box::<Bookkeeper>::default()),
-                scope,
-                detector: None,
-            })
+            Some(DropperPlan { kind: DropperKind::outside(BookkeeperParams {}), scope, detector: None })
         };
         let class = |parent, scope, ceiling| ClassPlan {
             parent,

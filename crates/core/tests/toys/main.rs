@@ -7,6 +7,8 @@ mod detectors;
 mod droppers;
 mod meters;
 mod schedulers;
+#[path = "../common/toy.rs"]
+mod toy;
 
 use common::{World, kind, rate, reserved};
 use std::collections::VecDeque;
@@ -14,6 +16,9 @@ use tidegate_core::context::{Body, Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::packet::{FlowIx, Packet};
+use tidegate_core::params::{
+    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use tidegate_core::queues::Queues;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -21,7 +26,7 @@ use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PlanChange, PortPlan, Swi
 use tidegate_core::units::{Span, Time};
 
 /// Round robin over flows, a quantum of packets a turn, as a user would write it outside the crate.
-struct RoundRobin {
+pub struct RoundRobin {
     quantum: u32,
     /// Packets that the first flow has sent in its turn.
     used: u32,
@@ -78,25 +83,94 @@ impl Scheduler for RoundRobin {
     }
 }
 
-/// The factory holds the parameter.
+parameters! {
+    /// Parameters of the round.
+    pub struct RoundRobinParams {
+        /// Packets that a flow may send in its turn
+        quantum: u32,
+    }
+}
+
+impl PolicyParams for RoundRobinParams {
+    type Policy = RoundRobin;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "turns-of-packets",
+        title: "Turns of packets",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Serves flows in turns of a number of packets.",
+        source: "a test",
+        params: RoundRobinParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<RoundRobin, Refused> {
+        Ok(RoundRobin { quantum: self.quantum, used: 0, turn: VecDeque::new() })
+    }
+
+    fn example() -> RoundRobinParams {
+        RoundRobinParams { quantum: 2 }
+    }
+}
+
 fn round_robin(quantum: u32) -> SchedulerKind {
-    SchedulerKind::custom(move || Box::new(RoundRobin { quantum, used: 0, turn: VecDeque::new() }))
+    SchedulerKind::outside(RoundRobinParams { quantum })
 }
 
 /// Refuses packets that would make the queue longer than a number of packets.
-struct AtMost(u64);
+pub struct AtMost(u64);
 impl Dropper for AtMost {
     fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, at: &Occupancy) -> Verdict {
         if at.queue.packets < self.0 { Verdict::Accept } else { Verdict::Drop(Reason::QueueLimit) }
     }
 }
 
-/// One factory type makes policies with different parameters: turns of the quantum while all have
+parameters! {
+    /// The parameter of the limit.
+    pub struct AtMostParams {
+        /// Most packets that wait
+        limit: u32,
+    }
+}
+
+impl PolicyParams for AtMostParams {
+    type Policy = AtMost;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "at-most",
+        title: "At most",
+        role: Role::Dropper,
+        help: "Drops packets beyond a number of packets.",
+        source: "a test",
+        params: AtMostParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<AtMost, Refused> {
+        Ok(AtMost(u64::from(self.limit)))
+    }
+
+    fn example() -> AtMostParams {
+        AtMostParams { limit: 5 }
+    }
+}
+
+/// One declaration makes policies with different parameters: turns of the quantum while all have
 /// packets, and as many drops as are beyond the limit.
 #[test]
-fn factories_have_parameters() {
+fn policies_from_outside_have_parameters() {
     for (quantum, limit) in [(1, 60), (3, 45), (7, 10)] {
-        let dropper = Some(DropperKind::custom(move || Box::new(AtMost(limit))).into());
+        let dropper = Some(DropperKind::outside(AtMostParams { limit: limit as u32 }).into());
         let port = PortPlan { dropper, ..PortPlan::new(round_robin(quantum)) };
         let mut world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });
         let legs: Vec<_> = (0..3).map(|_| world.open(0, &FlowPlan::default())).collect();
@@ -233,7 +307,7 @@ fn a_scheduler_behind_dyn_serves_alike() {
     };
     let built_in = served(kind("virtual-clock"));
     assert_eq!(built_in.len(), 2000);
-    assert_eq!(built_in, served(SchedulerKind::custom(boxed)));
+    assert_eq!(built_in, served(kind("virtual-clock").made_by(boxed)));
 }
 
 /// A live loop that reconfigures under load: nothing is lost, nothing is reordered within a

@@ -1,10 +1,12 @@
 //! Meters that do their own work: one bucket for several flows, and one behind the other.
 
 use crate::common::{World, kind, pick, rate, rounds};
+use crate::toy::toy;
 use tidegate_core::context::{Ctx, Verdict};
 use tidegate_core::contract::Contract;
 use tidegate_core::meter::{Meter, MeterKind, ProfileIx, Reading};
 use tidegate_core::packet::{BodyId, Colour, Packet};
+use tidegate_core::params::Role;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::TokenBucket;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
@@ -16,7 +18,7 @@ const TICKS: i128 = 100_000;
 /// Colours red the packets that do not conform to the profile's bucket, of an average interval's
 /// depth; ignores packets that came red.
 #[derive(Default)]
-struct Bucket(Vec<Option<TokenBucket>>);
+pub struct Bucket(Vec<Option<TokenBucket>>);
 impl Meter for Bucket {
     fn set_profile(&mut self, profile: ProfileIx, terms: &Contract) {
         let (rate, interval) = terms.reserve.zip(terms.interval).unwrap();
@@ -36,8 +38,10 @@ impl Meter for Bucket {
     }
 }
 
+toy!(BucketParams makes Bucket: "bucket", Role::Meter { colours: true });
+
 fn bucket() -> MeterKind {
-    MeterKind::custom(|| Box::<Bucket>::default())
+    MeterKind::outside(BucketParams {})
 }
 
 fn terms(bits: u64, millis: u64) -> Contract {

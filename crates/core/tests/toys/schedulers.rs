@@ -2,9 +2,11 @@
 
 use crate::common::lines::Lines;
 use crate::common::{World, kind, pick, rate, rounds};
+use crate::toy::toy;
 use tidegate_core::context::Ctx;
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::packet::{FlowIx, Packet};
+use tidegate_core::params::{Role, Service};
 use tidegate_core::queues::Queues;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, Removal, Scheduler, SchedulerKind, Select};
@@ -14,7 +16,7 @@ use tidegate_core::units::{Rate, Span, Time};
 /// WF²Q+ (Bennett and Zhang 1997): among the packets that would have started in the fluid system,
 /// the one that would end first. Reservations are weights.
 #[derive(Default)]
-struct Wf2qPlus {
+pub struct Wf2qPlus {
     rate: Option<Rate>,
     virtual_time: u64,
     as_of: Option<Time>,
@@ -77,13 +79,15 @@ impl Scheduler for Wf2qPlus {
     }
 }
 
+toy!(Wf2qPlusParams makes Wf2qPlus: "toy-wf2q-plus", Role::Scheduler { service: Service::WorkConserving });
+
 /// Worst-case fairness (Bennett and Zhang 1997, theorem 4): while a class has packets it is never
 /// more than a packet behind its share of the link by weight. Where all classes begin at once, that
 /// share is the fluid system's, and none is more than a packet ahead of it either. So it is for one
 /// written outside the crate, and for the one inside.
 #[test]
 fn wf2q_plus_above_classes_is_worst_case_fair() {
-    worst_case_fair_above_classes(&SchedulerKind::custom(|| Box::<Wf2qPlus>::default()));
+    worst_case_fair_above_classes(&SchedulerKind::outside(Wf2qPlusParams {}));
     worst_case_fair_above_classes(&kind("wf2q-plus"));
 }
 

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::BuiltIn;
-use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, Sharing, SwitchPlan};
 use tidegate_core::units::Rate;
@@ -88,7 +87,7 @@ impl GateFile {
         ClassPlan {
             parent: shared.class.map(|class| class as u16),
             contract,
-            ..ClassPlan::new(SchedulerKind::BuiltIn(chosen.policy.clone()))
+            ..ClassPlan::new(chosen.policy.clone())
         }
     }
 
@@ -136,12 +135,12 @@ impl GateFile {
         if !flow.within {
             return None;
         }
-        let scheduler = Chosen::<BuiltInScheduler>::by_default(FAIR_DEFAULT.scheduler, flow.place)?.policy;
+        let scheduler = Chosen::<SchedulerKind>::by_default(FAIR_DEFAULT.scheduler, flow.place)?.policy;
         let dropper = match &self.port.dropper {
             Some(_) => None,
             None => DropperSpec::fair_default(flow.place).map(|dropper| dropper.plan(None)),
         };
-        Some(Conversations { scheduler: SchedulerKind::BuiltIn(scheduler), dropper })
+        Some(Conversations { scheduler, dropper })
     }
 
     /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that
@@ -161,7 +160,7 @@ impl GateFile {
     }
 
     /// Memory that push-out leaves to named flows that reserve at a scheduler.
-    fn aside(&self, direction: Direction, above: &Chosen<BuiltInScheduler>) -> Option<Aside> {
+    fn aside(&self, direction: Direction, above: &Chosen<SchedulerKind>) -> Option<Aside> {
         let reads = above.policy.record().reads.contains(&"reserve");
         reads.then_some(Aside { buffer: self.buffer, rate: self.rates[direction as usize] })
     }

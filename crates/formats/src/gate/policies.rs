@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Guarantee, Member, NodeContext, Supply, Traffic};
+use tidegate_core::params::{Guarantee, Member, NodeContext, Supply, Traffic};
 use tidegate_core::units::Rate;
 
 /// Checks the policies of both directions. `placed` maps a place in the gate file to the place

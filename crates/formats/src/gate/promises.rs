@@ -4,7 +4,6 @@ use super::shares::{LINK, Shares, goes, node_of};
 use super::{GateClass, GateFile, GateFlow};
 use tidegate_core::bounds::{Server, behind_own_line};
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::params::BuiltIn;
 use tidegate_core::units::{Rate, Span};
 
 /// The longest frame that a promise is about, with its Ethernet header.

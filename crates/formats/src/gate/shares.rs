@@ -21,8 +21,8 @@
 use super::{GateFile, GateFlow};
 use crate::policy::Chosen;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::params::{BuiltIn, Value};
-use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::params::{NamedPolicy, Value};
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::Rate;
 
 /// The parameter by which a scheduler gives a weight to flows that reserve nothing.
@@ -103,16 +103,16 @@ impl Shares {
     }
 
     /// The scheduler of a node as the file has it, with the weights that there is room for.
-    pub(super) fn scheduler(&self, node: usize, chosen: &Chosen<BuiltInScheduler>) -> SchedulerKind {
+    pub(super) fn scheduler(&self, node: usize, chosen: &Chosen<SchedulerKind>) -> SchedulerKind {
         let policy = chosen.policy.clone();
         let fitted = self.weights[node].and_then(|weight| {
             let mut values = policy.values();
             values.iter_mut().filter(|(key, _)| *key == UNRESERVED).for_each(|(_, value)| {
                 *value = Value::Rate(weight);
             });
-            BuiltInScheduler::read(policy.record().name, &values)?.ok()
+            SchedulerKind::read(policy.record().name, &values)?.ok()
         });
-        SchedulerKind::BuiltIn(fitted.unwrap_or(policy))
+        fitted.unwrap_or(policy)
     }
 }
 
@@ -253,7 +253,7 @@ impl Tree {
 }
 
 impl Node {
-    fn of(policy: &BuiltInScheduler) -> Node {
+    fn of(policy: &SchedulerKind) -> Node {
         let record = policy.record();
         let weight = policy.values().into_iter().find_map(|(key, value)| match value {
             Value::Rate(bits) if key == UNRESERVED => Some(bits),

@@ -15,26 +15,42 @@ pub(crate) mod topology;
 
 use crate::record::{Field, Section, Shape};
 use crate::section::Table;
-use std::sync::LazyLock;
+use std::sync::{Mutex, PoisonError};
 use tidegate_core::params::Kind;
+use tidegate_core::policies::registered;
 
 /// The version of both formats that is read.
 pub(crate) const VERSION: i64 = 1;
 
-static SCENARIO: LazyLock<Section> =
-    LazyLock::new(|| with_version("Version of the scenario format", scenario::Scenario::section()));
-
-static GATE: LazyLock<Section> =
-    LazyLock::new(|| with_version("Version of the gate format", gate::File::section()));
-
 /// The record of a whole scenario file.
 pub fn scenario() -> &'static Section {
-    &SCENARIO
+    static SCENARIO: Whole = Whole::new();
+    SCENARIO.of_all_policies(|| with_version("Version of the scenario format", scenario::Scenario::section()))
 }
 
 /// The record of a whole gate file.
 pub fn gate() -> &'static Section {
-    &GATE
+    static GATE: Whole = Whole::new();
+    GATE.of_all_policies(|| with_version("Version of the gate format", gate::File::section()))
+}
+
+/// The record of a whole file. It is made once, and again when policies have been registered since;
+/// the one before stays, since a file may be read by it at the moment.
+struct Whole(Mutex<Option<(usize, &'static Section)>>);
+
+impl Whole {
+    const fn new() -> Whole {
+        Whole(Mutex::new(None))
+    }
+
+    fn of_all_policies(&self, make: impl FnOnce() -> Section) -> &'static Section {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = registered().len();
+        match *made {
+            Some((of, section)) if of == count => section,
+            _ => made.insert((count, Box::leak(Box::new(make())))).1,
+        }
+    }
 }
 
 /// A file with the key that comes first. Its value is checked before all others are read.

@@ -9,20 +9,20 @@ use tidegate_core::abr;
 use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::composite::{self, FAIR_DEFAULT};
-use tidegate_core::detector::{self, BuiltInDetector};
-use tidegate_core::dropper::{self, BuiltInDropper};
-use tidegate_core::endpoint::{self, BuiltInTransport};
-use tidegate_core::meter::{self, BuiltInMeter};
-use tidegate_core::params::{PolicyRecord, Scope};
-use tidegate_core::scheduler::{self, BuiltInScheduler};
+use tidegate_core::detector::{self, DetectorKind};
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::endpoint::TransportKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::params::{NamedPolicy, PolicyRecord, Scope};
+use tidegate_core::scheduler::{self, SchedulerKind};
 use tidegate_core::shaper::{self, BuiltInShaper};
 
-pub(crate) type Scheduler = PolicyOf<BuiltInScheduler>;
-pub(crate) type Meter = PolicyOf<BuiltInMeter>;
-pub(crate) type Detector = PolicyOf<BuiltInDetector>;
+pub(crate) type Scheduler = PolicyOf<SchedulerKind>;
+pub(crate) type Meter = PolicyOf<MeterKind>;
+pub(crate) type Detector = PolicyOf<DetectorKind>;
 pub(crate) type RateControl = PolicyOf<BuiltInRateControl>;
 pub(crate) type Coupling = PolicyOf<BuiltInCoupling>;
-pub(crate) type Transport = PolicyOf<BuiltInTransport>;
+pub(crate) type Transport = PolicyOf<TransportKind>;
 pub(crate) type Shaper = PolicyOf<BuiltInShaper>;
 
 /// A choice among policies.
@@ -49,13 +49,13 @@ macro_rules! offered {
 }
 
 offered! {
-    BuiltInScheduler: "scheduler", scheduler::RECORDS.iter().chain(composite::RECORDS);
-    BuiltInDropper: "dropper", dropper::RECORDS;
-    BuiltInMeter: "meter", meter::RECORDS;
-    BuiltInDetector: "detector" = detector::DEFAULT.name, detector::RECORDS;
+    SchedulerKind: "scheduler", SchedulerKind::records().into_iter().chain(composite::RECORDS);
+    DropperKind: "dropper", DropperKind::records();
+    MeterKind: "meter", MeterKind::records();
+    DetectorKind: "detector" = detector::DEFAULT.name, DetectorKind::records();
     BuiltInRateControl: "rate_control", abr::RECORDS;
     BuiltInCoupling: "vsvd" = coupling::DEFAULT.name, coupling::RECORDS;
-    BuiltInTransport: "transport", endpoint::RECORDS;
+    TransportKind: "transport", TransportKind::records();
     BuiltInShaper: "envelope" = shaper::DEFAULT.name, shaper::RECORDS;
 }
 
@@ -71,13 +71,13 @@ section! {
 /// A dropper, and the queues that it guards.
 #[derive(Clone, Debug)]
 pub(crate) struct Dropper {
-    pub policy: PolicyOf<BuiltInDropper>,
+    pub policy: PolicyOf<DropperKind>,
     pub guarded: Guarded,
 }
 
 impl Key for Dropper {
     fn shape() -> Shape {
-        let Shape::OneOf(mut one_of) = BuiltInDropper::shape() else { unreachable!() };
+        let Shape::OneOf(mut one_of) = DropperKind::shape() else { unreachable!() };
         one_of.options.iter_mut().for_each(|option| option.fields.extend(Guarded::fields()));
         Shape::OneOf(one_of)
     }

@@ -74,18 +74,6 @@ fn registered_policies_are_offered() {
     every_section(scenario(), &mut |section| {
         seen.extend(section.policy.map(|policy| policy.name));
     });
-    let registered = [
-        tidegate_core::composite::RECORDS,
-        tidegate_core::scheduler::RECORDS,
-        tidegate_core::dropper::RECORDS,
-        tidegate_core::detector::RECORDS,
-        tidegate_core::shaper::RECORDS,
-        tidegate_core::meter::RECORDS,
-        tidegate_core::endpoint::RECORDS,
-        tidegate_core::abr::RECORDS,
-        tidegate_core::abr::coupling::RECORDS,
-    ];
-    let all: BTreeSet<_> =
-        registered.iter().flat_map(|records| records.iter().map(|record| record.name)).collect();
+    let all: BTreeSet<_> = tidegate_core::policies::built_in().map(|record| record.name).collect();
     assert_eq!(seen, all);
 }

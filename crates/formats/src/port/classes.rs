@@ -9,9 +9,9 @@ use crate::section::Placed;
 use crate::suggest::did_you_mean;
 use crate::units::show_rate;
 use std::collections::BTreeMap;
-use tidegate_core::detector::BuiltInDetector;
-use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::detector::DetectorKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
 use tidegate_core::units::Rate;
 
@@ -27,13 +27,13 @@ pub struct Class {
     /// Index of the class that it is part of; `None` directly under the port's scheduler.
     pub parent: Option<usize>,
     /// Scheduler of its flows, or of the classes in it.
-    pub scheduler: Chosen<BuiltInScheduler>,
+    pub scheduler: Chosen<SchedulerKind>,
     /// The meter of its flows' contracts; `None` leaves that to the port.
-    pub meter: Option<Chosen<BuiltInMeter>>,
+    pub meter: Option<Chosen<MeterKind>>,
     /// The dropper of its queue; `None` leaves that to the port.
     pub dropper: Option<DropperSpec>,
     /// The detector of flows that do not respond to the drops of its dropper; `None` without one.
-    pub detector: Option<Chosen<BuiltInDetector>>,
+    pub detector: Option<Chosen<DetectorKind>>,
     /// Its contract with the scheduler above it.
     pub contract: ContractSpec,
     /// Rate that it never exceeds at a port, in bit/s.
@@ -57,14 +57,14 @@ impl Class {
     /// The class at a port, under the droppers `above`.
     pub fn plan(&self, above: &[&DropperSpec]) -> ClassPlan {
         let dropper = self.dropper.as_ref().filter(|own| above.iter().all(|other| !own.is_done_by(other)));
-        let meter = self.meter.as_ref().map(|meter| MeterKind::BuiltIn(meter.policy.clone()));
+        let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
         ClassPlan {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
             meters: meter.into_iter().collect(),
             dropper: dropper.map(|dropper| dropper.plan(self.detector.as_ref())),
-            ..ClassPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
+            ..ClassPlan::new(self.scheduler.policy.clone())
         }
     }
 }

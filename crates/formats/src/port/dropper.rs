@@ -4,8 +4,8 @@ use crate::error::{Place, Report};
 use crate::keys::policies::Dropper;
 use crate::policy::Chosen;
 use tidegate_core::composite::FAIR_DEFAULT;
-use tidegate_core::detector::{BuiltInDetector, DetectorKind};
-use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::detector::DetectorKind;
+use tidegate_core::dropper::DropperKind;
 use tidegate_core::params::Scope;
 use tidegate_core::switch::plan::DropperPlan;
 
@@ -13,7 +13,7 @@ use tidegate_core::switch::plan::DropperPlan;
 #[derive(Clone, Debug)]
 pub struct DropperSpec {
     /// The policy that decides.
-    pub chosen: Chosen<BuiltInDropper>,
+    pub chosen: Chosen<DropperKind>,
     /// The guarded queues: the whole queue, or each flow's own.
     pub scope: Scope,
     /// True if a file states it by itself. Otherwise it belongs to a scheduler's name or to a
@@ -46,11 +46,11 @@ impl DropperSpec {
     }
 
     /// The dropper at a port, and the detector that sees its drops.
-    pub(crate) fn plan(&self, detector: Option<&Chosen<BuiltInDetector>>) -> DropperPlan {
+    pub(crate) fn plan(&self, detector: Option<&Chosen<DetectorKind>>) -> DropperPlan {
         DropperPlan {
-            kind: DropperKind::BuiltIn(self.chosen.policy.clone()),
+            kind: self.chosen.policy.clone(),
             scope: self.scope,
-            detector: detector.map(|detector| DetectorKind::BuiltIn(detector.policy.clone())),
+            detector: detector.map(|detector| detector.policy.clone()),
         }
     }
 }

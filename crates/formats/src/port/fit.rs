@@ -5,14 +5,14 @@ use crate::policy::Chosen;
 use crate::port::{Class, DropperSpec};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use tidegate_core::detector::BuiltInDetector;
-use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{BuiltIn, Fault, Key, Member, NodeContext};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::detector::DetectorKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::params::{Fault, Key, Member, NamedPolicy, NodeContext};
+use tidegate_core::scheduler::SchedulerKind;
 
 /// Checks meters and droppers against their link; reports the first error of each place.
 pub(crate) fn check_guards<'c>(
-    meters: impl Iterator<Item = &'c Chosen<BuiltInMeter>>,
+    meters: impl Iterator<Item = &'c Chosen<MeterKind>>,
     droppers: impl Iterator<Item = &'c DropperSpec>,
     node: &NodeContext<'_>,
     at: &str,
@@ -30,7 +30,7 @@ pub(crate) fn check_guards<'c>(
 /// Checks that each detector has a dropper, whose drops it sees; reports the first error of each
 /// place.
 pub(crate) fn check_detectors<'c>(
-    ports: impl Iterator<Item = (&'c Option<Chosen<BuiltInDetector>>, &'c Option<DropperSpec>)>,
+    ports: impl Iterator<Item = (&'c Option<Chosen<DetectorKind>>, &'c Option<DropperSpec>)>,
     at: &str,
     told: &mut BTreeSet<Place>,
     report: &mut Report,
@@ -46,7 +46,7 @@ pub(crate) fn check_detectors<'c>(
 }
 
 /// A policy's fault at a node, and the place where it was written.
-pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
+pub(crate) fn fault_of<K: NamedPolicy>(chosen: &Chosen<K>, node: &NodeContext<'_>) -> Option<(Place, Fault)> {
     let fault = chosen.policy.check_at(node).err()?;
     let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
     Some((chosen.place_of(key), fault))
@@ -54,7 +54,7 @@ pub(crate) fn fault_of<B: BuiltIn>(chosen: &Chosen<B>, node: &NodeContext<'_>) -
 
 /// Reports a meter that is told to follow round-trip times where none are measured: the place, and
 /// the mistake; `None` for one that follows none.
-pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Complaint)> {
+pub(crate) fn follows_nothing(meter: &Chosen<MeterKind>) -> Option<(Place, Complaint)> {
     let key = meter.policy.follows_round_trips()?;
     let message = format!(
         "`{key}` has nothing to follow: no round-trip times are measured of what is metered here, at the \
@@ -69,7 +69,7 @@ pub(crate) fn follows_nothing(meter: &Chosen<BuiltInMeter>) -> Option<(Place, Co
 /// Checks that no class has slots within the slots of a scheduler above it; of mistakes at one
 /// place, the first is told.
 pub(crate) fn check_slots<'c>(
-    port: &Chosen<BuiltInScheduler>,
+    port: &Chosen<SchedulerKind>,
     classes: impl Iterator<Item = &'c Class> + Clone,
     told: &mut BTreeSet<Place>,
     report: &mut Report,
@@ -105,8 +105,8 @@ pub(crate) fn have_deadlines(members: &[Named<'_>]) -> bool {
 
 /// Checks a policy with its members: a scheduler at a server, or a meter; reports the first error
 /// of each place.
-pub(crate) fn check_node<B: BuiltIn>(
-    policy: &Chosen<B>,
+pub(crate) fn check_node<K: NamedPolicy>(
+    policy: &Chosen<K>,
     server: NodeContext<'_>,
     named: &[Named<'_>],
     at: impl Fn() -> String,

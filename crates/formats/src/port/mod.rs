@@ -22,10 +22,9 @@ use crate::policy::Chosen;
 use std::collections::BTreeSet;
 use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::BuiltInCoupling;
-use tidegate_core::detector::BuiltInDetector;
-use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::BuiltIn;
-use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::detector::DetectorKind;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::Rate;
 
@@ -33,13 +32,13 @@ use tidegate_core::units::Rate;
 #[derive(Clone, Debug)]
 pub struct PortSpec {
     /// The scheduler: it selects the flow to serve next.
-    pub scheduler: Chosen<BuiltInScheduler>,
+    pub scheduler: Chosen<SchedulerKind>,
     /// The meter of flows' contracts; `None` for none.
-    pub meter: Option<Chosen<BuiltInMeter>>,
+    pub meter: Option<Chosen<MeterKind>>,
     /// The dropper; `None` for none.
     pub dropper: Option<DropperSpec>,
     /// The detector of flows that do not respond to drops; `None` without one.
-    pub detector: Option<Chosen<BuiltInDetector>>,
+    pub detector: Option<Chosen<DetectorKind>>,
     /// The policy that controls the rates of ABR connections; `None` for none.
     pub rate_control: Option<Chosen<BuiltInRateControl>>,
     /// The coupling of their control loops before and behind it; `None` without VS/VD.
@@ -58,10 +57,10 @@ impl PortSpec {
         let meter = self.meter.as_ref().map(|meter| meter.policy.clone());
         let meter = meter.filter(|meter| meter.record().needs.is_none_or(|key| stated.contains(key)));
         PortPlan {
-            meters: meter.map(MeterKind::BuiltIn).into_iter().collect(),
+            meters: meter.into_iter().collect(),
             dropper: self.dropper.as_ref().map(|dropper| dropper.plan(self.detector.as_ref())),
             rate: Some(link),
-            ..PortPlan::new(SchedulerKind::BuiltIn(self.scheduler.policy.clone()))
+            ..PortPlan::new(self.scheduler.policy.clone())
         }
     }
 
@@ -112,8 +111,8 @@ impl PortSpec {
 /// The policies of ports that a `[[link]]` states.
 pub(crate) struct OwnPolicies {
     stated: Stated,
-    meter: Option<Chosen<BuiltInMeter>>,
-    detector: Option<Chosen<BuiltInDetector>>,
+    meter: Option<Chosen<MeterKind>>,
+    detector: Option<Chosen<DetectorKind>>,
     rate_control: Option<Chosen<BuiltInRateControl>>,
     vsvd: Option<Chosen<BuiltInCoupling>>,
     credit: Option<CreditSpec>,

@@ -7,13 +7,13 @@ use crate::port::DropperSpec;
 use crate::section::PolicyOf;
 use tidegate_core::composite::BuiltInComposite;
 use tidegate_core::params::{Consists, PolicyRecord, Role};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::scheduler::SchedulerKind;
 
 /// A table's statement of the order and of the drops at a port or a class.
 #[derive(Clone, Debug)]
 pub(crate) struct Stated {
     /// The scheduler; `None` for none stated.
-    pub(crate) scheduler: Option<Chosen<BuiltInScheduler>>,
+    pub(crate) scheduler: Option<Chosen<SchedulerKind>>,
     /// The dropper, also one that belongs to the scheduler's name.
     pub(crate) dropper: Option<DropperSpec>,
     /// True for a whole policy, which has no other dropper than its own.

@@ -16,13 +16,12 @@ use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
 use crate::source::Source;
 use std::collections::BTreeMap;
-use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::endpoint::TransportKind;
-use tidegate_core::params::{BuiltIn, Marking};
+use tidegate_core::dropper::DropperKind;
+use tidegate_core::params::Marking;
 
 /// A dropper that marks, and connections whose data it guards.
 struct Guarded<'s> {
-    dropper: &'s Chosen<BuiltInDropper>,
+    dropper: &'s Chosen<DropperKind>,
     /// The first whose transport negotiates ECN.
     capable: Option<&'s FlowGroup>,
     /// The first whose transport does not.
@@ -40,7 +39,7 @@ impl<'s> Guarded<'s> {
 /// such data.
 fn negotiates_ecn(group: &FlowGroup) -> Option<bool> {
     let Source::Sender { transport, .. } = &group.source else { return None };
-    let made = TransportKind::BuiltIn(transport.policy.clone()).build().ok()?;
+    let made = transport.policy.build().ok()?;
     Some(made.negotiates_ecn())
 }
 

@@ -15,9 +15,8 @@ use crate::units::show_rate;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
-use tidegate_core::endpoint::TransportKind;
-use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{BuiltIn, Member, NodeContext, Role, Supply};
+use tidegate_core::meter::MeterKind;
+use tidegate_core::params::{Member, NodeContext, Role, Supply};
 
 /// The meters that a group's packets pass on a link, in their order.
 pub(super) fn meters<'s>(
@@ -25,7 +24,7 @@ pub(super) fn meters<'s>(
     link: &'s Link,
     nodes: &[Node],
     classes: &'s [Class],
-) -> impl Iterator<Item = &'s Chosen<BuiltInMeter>> {
+) -> impl Iterator<Item = &'s Chosen<MeterKind>> {
     let class = group.class.filter(|_| nodes[link.from].kind == NodeKind::Switch);
     let classes = std::iter::successors(class, |class| classes[*class].parent).map(|class| &classes[class]);
     classes.map(|class| &class.meter).chain([&link.port.meter]).flatten()
@@ -51,7 +50,7 @@ fn profile_at(group: &FlowGroup, link: &Link, divided: &Divided, profiles: &[Pro
     }
 }
 
-pub(super) fn colours(meter: &Chosen<BuiltInMeter>) -> bool {
+pub(super) fn colours(meter: &Chosen<MeterKind>) -> bool {
     meter.record().role == Role::Meter { colours: true }
 }
 
@@ -76,7 +75,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     let divided = Divided::new(parts.groups, parts.loads);
     // Once for each meter, link and profile: a place of a file may be the meter of many links.
-    let mut met = BTreeMap::<(Place, usize), (&Chosen<BuiltInMeter>, Vec<Named<'_>>)>::new();
+    let mut met = BTreeMap::<(Place, usize), (&Chosen<MeterKind>, Vec<Named<'_>>)>::new();
     for load in parts.loads {
         let group = &parts.groups[load.group];
         for index in group.route.iter().copied().filter(|index| parts.links[*index].gate.is_none()) {
@@ -119,7 +118,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 /// the first port on their way.
 fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
     // A place of a file may be the meter of many links.
-    let mut followers = BTreeMap::<Place, (&Chosen<BuiltInMeter>, bool)>::new();
+    let mut followers = BTreeMap::<Place, (&Chosen<MeterKind>, bool)>::new();
     for load in parts.loads {
         let group = &parts.groups[load.group];
         let links = group.route.iter().map(|index| &parts.links[*index]).filter(|link| link.gate.is_none());
@@ -141,7 +140,7 @@ fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
 /// Returns true if the sender of a flow measures round-trip times.
 fn measures_round_trips(source: &Source) -> bool {
     let Source::Sender { transport, .. } = source else { return false };
-    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    let made = transport.policy.build();
     made.is_ok_and(|made| made.measures_round_trips())
 }
 

@@ -15,8 +15,8 @@ use crate::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Contract;
-use tidegate_core::params::{BuiltIn, Carry, Guarantee, Member, NodeContext, Supply, Traffic};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::params::{Carry, Guarantee, Member, NodeContext, Supply, Traffic};
+use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::Rate;
 
 /// A scenario's network and its flows.
@@ -155,7 +155,7 @@ struct Divided<'s> {
 
 impl<'s> Divided<'s> {
     fn new(parts: &'s Parts<'s>) -> Divided<'s> {
-        let divides = |scheduler: &Chosen<BuiltInScheduler>| scheduler.policy.record().divides;
+        let divides = |scheduler: &Chosen<SchedulerKind>| scheduler.policy.record().divides;
         let in_class = parts.classes.iter().any(|class| divides(&class.scheduler));
         let mut loads = BTreeMap::<usize, Vec<usize>>::new();
         for (index, load) in parts.loads.iter().enumerate() {

@@ -6,7 +6,7 @@ use crate::port::fit::fault_of;
 use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeSet;
-use tidegate_core::endpoint::{Transport, TransportKind};
+use tidegate_core::endpoint::Transport;
 use tidegate_core::params::{NodeContext, Supply};
 
 /// Checks the switch algorithms and the couplings of all links, and the connections that pass
@@ -49,7 +49,7 @@ fn check_loops(parts: &Parts<'_>, report: &mut Report) {
         let Source::Sender { transport, .. } = &group.source else { continue };
         let mut way = group.route.iter().map(|link| &parts.links[*link]);
         let Some(first) = way.next() else { continue };
-        let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+        let made = transport.policy.build();
         let heeds = |made: &dyn Transport| made.source_terms(first.rate, 1).is_some();
         if group.vc.is_none() && !made.is_ok_and(|made| heeds(made.as_ref())) {
             continue;

@@ -22,7 +22,7 @@ use crate::policy::Chosen;
 use crate::port::DropperSpec;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, NodeKind};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::scheduler::SchedulerKind;
 
 /// A setting that is seldom intended, and its place.
 type Found = (Place, Complaint);
@@ -75,7 +75,7 @@ impl Scenario {
     }
 
     /// The scheduler that orders a flow at a link: its class's, or the port's own.
-    fn scheduler_at<'s>(&'s self, group: &FlowGroup, link: &'s Link) -> &'s Chosen<BuiltInScheduler> {
+    fn scheduler_at<'s>(&'s self, group: &FlowGroup, link: &'s Link) -> &'s Chosen<SchedulerKind> {
         let class = self.classes_at(group, link).next();
         class.map_or(&link.port.scheduler, |class| &self.classes[class].scheduler)
     }

@@ -6,7 +6,7 @@ use crate::record::{Field, Shape};
 use crate::values::{Read, Values};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use tidegate_core::params::{BuiltIn, Param, PolicyRecord, Value};
+use tidegate_core::params::{NamedPolicy, Param, PolicyRecord, Value};
 
 /// Values of parameters by their names, by which the core also states a fault.
 #[derive(Clone, Debug)]
@@ -94,25 +94,25 @@ impl<S: Selected> Keys for ParamsOf<S> {
 }
 
 /// A kind of policy among which a key chooses.
-pub(crate) trait Offered: BuiltIn {
+pub(crate) trait Offered: NamedPolicy {
     /// The choice.
     fn shape() -> Shape;
 }
 
 /// A policy with its parameters, before the core has read them.
 #[derive(Clone, Debug)]
-pub(crate) struct PolicyOf<B> {
+pub(crate) struct PolicyOf<K> {
     pub record: &'static PolicyRecord,
     pub settings: Settings,
-    of: PhantomData<B>,
+    of: PhantomData<K>,
 }
 
-impl<B: Offered> Key for PolicyOf<B> {
+impl<K: Offered> Key for PolicyOf<K> {
     fn shape() -> Shape {
-        B::shape()
+        K::shape()
     }
 
-    fn of(read: &Read) -> Option<PolicyOf<B>> {
+    fn of(read: &Read) -> Option<PolicyOf<K>> {
         let Read::Table(values) = read else { return None };
         let record = values.section.policy?;
         let settings = Settings::of(values, &record.params.iter().collect::<Vec<_>>());

@@ -1,27 +1,12 @@
 use super::*;
 use crate::columns::TABLES;
 use std::collections::BTreeSet;
-use tidegate_core::params::PolicyRecord;
-
-fn registered() -> impl Iterator<Item = &'static PolicyRecord> {
-    let all = [
-        tidegate_core::composite::RECORDS,
-        tidegate_core::scheduler::RECORDS,
-        tidegate_core::dropper::RECORDS,
-        tidegate_core::detector::RECORDS,
-        tidegate_core::shaper::RECORDS,
-        tidegate_core::meter::RECORDS,
-        tidegate_core::endpoint::RECORDS,
-        tidegate_core::abr::RECORDS,
-        tidegate_core::abr::coupling::RECORDS,
-    ];
-    all.into_iter().flatten()
-}
+use tidegate_core::policies;
 
 #[test]
 fn every_registered_policy_is_written_everywhere() {
     let (schema, reference, python) = (schema().to_string(), reference(), python_types());
-    for policy in registered() {
+    for policy in policies::built_in() {
         assert!(schema.contains(&format!("\"const\":\"{}\"", policy.name)), "{}", policy.name);
         assert!(
             reference.contains(&format!("### `{}`\n\n**{}.** {}", policy.name, policy.title, policy.help))

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::classifier::rules::{Direction, Prefix};
+use tidegate_core::endpoint::TransportKind;
 use tidegate_core::endpoint::application::Data;
 use tidegate_core::endpoint::on_off::OnOff;
 use tidegate_core::endpoint::period::Period;
 use tidegate_core::endpoint::transfers::{Distribution, Sizes, Transfers};
-use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
 use tidegate_core::headers::Headers;
 use tidegate_formats::{
     Application, Chosen, Flow, FormatError, Lasts, Place, Scenario, Source, TransferSizes,
@@ -39,9 +39,9 @@ pub(super) fn traffic(
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
     let headers = group.headers.and_then(|headers| headers.member(flow.member));
     let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
-    let ends = |transport: &Chosen<BuiltInTransport>, data| {
+    let ends = |transport: &Chosen<TransportKind>, data| {
         let size = group.sizes.iter().copied().max().unwrap_or(0);
-        TransportEnd::both(&TransportKind::BuiltIn(transport.policy.clone()), size, data)
+        TransportEnd::both(&transport.policy, size, data)
             .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))
     };
     match &group.source {

@@ -8,7 +8,6 @@ use tidegate_core::contract::Refused;
 use tidegate_core::link::{Line, LinePlan};
 use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{Sharing, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -60,7 +59,9 @@ pub(super) fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<F
             path: if link.trace.is_some() { Path::SeenStarts } else { Path::Fast },
             waits_for_ties: {
                 let classes = link.port.classes.iter().map(|class| &class.scheduler);
-                std::iter::once(&link.port.scheduler).chain(classes).any(SchedulerKind::waits_for_ties)
+                std::iter::once(&link.port.scheduler)
+                    .chain(classes)
+                    .any(|scheduler| scheduler.waits_for_ties())
             },
             start_is_due: false,
             rate: link.rate,

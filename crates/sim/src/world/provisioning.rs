@@ -88,7 +88,5 @@ fn class_colours(port: &PortPlan, class: Option<u16>) -> bool {
 }
 
 fn colours(meters: &[MeterKind]) -> bool {
-    let is_marker =
-        |meter: &MeterKind| meter.record().is_some_and(|record| record.role == Role::Meter { colours: true });
-    meters.iter().any(is_marker)
+    meters.iter().any(|meter| meter.record().role == Role::Meter { colours: true })
 }

@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../../../core/tests/common/toy.rs"]
+mod toy;
 
 mod credit;
 mod explicit_rate;

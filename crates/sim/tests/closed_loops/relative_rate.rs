@@ -1,12 +1,14 @@
 //! Rates that rise until packets are marked.
 
 use crate::common::rate;
+use crate::toy::toy;
 use crate::{connect, row, run, throughput};
 use std::sync::Arc;
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::{Dropper, DropperKind, Occupancy};
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, HostCx, Notice, Payload};
 use tidegate_core::packet::{Mark, Packet};
+use tidegate_core::params::Role;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::source::{EndpointFactory, Traffic};
 
@@ -64,7 +66,7 @@ const TARGET: f64 = 5_400_000.0;
 
 /// A virtual queue (Gibbens and Kelly 1999): each packet of it makes a mark more likely by 1/1000.
 #[derive(Default)]
-struct MarkByVirtualQueue {
+pub struct MarkByVirtualQueue {
     bits: f64,
     as_of: Option<Time>,
 }
@@ -78,6 +80,8 @@ impl Dropper for MarkByVirtualQueue {
     }
 }
 
+toy!(VirtualQueueParams makes MarkByVirtualQueue: "virtual-queue", Role::Dropper);
+
 /// The virtual queue neither grows nor empties where the sum of the rates equals its service rate.
 /// A rate is steady where the increase by unmarked packets equals the decrease by marked ones: (1 -
 /// p) · INCREASE = p · DECREASE · rate, which is one rate for both (Chiu and Jain 1989, section 3).
@@ -88,7 +92,7 @@ impl Dropper for MarkByVirtualQueue {
 fn relative_rates_settle_at_equal_shares() {
     let mut network = row(2, 8_000_000, Span::from_millis(2), 150);
     network.links[2].rate = rate(6_000_000);
-    network.links[2].port.dropper = Some(DropperKind::custom(|| Box::<MarkByVirtualQueue>::default()).into());
+    network.links[2].port.dropper = Some(DropperKind::outside(VirtualQueueParams {}).into());
     network.warmup = Span::from_secs(50);
     for bits in [4_000_000.0, 200_000.0] {
         let source = RelativeRate::Source { bits, next: Time::NEVER };

@@ -172,21 +172,13 @@ fn promised(history: &History<'_>, flow: usize) -> Option<Rate> {
     let reserve = setup.plans[0].contract.reserve?;
     let plain = |link: &usize| {
         let plan = &network.links[*link];
-        let stamps = match &plan.port.scheduler {
-            SchedulerKind::BuiltIn(policy) => {
-                SchedulerKind::named("virtual-clock").and_then(|kind| match kind {
-                    SchedulerKind::BuiltIn(usual) => Some(usual == *policy),
-                    SchedulerKind::Custom(_) => None,
-                })
-            }
-            SchedulerKind::Custom(_) => None,
-        };
+        let stamps = SchedulerKind::named("virtual-clock").as_ref() == Some(&plan.port.scheduler);
         let members = || network.flows.iter().filter(|other| other.route.contains(link));
         let contracts = || members().map(|other| other.plans[0].contract);
         // The flows of a group that come and go cannot be promised more together than the link has.
         let reserved: f64 =
             contracts().filter_map(|contract| contract.reserve).map(Rate::bits_per_second).sum();
-        stamps == Some(true)
+        stamps
             && plan.port.classes.is_empty()
             && plan.port.ceiling.is_none()
             && plan.trace.is_none()

@@ -1,10 +1,9 @@
 //! Properties that are not asserted because they are known to be wrong, or are being decided. Each
 //! has one predicate, which says where; a predicate goes when its defect does.
 
-use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::clearing::ClearingExcess;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
-use tidegate_core::params::{BuiltIn, Role, Service};
+use tidegate_core::params::{Role, Service};
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, PortPlan, PushOut, Scope};
 use tidegate_sim::network::{FlowSetup, Network};
@@ -23,9 +22,7 @@ pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
 /// A member that is held leaves the list of turns and rejoins it when the switch looks at the port
 /// next. The model has no such moments: of such switches only the invariants are checked.
 pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) -> bool {
-    let turns = |kind: &SchedulerKind| {
-        kind.record().is_some_and(|record| matches!(record.name, "round-robin" | "drr"))
-    };
+    let turns = |kind: &SchedulerKind| matches!(kind.record().name, "round-robin" | "drr");
     let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
     ports.any(|(link, plan)| {
         let mut classes = plan.port.classes.iter();
@@ -38,7 +35,7 @@ pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) 
 /// is over when it looks at the port next. The model has no such moments: of such switches only the
 /// invariants are checked.
 pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -> bool {
-    let wfq = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.name == "wfq");
+    let wfq = |kind: &SchedulerKind| kind.record().name == "wfq";
     let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
     ports.any(|(link, plan)| {
         let above = |class: &ClassPlan| match class.parent {
@@ -55,12 +52,10 @@ pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -
 /// numbers, drops nothing at the head of a queue, keeps every stamp, and looks at its flows when
 /// packets come and go: of such switches only the invariants are checked.
 pub fn others_follow_it(network: &Network, switch: usize) -> bool {
-    let is_modelled = |dropper: &DropperPlan| {
-        dropper.kind.record().is_some_and(|record| record.name == "drop-tail") && dropper.scope == Scope::Node
-    };
+    let is_modelled =
+        |dropper: &DropperPlan| dropper.kind.record().name == "drop-tail" && dropper.scope == Scope::Node;
     let looks_late = |kind: &SchedulerKind| {
-        let SchedulerKind::BuiltIn(policy) = kind else { return false };
-        policy.record().name == "drr++" || policy.values().iter().any(|(name, _)| *name == "lead")
+        kind.record().name == "drr++" || kind.values().iter().any(|(name, _)| *name == "lead")
     };
     let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     ports.any(|port| {
@@ -79,16 +74,12 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
         let of_classes = port.classes.iter().flat_map(|class| class.meters.clone());
         port.meters.iter().cloned().chain(of_classes).collect::<Vec<_>>()
     };
-    let colours =
-        |meter: &MeterKind| meter.record().is_some_and(|record| record.role == Role::Meter { colours: true });
+    let colours = |meter: &MeterKind| meter.record().role == Role::Meter { colours: true };
     let drops = |meter: &MeterKind| match meter {
         MeterKind::BuiltIn(BuiltInMeter::Clearing(params)) => params.excess == ClearingExcess::Drop,
         _ => false,
     };
-    let marked = |dropper: &DropperPlan| match &dropper.kind {
-        DropperKind::BuiltIn(policy) => policy.values().iter().any(|(name, _)| *name == "marked"),
-        DropperKind::Custom(_) => false,
-    };
+    let marked = |dropper: &DropperPlan| dropper.kind.values().iter().any(|(name, _)| *name == "marked");
     let heeds = |port: &PortPlan| {
         port.dropper.iter().chain(port.classes.iter().flat_map(|class| &class.dropper)).any(marked)
     };
@@ -106,7 +97,7 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
 /// while packets wait.
 fn holds_members(network: &Network, link: usize) -> bool {
     let role = Role::Scheduler { service: Service::WorkConserving };
-    let idles = |kind: &SchedulerKind| kind.record().is_none_or(|record| record.role != role);
+    let idles = |kind: &SchedulerKind| kind.record().role != role;
     let holds = |class: &ClassPlan| class.ceiling.is_some() || idles(&class.scheduler);
     let mut flows = network.flows.iter().filter(|flow| flow.route.contains(&link));
     network.links[link].port.classes.iter().any(holds)

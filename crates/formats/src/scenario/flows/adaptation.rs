@@ -11,7 +11,7 @@ use tidegate_core::aal5;
 use tidegate_core::abr::SourceTerms;
 use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::abr::AbrParams;
-use tidegate_core::endpoint::{BuiltInTransport, Transport, TransportKind};
+use tidegate_core::endpoint::{Transport, TransportKind};
 use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams, Supply};
 use tidegate_core::units::{Rate, Span};
 
@@ -43,7 +43,7 @@ pub(super) fn of_flow(flow: &Flow, route: &[usize], links: &[Link], report: &mut
 /// are reported.
 pub(super) fn of_connection(
     connection: &Connection,
-    transport: &Chosen<BuiltInTransport>,
+    transport: &Chosen<TransportKind>,
     routes: [&[usize]; 2],
     links: &[Link],
     report: &mut Report,
@@ -52,7 +52,7 @@ pub(super) fn of_connection(
     if *cells.adaptation == Adaptation::None {
         return false;
     }
-    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    let made = transport.policy.build();
     let [there, back] = routes;
     let sends_cells = |made: &dyn Transport| {
         there.first().is_some_and(|first| made.source_terms(links[*first].rate, 1).is_some())

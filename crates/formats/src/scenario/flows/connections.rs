@@ -12,7 +12,7 @@ use crate::scenario::headers::HeadersSpec;
 use crate::section::Placed;
 use crate::source::Source;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::endpoint::{BuiltInTransport, TransportKind};
+use tidegate_core::endpoint::TransportKind;
 use tidegate_core::units::Span;
 
 /// Suffix of a connection's name in the name of its flow of answers.
@@ -44,9 +44,9 @@ impl Builder<'_> {
             (Some(headers), Some(way)) => Some(HeadersSpec::read(headers, count, way, report)?),
             _ => None,
         };
-        let transport: Chosen<BuiltInTransport> = transport?;
+        let transport: Chosen<TransportKind> = transport?;
         let application = application::build(&keys.data, self.around.base_dir, report);
-        let answer = match TransportKind::BuiltIn(transport.policy.clone()).build() {
+        let answer = match transport.policy.build() {
             Ok(made) if !made.takes_data() && application.as_ref().is_some_and(|one| !one.is_endless()) => {
                 let (name, what) = (transport.record().name, keys.data.about().title.to_lowercase());
                 let message = format!("`{name}` sends endless data, and takes no {what}");

@@ -4,7 +4,7 @@ use super::{Found, and_more};
 use crate::error::{Complaint, Place};
 use crate::scenario::{Load, Scenario};
 use crate::units::show_size;
-use tidegate_core::params::{BuiltIn, Limit, Value};
+use tidegate_core::params::{Limit, Value};
 
 /// The first flow with packets that are larger than a queue on its way may be, which are all lost
 /// there.

@@ -8,7 +8,6 @@ use crate::scenario::metered::{colours, meters};
 use crate::source::Source;
 use std::collections::BTreeMap;
 use tidegate_core::packet::Colour;
-use tidegate_core::params::BuiltIn;
 
 /// A policy that goes by colours, as a file states it.
 struct Reader {

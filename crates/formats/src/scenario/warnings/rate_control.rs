@@ -5,7 +5,6 @@ use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;
 use crate::source::Source;
-use tidegate_core::endpoint::TransportKind;
 
 /// ABR connections on whose way no port controls rates, so that only their own ends limit them.
 pub(super) fn absent(scenario: &Scenario) -> Option<Found> {
@@ -32,7 +31,7 @@ pub(super) fn absent(scenario: &Scenario) -> Option<Found> {
 fn is_abr(scenario: &Scenario, group: &FlowGroup) -> bool {
     let Source::Sender { transport, .. } = &group.source else { return false };
     let Some(first) = group.route.first() else { return false };
-    let made = TransportKind::BuiltIn(transport.policy.clone()).build();
+    let made = transport.policy.build();
     let rate = scenario.links[*first].rate;
     group.vc.is_some() || made.is_ok_and(|made| made.source_terms(rate, 1).is_some())
 }

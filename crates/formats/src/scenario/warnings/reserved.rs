@@ -5,7 +5,6 @@ use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::units::show_rate;
 use std::collections::BTreeSet;
-use tidegate_core::params::BuiltIn;
 
 /// Classes that reserve more together than the link carries, or than the class that they are in
 /// reserves, below a scheduler that shares by reservations: each gets less than it reserves. Flows'

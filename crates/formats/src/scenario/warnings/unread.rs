@@ -10,8 +10,8 @@ use crate::scenario::metered::meters;
 use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeMap;
-use tidegate_core::params::{BuiltIn, CONTRACT};
-use tidegate_core::scheduler::BuiltInScheduler;
+use tidegate_core::params::{CONTRACT, NamedPolicy};
+use tidegate_core::scheduler::SchedulerKind;
 
 /// Keys that the set-up of flows reads where there is `admission`.
 const BOOKED: [&str; 2] = ["reserve", "interval"];
@@ -128,7 +128,7 @@ fn is_read_at(scenario: &Scenario, group: &FlowGroup, link: &Link, key: &str) ->
 }
 
 /// The schedulers above a class, with the links that its flows use.
-fn above(scenario: &Scenario, class: usize) -> impl Iterator<Item = (&Link, &Chosen<BuiltInScheduler>)> {
+fn above(scenario: &Scenario, class: usize) -> impl Iterator<Item = (&Link, &Chosen<SchedulerKind>)> {
     let inside = scenario.groups.iter().flat_map(|group| group.route.iter().map(move |link| (group, *link)));
     let inside = inside.map(|(group, link)| (group, &scenario.links[link]));
     let used = inside
@@ -158,7 +158,7 @@ fn found<'s>(
     let complaint =
         Complaint::new(format!("{what} of {who} {verb} no effect{}", scheduler.unwrap_or_default()));
     let key = keys.iter().find(|key| ASKS.contains(key)).copied().unwrap_or_default();
-    let records = BuiltInScheduler::RECORDS.iter().filter(|record| record.reads.contains(&key));
+    let records = SchedulerKind::records().into_iter().filter(|record| record.reads.contains(&key));
     let readers: Vec<&str> = records.map(|record| record.name).take(MAX_NAMED).collect();
     (place, complaint.help(format!("schedulers that read `{key}`: {}", readers.join(", "))))
 }

@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;
 use crate::source::Source;
 use crate::units::{show_rate, show_size, show_time};
-use tidegate_core::params::{BuiltIn, ReceiverWindow};
+use tidegate_core::params::ReceiverWindow;
 use tidegate_core::units::Span;
 
 /// The share of a link that flows must be able to fill, in percent.

@@ -3,7 +3,7 @@
 use super::{Manner, pick};
 use tidegate_core::dropper::BuiltInDropper;
 use tidegate_core::meter::BuiltInMeter;
-use tidegate_core::params::{BuiltIn, Kind, Value};
+use tidegate_core::params::{Kind, NamedPolicy, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::BuiltInScheduler;
 use tidegate_formats::units::show_value;
@@ -54,7 +54,7 @@ fn wild(rng: &mut Rng, kind: Kind, given: String) -> String {
 }
 
 /// A policy of a role, any of its records: its example, with some values changed or left out.
-pub(super) fn policy<B: BuiltIn>(rng: &mut Rng, manner: Manner) -> String {
+pub(super) fn policy<B: NamedPolicy>(rng: &mut Rng, manner: Manner) -> String {
     let examples = B::examples();
     let one = &examples[rng.below(examples.len() as u64) as usize];
     let record = one.record();

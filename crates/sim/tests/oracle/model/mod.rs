@@ -152,7 +152,7 @@ pub fn skipped(network: &Network) -> BTreeSet<usize> {
         })
         .collect();
     let marks = |flow: &FlowSetup| flow.envelope.is_some_and(|envelope| envelope.excess == Excess::Mark);
-    let carries = |kind: &SchedulerKind| kind.record().is_some_and(|record| record.carries != Carry::Nothing);
+    let carries = |kind: &SchedulerKind| kind.record().carries != Carry::Nothing;
     let carry = |flow: &FlowSetup| {
         let mut ports = flow.route.iter().map(|link| &network.links[*link].port);
         ports.any(|port| {

@@ -7,7 +7,7 @@ use tidegate_core::contract::Contract;
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::meter::{BuiltInMeter, MeterKind};
 use tidegate_core::packet::Colour;
-use tidegate_core::params::{BuiltIn, Limit, Role, Value};
+use tidegate_core::params::{Limit, Role, Value};
 use tidegate_core::switch::plan::{DropperPlan, PortPlan, Scope};
 use tidegate_core::units::Span;
 

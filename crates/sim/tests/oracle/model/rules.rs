@@ -10,7 +10,7 @@ use super::Ticks;
 use super::tree::{Member, Queued};
 use fair::{Fair, Which};
 use restamped::Restamped;
-use tidegate_core::params::{BuiltIn, Value};
+use tidegate_core::params::Value;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::{Rate, Span};
 use turns::Turns;
@@ -56,23 +56,22 @@ pub struct Frame {
 }
 
 fn value(kind: &SchedulerKind, key: &str) -> Option<Value> {
-    let SchedulerKind::BuiltIn(policy) = kind else { return None };
-    policy.values().into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    kind.values().into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
 }
 
 impl Rule {
     /// The rule of a plan, in front of a server of this rate: at a port, or in a class.
     pub fn new(kind: &SchedulerKind, rate: Option<Rate>, at_port: bool) -> Rule {
-        match kind.record().map(|record| record.name) {
+        match kind.record().name {
             // Ports with the second are not followed.
-            Some("fifo" | "drr++") => Rule::Fifo,
-            Some("strict-priority") => Rule::StrictPriority,
-            Some("virtual-clock") => {
+            "fifo" | "drr++" => Rule::Fifo,
+            "strict-priority" => Rule::StrictPriority,
+            "virtual-clock" => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));
                 let waits = value(kind, "synchronise") == Some(Value::Text("empty-queue".into()));
                 Rule::VirtualClock { saves_credit, waits }
             }
-            Some("tdm") => {
+            "tdm" => {
                 let own = match value(kind, "rate") {
                     Some(Value::Rate(bits)) => {
                         Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND))
@@ -89,7 +88,7 @@ impl Rule {
                 let owners = vec![None; slots as usize];
                 Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
             }
-            Some(name @ ("wfq" | "wf2q-plus" | "scfq" | "sfq")) => {
+            name @ ("wfq" | "wf2q-plus" | "scfq" | "sfq") => {
                 let which = match name {
                     "wfq" => Which::Wfq,
                     "wf2q-plus" => Which::Wf2qPlus,
@@ -101,11 +100,11 @@ impl Rule {
                 };
                 Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate, at_port))
             }
-            Some("fifo-plus") => Rule::FifoPlus { sent: 0, waited: 0 },
-            Some("edf") => Rule::EarliestDeadline { regulated: false, rate },
-            Some("jitter-edd") => Rule::EarliestDeadline { regulated: true, rate },
-            Some("round-robin") => Rule::Turns(Turns::new(None)),
-            Some("drr") => {
+            "fifo-plus" => Rule::FifoPlus { sent: 0, waited: 0 },
+            "edf" => Rule::EarliestDeadline { regulated: false, rate },
+            "jitter-edd" => Rule::EarliestDeadline { regulated: true, rate },
+            "round-robin" => Rule::Turns(Turns::new(None)),
+            "drr" => {
                 let (Some(Value::Size(bytes)), Some(Value::Rate(bits))) =
                     (value(kind, "quantum"), value(kind, "unreserved"))
                 else {
@@ -114,11 +113,10 @@ impl Rule {
                 let unreserved = Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)).unwrap();
                 Rule::Turns(Turns::new(Some((bytes, unreserved))))
             }
-            Some(other) => match Restamped::named(other, kind) {
+            other => match Restamped::named(other, kind) {
                 Some(rule) => Rule::Restamped(rule),
                 None => panic!("no model of {other}"),
             },
-            None => panic!("no model of a scheduler from outside"),
         }
     }
 

@@ -1,0 +1,147 @@
+//! Which policies are known by name?
+//!
+//! The built-in ones, and those that a crate outside this one registers: a scheduler, a dropper, a
+//! detector, a meter or a transport with its parameters. A file then names it as any other. A name belongs to
+//! one policy of any role, and keeps it until the process ends.
+
+use crate::abr::{self, coupling};
+use crate::composite;
+use crate::contract::Refused;
+use crate::detector::{self, Detector, DetectorKind};
+use crate::dropper::{self, Dropper, DropperKind};
+use crate::endpoint::{self, Transport, TransportKind};
+use crate::meter::{self, Meter, MeterKind};
+use crate::params::{CONTRACT, NamedPolicy, PolicyKind, PolicyParams, PolicyRecord, Role, outside};
+use crate::scheduler::{self, Scheduler, SchedulerKind};
+use crate::shaper;
+
+/// The records of all built-in policies.
+pub fn built_in() -> impl Iterator<Item = &'static PolicyRecord> {
+    let roles = [
+        composite::RECORDS,
+        scheduler::RECORDS,
+        dropper::RECORDS,
+        meter::RECORDS,
+        detector::RECORDS,
+        shaper::RECORDS,
+        endpoint::RECORDS,
+        abr::RECORDS,
+        coupling::RECORDS,
+    ];
+    roles.into_iter().flatten()
+}
+
+/// The records of the policies that were registered, in the order of their registration.
+pub fn registered() -> Vec<&'static PolicyRecord> {
+    outside::all_records()
+}
+
+/// Registers a scheduler, which files then name.
+///
+/// # Errors
+/// When its name is taken or cannot be written in a file, when its record does not fit a scheduler,
+/// or when its example is not allowed.
+pub fn register_scheduler<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: Scheduler + Send + 'static>,
+{
+    let fits = matches!(T::RECORD.role, Role::Scheduler { .. });
+    register::<T, _, _>("scheduler", fits, &["kind"], SchedulerKind::outside)
+}
+
+/// Registers a dropper, which files then name.
+///
+/// # Errors
+/// As [`register_scheduler`].
+pub fn register_dropper<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: Dropper + Send + 'static>,
+{
+    let fits = T::RECORD.role == Role::Dropper;
+    register::<T, _, _>("dropper", fits, &["kind", "scope"], DropperKind::outside)
+}
+
+/// Registers a detector, which files then name.
+///
+/// # Errors
+/// As [`register_scheduler`].
+pub fn register_detector<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: Detector + Send + 'static>,
+{
+    let fits = T::RECORD.role == Role::Detector;
+    register::<T, _, _>("detector", fits, &["kind"], DetectorKind::outside)
+}
+
+/// Registers a meter, which files then name.
+///
+/// # Errors
+/// As [`register_scheduler`].
+pub fn register_meter<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: Meter + Send + 'static>,
+{
+    let fits = matches!(T::RECORD.role, Role::Meter { .. });
+    register::<T, _, _>("meter", fits, &["kind"], MeterKind::outside)
+}
+
+/// Registers a transport, which files then name.
+///
+/// # Errors
+/// As [`register_scheduler`].
+pub fn register_transport<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: Transport + Send + Sync + 'static>,
+{
+    let fits = matches!(T::RECORD.role, Role::Transport { .. });
+    register::<T, _, _>("transport", fits, &["kind"], TransportKind::outside)
+}
+
+/// Registers a policy of the role `what`, whose tables in files have the keys `taken` besides its
+/// parameters.
+fn register<T, B, P>(
+    what: &str,
+    fits: bool,
+    taken: &[&str],
+    kind: fn(T) -> PolicyKind<B, P>,
+) -> Result<(), Refused>
+where
+    T: PolicyParams,
+    B: NamedPolicy + Send + Sync + 'static,
+    P: ?Sized + 'static,
+{
+    let record: &'static PolicyRecord = const { &T::RECORD };
+    let name = record.name;
+    let refused = |wrong: String| Err(Refused(wrong));
+    if !is_name(name) {
+        return refused(format!("`{name}` is not a name of lower-case letters, digits and `-`"));
+    }
+    if built_in().any(|other| other.name == name) {
+        return refused(format!("there is a built-in policy `{name}`: choose another name"));
+    }
+    if !fits {
+        return refused(format!("`{name}` is registered as a {what}, and its record has another role"));
+    }
+    if let Some(param) = record.params.iter().find(|param| taken.contains(&param.name)) {
+        return refused(format!("`{name}` has a parameter `{}`, a key of every {what}", param.name));
+    }
+    let is_unknown = |key: &&&str| CONTRACT.iter().all(|param| param.name != **key);
+    if let Some(key) = record.reads.iter().find(is_unknown) {
+        return refused(format!("`{name}` reads `{key}`, which is not a key of a contract"));
+    }
+    if let Some(key) = record.needs.filter(|key| !record.reads.contains(key)) {
+        return refused(format!("`{name}` needs `{key}`, which it does not read"));
+    }
+    let example = T::example();
+    if let Err(fault) = PolicyParams::check(&example) {
+        return refused(format!("the example of `{name}` is not allowed: {}", fault.message));
+    }
+    outside::add(record, move |values| T::read(values).map(kind), kind(example))
+}
+
+/// Returns true for a name that an expression in a file can hold, and that differs from others in
+/// more than its case and its separators.
+fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    name.starts_with(|first: char| first.is_ascii_lowercase()) && name.bytes().all(fits)
+}
