@@ -142,7 +142,12 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "toml": None,
         "mermaid": {"docs/gate.md"},
         "python": {"docs/tutorial.md"},
-        "rust": {"CONTRIBUTING.md", *(f"docs/{page.name}" for page in (ROOT / "docs").glob("add-a*.md"))},
+        "rust": {
+            "CONTRIBUTING.md",
+            # Its blocks are those of `crates/sim/tests/outside`.
+            "docs/policies-from-outside.md",
+            *(f"docs/{page.name}" for page in (ROOT / "docs").glob("add-a*.md")),
+        },
     }
     for page in PAGES:
         name = str(page.relative_to(ROOT))
@@ -266,8 +271,9 @@ TOML = {
     f"{page.relative_to(ROOT)}-{number}": body
     for page in PAGES
     for number, body in enumerate(body for kind, body in blocks(page) if kind == "toml")
-    # Its transport is there once the page has been followed: `test_add_a_policy.py`.
-    if page.name != "add-an-endpoint.md"
+    # Its transport is there once the page has been followed: `test_add_a_policy.py`. The scheduler
+    # of the other page is that of `crates/sim/tests/outside`.
+    if page.name not in ("add-an-endpoint.md", "policies-from-outside.md")
 }
 
 

@@ -318,10 +318,14 @@ fn a_policy_may_be_registered_after_files_were_read() {
     assert!(!schema_before.contains(new) && schema().to_string().contains(new));
 }
 
-/// `docs/policies-from-outside.md` shows the scheduler as it is here.
+/// `docs/policies-from-outside.md` shows the scheduler and its registration as they are here, and a
+/// port that a file may have.
 #[test]
 fn the_page_shows_the_file() {
     let page = include_str!("../../../../docs/policies-from-outside.md");
     let shown = page.split("<!-- crates/sim/tests/outside/clock.rs -->\n```rust\n").nth(1).unwrap();
     assert_eq!(shown.split("```\n").next(), Some(include_str!("clock.rs")));
+    assert!(page.contains("tidegate_core::policies::register_scheduler::<PlainClockParams>()?;"));
+    let port = page.split("```toml\nport = ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    assert_eq!(fingerprint(&with_port(port)), fingerprint(&with_port("\"plain-clock(percent=90) + red\"")));
 }
