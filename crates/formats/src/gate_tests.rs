@@ -1,6 +1,8 @@
 use super::*;
-use tidegate_core::classifier::rules::Direction;
+use tidegate_core::classifier::matching::Match;
+use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::link::Loss;
+use tidegate_core::units::Span;
 
 const OFFICE: &str = r#"
 version = 1

@@ -1,5 +1,6 @@
 //! The part of a gate file that finds its running gate, even when the file has mistakes.
 
+use super::names::name_of;
 use crate::error::FormatErrors;
 use crate::file;
 use crate::keys;
@@ -37,7 +38,7 @@ impl GateOutline {
             Err(_) => Found::line_by_line(text),
         };
         GateOutline {
-            name: super::name_of(found.name.as_deref(), file_name),
+            name: name_of(found.name.as_deref(), file_name),
             inside: found.inside,
             outside: found.outside,
             socket: found.socket.map(PathBuf::from),

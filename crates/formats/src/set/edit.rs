@@ -1,8 +1,24 @@
 //! One edit, made in the tree and in the text.
 
-use super::{Edit, Step};
 use crate::tree::{Content, Entry, Node};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+/// One step down from a table.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Into the table under a key, which is created if absent. A kind that is stated by its name
+    /// alone, or by default, becomes a table with that `kind`.
+    Into { key: String, kind: Option<String> },
+    /// Into an entry of a list of tables.
+    Entry { key: String, index: usize },
+}
+
+/// Place of a value: down the steps, then under the key.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Edit {
+    pub(super) steps: Vec<Step>,
+    pub(super) key: String,
+}
 
 /// Puts `value` into the tree. `None` when a step of the path is not a table.
 pub(super) fn in_tree(root: &mut Node, edit: &Edit, value: Node) -> Option<()> {

@@ -4,6 +4,7 @@
 //! made twice: in the tree that is read, and in the text that is kept.
 
 mod edit;
+mod entries;
 mod policy;
 
 use crate::error::{Complaint, Place, Report};
@@ -11,24 +12,9 @@ use crate::record::{Field, OneOf, Section, Shape};
 use crate::renamed;
 use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, Node};
+use edit::{Edit, Step};
+use entries::entry_named;
 use toml_edit::DocumentMut;
-
-/// One step down from a table.
-#[derive(Clone, Debug, PartialEq)]
-enum Step {
-    /// Into the table under a key, which is created if absent. A kind that is stated by its name
-    /// alone, or by default, becomes a table with that `kind`.
-    Into { key: String, kind: Option<String> },
-    /// Into an entry of a list of tables.
-    Entry { key: String, index: usize },
-}
-
-/// Place of a value: down the steps, then under the key.
-#[derive(Clone, Debug, PartialEq)]
-struct Edit {
-    steps: Vec<Step>,
-    key: String,
-}
 
 /// Applies every override in turn to `root`, a file of the kind `section` that was read from
 /// `text`; the text is returned with the same changes. Mistakes go to `report`.
@@ -162,33 +148,5 @@ fn kind_of(field: &Field, node: Option<&Node>) -> Option<String> {
         None => field.default.as_deref().map(str::to_owned),
         Some(Node { content: Content::Text(kind), .. }) => Some(kind.clone()),
         Some(table) => table.text("kind").map(str::to_owned),
-    }
-}
-
-/// The one entry of a list of tables that has this name.
-fn entry_named<'n>(key: &str, name: &str, list: Option<&'n Node>) -> Result<(usize, &'n Node), Complaint> {
-    let entries: &[Node] = match list {
-        Some(Node { content: Content::List(entries), .. }) => entries,
-        _ => &[],
-    };
-    let mut found = entries.iter().enumerate().filter(|(_, entry)| entry_name(entry) == name);
-    match (found.next(), found.next()) {
-        (Some(entry), None) => Ok(entry),
-        (Some(_), Some(_)) => Err(Complaint::new(format!("there is more than one {key} `{name}`"))),
-        (None, _) => {
-            let names: Vec<String> = entries.iter().map(entry_name).collect();
-            let mut complaint = Complaint::new(format!("this scenario has no {key} `{}`", brief(name)));
-            complaint.help = did_you_mean(name, names.iter().map(String::as_str));
-            Err(complaint)
-        }
-    }
-}
-
-/// A table's name; a link has none and goes by its ends, as `s1-s2`.
-fn entry_name(entry: &Node) -> String {
-    match (entry.text("name"), entry.text("from"), entry.text("to")) {
-        (Some(name), _, _) => name.to_owned(),
-        (None, Some(from), Some(to)) => format!("{from}-{to}"),
-        _ => String::new(),
     }
 }

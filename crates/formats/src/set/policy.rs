@@ -4,7 +4,7 @@
 //! override of one of them is made, the table is brought into the form that it changes: in the tree
 //! and in the text alike.
 
-use super::entry_named;
+use super::entries::entry_named;
 use crate::error::Complaint;
 use crate::expression;
 use crate::record::{Section, Shape};

@@ -1,6 +1,6 @@
 //! Queues that are shorter than a packet, so that no packet passes.
 
-use super::{Found, and_more};
+use super::found::{Found, and_more};
 use crate::error::{Complaint, Place};
 use crate::scenario::{Load, Scenario};
 use crate::units::show_size;

@@ -1,6 +1,6 @@
 //! Ceilings: the packets that wait for them, and the resources that these packets take from others.
 
-use super::Found;
+use super::found::Found;
 use crate::error::{Complaint, Place};
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;

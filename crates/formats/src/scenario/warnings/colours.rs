@@ -1,6 +1,6 @@
 //! Policies that tell packets apart by colour, where no packet is coloured.
 
-use super::Found;
+use super::found::Found;
 use crate::error::{Complaint, Place};
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;

@@ -1,6 +1,6 @@
 //! Links that no flow uses.
 
-use super::Found;
+use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::network::NodeKind;

@@ -1,6 +1,6 @@
 //! Flows and changes that would begin after the end of the run.
 
-use super::{Found, and_more};
+use super::found::{Found, and_more};
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;

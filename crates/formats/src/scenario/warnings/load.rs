@@ -1,6 +1,6 @@
 //! Overload without a limit.
 
-use super::Found;
+use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::network::{Link, NodeKind};
 use crate::scenario::{Load, Scenario};

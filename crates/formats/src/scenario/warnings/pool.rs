@@ -1,7 +1,7 @@
 //! A shared pool that is smaller than the memory that flows within their buckets may use
 //! (docs/pool.md).
 
-use super::Found;
+use super::found::Found;
 use crate::error::{Complaint, Place};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::Link;

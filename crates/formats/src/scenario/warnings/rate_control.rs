@@ -1,6 +1,6 @@
 //! ABR connections that no port controls.
 
-use super::{Found, and_more};
+use super::found::{Found, and_more};
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;

@@ -1,6 +1,6 @@
 //! Reservations of classes beyond those above them.
 
-use super::Found;
+use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::units::show_rate;

@@ -1,6 +1,6 @@
 //! Contracts that no policy reads.
 
-use super::{Found, and_more};
+use super::found::{Found, and_more};
 use crate::error::{Complaint, Place};
 use crate::policy::Chosen;
 use crate::port::ContractSpec;

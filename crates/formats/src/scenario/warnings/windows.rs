@@ -1,6 +1,6 @@
 //! Receivers' windows that are too small for a long path.
 
-use super::Found;
+use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;
