@@ -10,59 +10,19 @@
 //! scheduler releases it later. Next comes the packet or the cell that the link is sending, then
 //! the cause that keeps the whole link idle. So the causes add up to the wait.
 
+mod journey;
 mod notes;
+mod route;
 
+pub use journey::{Hop, Journey};
 pub(crate) use notes::State;
 pub use notes::{Cause, Served, Waiting};
+pub(crate) use route::{Route, RouteLink};
 
 use notes::{Before, Notes};
 use std::collections::BTreeMap;
 use tidegate_core::stats::Workahead;
 use tidegate_core::units::{Rate, Span, Time};
-
-/// A watched packet at one link.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
-    /// Index of the link.
-    pub link: u32,
-    /// Arrival of its last bit; once it has started, its release by its flow's shaper or envelope.
-    pub arrived: Time,
-    /// Time for which the shaper or envelope held it before.
-    pub held: Span,
-    /// Queue length on arrival in packets, the one in service included; `None` for one that an
-    /// envelope held.
-    pub queue: Option<u64>,
-    /// First bit out; `None` while it waits.
-    pub started: Option<Time>,
-    /// Last bit out; `None` until then.
-    pub departed: Option<Time>,
-    /// Last bit in at the other end; `None` until then.
-    pub landed: Option<Time>,
-    /// Its own stamp, known once it starts.
-    pub stamp: u64,
-    before: Before,
-}
-
-/// A packet that was followed from its source to its destination.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Journey {
-    /// Time from leaving the source, of a retransmission from the first transmission, to last bit
-    /// in at the destination.
-    pub delay: Span,
-    /// Part of the delay before this packet left its source: earlier transmissions of its data.
-    pub earlier: Span,
-    /// Its number within its flow, from 0.
-    pub sequence: u64,
-    /// Length in bytes.
-    pub len: u32,
-    /// Lead of its flow, with this packet, over its reservation: the delay at an ideal server of
-    /// that rate. `None` for a datagram flow.
-    pub ahead: Option<Span>,
-    /// Arrival of its last bit at the destination.
-    pub arrived: Time,
-    /// Its hops, in order.
-    pub hops: Vec<Hop>,
-}
 
 /// Traffic terms stated by a watched flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,25 +59,13 @@ struct UnderWay {
     hops: Vec<Hop>,
 }
 
-/// A link of the route of the watched flow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Leg {
-    pub(crate) link: u32,
-    /// Place in the route of the link before it.
-    pub(crate) before: Option<usize>,
-    /// Number of destinations behind it.
-    pub(crate) destinations: u32,
-}
-
 /// Follows the packets of one flow through the network, and keeps the slowest. For a multicast
 /// packet, each copy that reaches a destination counts separately.
 #[derive(Clone, Debug)]
 pub struct Watch {
     flow: u32,
     keep: usize,
-    /// Its route, and the index of its first hop.
-    route: Vec<Leg>,
-    first_hop: u32,
+    route: Route,
     terms: Option<WatchTerms>,
     /// Workahead of the flow over its reservation.
     workahead: Option<Workahead>,
@@ -135,8 +83,7 @@ impl Watch {
         Watch {
             flow,
             keep,
-            route: Vec::new(),
-            first_hop: 0,
+            route: Route::default(),
             terms: None,
             workahead: None,
             enveloped: false,
@@ -146,18 +93,11 @@ impl Watch {
         }
     }
 
-    /// Sets the flow's route, whose hops begin with `first_hop`, the terms that it states, and the
-    /// presence of an envelope.
+    /// Sets the flow's route, the terms that it states, and the presence of an envelope.
     #[must_use]
-    pub(crate) fn of(
-        self,
-        route: Vec<Leg>,
-        first_hop: u32,
-        terms: Option<WatchTerms>,
-        enveloped: bool,
-    ) -> Watch {
+    pub(crate) fn of(self, route: Route, terms: Option<WatchTerms>, enveloped: bool) -> Watch {
         let workahead = terms.map(|terms| Workahead::new(terms.reserve));
-        Watch { route, first_hop, terms, workahead, enveloped, ..self }
+        Watch { route, terms, workahead, enveloped, ..self }
     }
 
     /// Returns the index of its flow.
@@ -190,25 +130,7 @@ impl Watch {
     }
 
     fn is_enveloped_at(&self, link: u32) -> bool {
-        self.enveloped && self.is_first(link)
-    }
-
-    fn is_first(&self, link: u32) -> bool {
-        self.route.first().is_some_and(|first| first.link == link)
-    }
-
-    fn place(&self, link: u32) -> Option<usize> {
-        self.route.iter().position(|leg| leg.link == link)
-    }
-
-    fn destinations_behind(&self, link: u32) -> u32 {
-        self.place(link).map_or(1, |place| self.route[place].destinations)
-    }
-
-    /// Returns the number of destinations of the flow.
-    fn destinations(&self) -> u32 {
-        let first = self.route.iter().filter(|leg| leg.before.is_none());
-        first.map(|leg| leg.destinations).sum::<u32>().max(1)
+        self.enveloped && self.route.starts_with(link)
     }
 
     /// Returns true if packets of the watched flow wait for a link.
@@ -219,7 +141,7 @@ impl Watch {
 
     /// Returns the hop of the watched flow over a link.
     pub(crate) fn hop_over(&self, link: u32) -> Option<u32> {
-        self.place(link).map(|place| self.first_hop + place as u32)
+        self.route.hop_over(link)
     }
 
     /// Notes a new state of a link for the watched flow.
@@ -234,8 +156,7 @@ impl Watch {
         if flow != self.flow {
             return;
         }
-        let (left, before) =
-            (self.destinations(), self.place(link).and_then(|place| self.route[place].before));
+        let (left, before) = (self.route.destinations(), self.route.before(link));
         let notes = self.notes.entry(link).or_default();
         notes.waiting += 1;
         let noted = Before::Noted { from: notes.end(), until: notes.end() };
@@ -252,14 +173,13 @@ impl Watch {
         };
         let packet =
             self.under_way.entry(sequence).or_insert(UnderWay { len, ahead: None, left, hops: Vec::new() });
-        let before = before.map(|before| self.route[before].link);
         if let Some(last) = packet.hops.iter_mut().rfind(|hop| Some(hop.link) == before) {
             last.landed = Some(at);
         }
         packet.hops.push(hop);
         // Packets held by an envelope have not been sent yet.
         if !self.enveloped
-            && self.route.first().is_some_and(|first| first.link == link)
+            && self.route.starts_with(link)
             && let Some(workahead) = &mut self.workahead
         {
             packet.ahead = Some(workahead.see(at, len));
@@ -354,19 +274,14 @@ impl Watch {
             self.slowest.insert(place, journey);
             self.slowest.truncate(self.keep);
         }
-        self.take_off(sequence, self.destinations_behind(link));
+        self.take_off(sequence, self.route.destinations_behind(link));
     }
 
     /// Returns the journey of the copy of a packet that has come over a link.
     fn journey(&self, link: u32, sequence: u64, arrived: Time, delay: Span) -> Option<Journey> {
         let packet = self.under_way.get(&sequence)?;
-        let mut hops = Vec::new();
-        let mut at = self.place(link);
-        while let Some(place) = at {
-            let leg = self.route[place];
-            hops.extend(packet.hops.iter().rfind(|hop| hop.link == leg.link).cloned());
-            at = leg.before;
-        }
+        let hop_over = |link| packet.hops.iter().rfind(|hop| hop.link == link).cloned();
+        let mut hops: Vec<Hop> = self.route.back_from(link).filter_map(hop_over).collect();
         hops.reverse();
         hops.last_mut()?.landed = Some(arrived);
         let first = hops.first()?;
@@ -395,11 +310,5 @@ impl Watch {
         });
         let first = first.min().unwrap_or(u64::MAX);
         notes.forget(first, self.under_way.len());
-    }
-}
-
-impl Hop {
-    fn waits_at(&self, link: u32) -> bool {
-        self.link == link && self.started.is_none()
     }
 }

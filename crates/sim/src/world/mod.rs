@@ -15,6 +15,7 @@ mod delivery;
 mod departures;
 mod effects;
 mod entries;
+mod event;
 mod fabric_setup;
 mod flight;
 mod flow_setup;
@@ -35,6 +36,7 @@ mod starts;
 
 pub use crate::host::PacketCounts;
 pub use crate::measures::{Checks, DropCounts, NonResponsive};
+pub use event::Event;
 pub(crate) use lives::lives;
 pub use overflow::Overflow;
 pub use report::LinkReport;
@@ -46,20 +48,6 @@ use host_events::{HostEvent, HostEvents};
 use pending::Pending;
 use stages::Placed;
 use tidegate_core::units::{Span, Time};
-
-/// A pending event; indexes are of links or flows.
-#[derive(Clone, Copy, Debug)]
-pub enum Event {
-    /// The last bit of the packet in service leaves the link; or, with none in service, a link with
-    /// a trace has an opportunity for a waiting packet.
-    Departed(u32),
-    /// The last bit of the first packet in flight reaches the link's end.
-    Arrived(u32),
-    /// A port asked to be woken.
-    Timer(u32),
-    /// A source's next packet, or the time requested by an endpoint.
-    Source(u32),
-}
 
 /// A running network.
 pub struct World<Q> {

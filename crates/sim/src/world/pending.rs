@@ -1,6 +1,6 @@
 //! The world's pending events.
 
-use super::Event;
+use super::event::Event;
 use crate::event_queue::EventQueue;
 use crate::network::Network;
 use std::cmp::Reverse;

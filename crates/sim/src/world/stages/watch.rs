@@ -5,7 +5,7 @@ use crate::fabric::Hop;
 use crate::network::Network;
 use crate::packet_log::PacketId;
 use crate::stage::{Crossing, Fate, Interest, LinkEvent, Passage, Site, Stage, StageCx};
-use crate::watch::{Cause, Leg, Started, State, Watch};
+use crate::watch::{Cause, Route, RouteLink, Started, State, Watch};
 use crate::world::World;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
@@ -23,13 +23,13 @@ pub(super) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused>
 fn watching(watch: Watch, network: &Network) -> Watch {
     let Some(flow) = network.flows.get(watch.flow()) else { return watch };
     let (destinations, first_hop) = (flow.destinations_behind(), network.first_hops()[watch.flow()]);
-    let leg = |(ix, link): (usize, &usize)| Leg {
+    let route_link = |(ix, link): (usize, &usize)| RouteLink {
         link: *link as u32,
         before: flow.before(ix),
         destinations: destinations.get(ix).copied().unwrap_or(1),
     };
-    let route = flow.route.iter().enumerate().map(leg).collect();
-    watch.of(route, first_hop, flow.terms(), network.is_enveloped(flow))
+    let links = flow.route.iter().enumerate().map(route_link).collect();
+    watch.of(Route::new(links, first_hop), flow.terms(), network.is_enveloped(flow))
 }
 
 /// Notes the present state of a link, and the cause that blocks the watched flow there, if packets
