@@ -5,13 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from files import PACKAGES, ROOT, circles, python_imports, rust_code, rust_files, rust_imports
+from files import CRATES, PACKAGES, ROOT, circles, python_imports, rust_code, rust_files, rust_imports
 
 LONGEST = 400
 """Lines of a file, its unit tests aside."""
 
-WITHOUT_CIRCLES = ("bindings", "core", "gate")
-"""Crates whose files import each other in one direction."""
+CIRCLES = {
+    "formats": [
+        [
+            "scenario/credit/memory.rs",
+            "scenario/credit/mod.rs",
+            "scenario/flows/mod.rs",
+            "scenario/flows/multicast.rs",
+            "scenario/flows/routes.rs",
+            "scenario/mod.rs",
+            "scenario/routing.rs",
+        ]
+    ],
+    "sim": [["world/stages/credit/cells.rs", "world/stages/credit/mod.rs"]],
+}
+"""Circles that are still there, by crate: all of the credit code."""
 
 GENERATED = "written from the records: do not edit"
 """In the first line of a file that nobody writes."""
@@ -55,7 +68,7 @@ GETTER = re.compile(
 )
 """A value of a file, taken by the name of its key."""
 
-READERS = {"gate/outline.rs", "read.rs", "set/mod.rs", "set/policy.rs"}
+READERS = {"gate/outline.rs", "read.rs", "set/entries.rs", "set/mod.rs", "set/policy.rs"}
 """Files that walk a file's text before its values fit the records."""
 
 
@@ -108,22 +121,22 @@ CRATE = {
 }
 
 
-@pytest.mark.parametrize("crate", WITHOUT_CIRCLES)
+@pytest.mark.parametrize("crate", CRATES)
 def test_imports_between_rust_files_have_no_circle(crate: str) -> None:
     graph = rust_imports(ROOT / "crates" / crate)
     assert len(graph) > 5
     assert any(graph.values())
-    assert circles(graph) == []
+    assert circles(graph) == CIRCLES.get(crate, [])
 
 
-@pytest.mark.parametrize("crate", WITHOUT_CIRCLES)
+@pytest.mark.parametrize("crate", CRATES)
 def test_no_rust_file_is_too_long(crate: str) -> None:
     files = rust_files(ROOT / "crates" / crate)
     lengths = {str(path.relative_to(ROOT)): len(rust_code(path).splitlines()) for path in files.values()}
     assert {path: length for path, length in lengths.items() if length > LONGEST} == {}
 
 
-@pytest.mark.parametrize("crate", [*WITHOUT_CIRCLES, "sim"])
+@pytest.mark.parametrize("crate", CRATES)
 def test_no_rust_test_is_too_long(crate: str) -> None:
     tests = (ROOT / "crates" / crate / "tests").rglob("*.rs")
     lengths = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in tests}

@@ -13,6 +13,7 @@ mod head;
 mod meters;
 mod network;
 mod policies;
+mod profiles;
 mod sources;
 mod tcp;
 
@@ -72,6 +73,11 @@ const OVERRIDES: &[(&str, &str, &str, Option<&str>)] = &[
     ),
     ("topology.kind", "star", "a.toml:7:12: topology `star` needs `hosts`", Some("Number of hosts")),
 ];
+
+/// Column of a text in a line, from 1.
+fn column(text: &str, line: usize, what: &str) -> usize {
+    text.lines().nth(line - 1).unwrap().find(what).unwrap() + 1
+}
 
 fn check(text: &str, sets: &[(&str, &str)], first: &str, help: Option<&str>) {
     let errors = match parse(text, sets) {
