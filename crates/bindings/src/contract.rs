@@ -10,15 +10,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tidegate_core::units::Span;
 use tidegate_sim::input::contract::{self, AtRate, Fitting};
-use tidegate_sim::input::{self, Content};
+use tidegate_sim::input::{self, FileKind};
 
 /// The content of the file at `path`: `packets` or `frames`; raises TidegateError for a file that
 /// cannot be read.
 #[pyfunction]
 pub fn detect_format(path: PathBuf) -> PyResult<&'static str> {
     match input::detect_format(&path) {
-        Ok(Content::Packets) => Ok("packets"),
-        Ok(Content::Frames) => Ok("frames"),
+        Ok(FileKind::Packets) => Ok("packets"),
+        Ok(FileKind::Frames) => Ok("frames"),
         Err(error) => Err(TidegateError::new_err(error.to_string())),
     }
 }

@@ -13,7 +13,7 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
-use tidegate_sim::watch::{Cause, Hop, Served, Waiting, Watch};
+use tidegate_sim::watch::{Cause, Served, Waiting, Watch, WatchedHop};
 use tidegate_sim::world::{Overflow, World};
 
 /// Maximum number of flows with delay quantiles of their own; with more flows, only the groups have
@@ -167,7 +167,7 @@ impl Run {
 
     /// The parts of a packet's time at a hop, except for other packets: the causes that held it
     /// back, its transmission and its flight.
-    fn causes(&self, hop: &Hop, waiting: &Waiting, counts_held: bool) -> Vec<(&'static str, Span)> {
+    fn causes(&self, hop: &WatchedHop, waiting: &Waiting, counts_held: bool) -> Vec<(&'static str, Span)> {
         let mut causes = Vec::new();
         if counts_held {
             causes.push(("shaper", hop.held));
@@ -191,7 +191,7 @@ impl Run {
     fn hop<'py>(
         &self,
         py: Python<'py>,
-        hop: &Hop,
+        hop: &WatchedHop,
         waiting: &Waiting,
         counts_held: bool,
     ) -> PyResult<Bound<'py, PyDict>> {

@@ -20,14 +20,14 @@ mod reservations;
 mod shares;
 mod terms;
 
-pub use changes::Change;
+pub use changes::KeyChange;
 pub use emulation::Emulation;
 pub use flows::GateFlow;
 pub use io::Io;
 pub use operation::{Operation, Owner};
 pub use outline::GateOutline;
 pub use promises::{LONGEST_FRAME, Promise};
-pub use terms::{GateClass, Terms};
+pub use terms::{DirectionTerms, GateClass};
 
 use crate::error::{Complaint, FormatError, Origin, Place};
 pub use crate::keys::gate::Fail;

@@ -230,7 +230,7 @@ fn directions_may_differ() {
                 head_start = \"5ms\"\n";
     let gate =
         GateFile::parse(&text(rest), "x.toml", &[("class.c.down.reserve".into(), "2mbit".into())]).unwrap();
-    let terms = |reserve: Option<u64>, ceiling: Option<u64>| Terms {
+    let terms = |reserve: Option<u64>, ceiling: Option<u64>| DirectionTerms {
         reserve: reserve.map(|mega| mega * 1_000_000),
         ceiling: ceiling.map(|mega| mega * 1_000_000),
     };

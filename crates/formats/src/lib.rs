@@ -40,8 +40,8 @@ pub use application::{Application, Lasts, TransferSizes};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
-    Change, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, LONGEST_FRAME, Operation, Owner,
-    Promise, Terms,
+    DirectionTerms, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange,
+    LONGEST_FRAME, Operation, Owner, Promise,
 };
 pub use policy::Chosen;
 pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};

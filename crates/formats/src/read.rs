@@ -7,7 +7,7 @@ use crate::record::{Field, OneOf, Section, Shape};
 use crate::renamed;
 use crate::scalar;
 use crate::suggest::{brief, did_you_mean};
-use crate::tree::{self, Content, Entry, Node};
+use crate::tree::{self, Content, KeyValue, Node};
 use crate::values::{Held, Read, Values};
 
 /// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are
@@ -35,7 +35,7 @@ impl Reader<'_> {
         // A table with a policy may be written as the policy alone.
         let short = section.policy_key().filter(|_| matches!(node.content, Content::Text(_)));
         let long = short.map(|(key, _)| {
-            let entry = Entry { key: key.name.to_owned(), key_place: node.place, value: node.clone() };
+            let entry = KeyValue { key: key.name.to_owned(), key_place: node.place, value: node.clone() };
             Node { place: node.place, content: Content::Table(vec![entry]) }
         });
         let node = long.as_ref().unwrap_or(node);
@@ -54,7 +54,7 @@ impl Reader<'_> {
         values
     }
 
-    fn unknown_keys(&mut self, section: &'static Section, entries: &[Entry], label: &str, of_kind: bool) {
+    fn unknown_keys(&mut self, section: &'static Section, entries: &[KeyValue], label: &str, of_kind: bool) {
         for entry in entries {
             if section.field(&entry.key).is_some()
                 || (of_kind && entry.key == "kind")
@@ -196,7 +196,7 @@ impl Reader<'_> {
 
     /// A policy in one line, or as a table with its kind: the keys of its parts.
     fn policy(&mut self, section: &'static Section, node: &Node) -> Option<Values> {
-        let entry = |key: &str, value: Node| Entry { key: key.to_owned(), key_place: node.place, value };
+        let entry = |key: &str, value: Node| KeyValue { key: key.to_owned(), key_place: node.place, value };
         let entries = match (&node.content, node.text("kind")) {
             (Content::Text(text), _) => {
                 let parts = self.checked(node.place, expression::parse(text))?;
@@ -226,7 +226,7 @@ impl Reader<'_> {
         let (kind, place, bare) = match &node.content {
             Content::Text(kind) => (kind.as_str(), node.place, true),
             Content::Table(_) => match (node.get("kind"), one_of.default_kind) {
-                (Some(Entry { value: Node { content: Content::Text(kind), place }, .. }), _) => {
+                (Some(KeyValue { value: Node { content: Content::Text(kind), place }, .. }), _) => {
                     (kind.as_str(), *place, false)
                 }
                 (Some(entry), _) => {

@@ -21,12 +21,12 @@ pub(crate) enum Content {
     /// A TOML date or time, which no key takes.
     Date,
     List(Vec<Node>),
-    Table(Vec<Entry>),
+    Table(Vec<KeyValue>),
 }
 
 /// A key with its value; keys of a table are unique and in the order in which they were written.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct KeyValue {
     pub key: String,
     pub key_place: Place,
     pub value: Node,
@@ -49,7 +49,7 @@ impl Content {
 
 impl Node {
     /// The entry of a table with this key.
-    pub(crate) fn get(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn get(&self, key: &str) -> Option<&KeyValue> {
         match &self.content {
             Content::Table(entries) => entries.iter().find(|entry| entry.key == key),
             _ => None,
@@ -129,13 +129,13 @@ fn place_of(span: Range<usize>) -> Place {
     Place::Text { start: narrow(span.start), end: narrow(span.end) }
 }
 
-fn entries(table: &dyn TableLike, fixed: Option<Place>) -> Vec<Entry> {
+fn entries(table: &dyn TableLike, fixed: Option<Place>) -> Vec<KeyValue> {
     let mut all = Vec::with_capacity(table.len());
     for (name, item) in table.iter() {
         let written = table.key(name).and_then(|key| key.span()).map(place_of);
         let key_place = fixed.or(written).unwrap_or(Place::File);
         if let Some(value) = node_of(item, key_place, fixed) {
-            all.push(Entry { key: name.to_owned(), key_place, value });
+            all.push(KeyValue { key: name.to_owned(), key_place, value });
         }
     }
     all

@@ -15,14 +15,14 @@ pub const WINDOW: Span = Span::from_secs(1);
 /// Counters of links with in-traffic.
 #[derive(Clone, Debug)]
 pub(crate) struct InTraffic {
-    links: BTreeMap<u32, Counted>,
+    links: BTreeMap<u32, LinkCounters>,
     /// End of the present window; `NEVER` without links.
     next: Time,
 }
 
 /// Counters of one link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct LinkCounters {
     /// Capacity of its port: the rate of the link, or the port's ceiling.
     capacity: Rate,
     /// Bytes that had arrived by the end of the warm-up.
@@ -37,7 +37,7 @@ impl InTraffic {
     /// Creates counters for links with these port capacities; measurement begins at `warm_at`.
     pub(crate) fn new(links: impl Iterator<Item = (u32, Rate)>, warm_at: Time) -> InTraffic {
         let counted = |(link, capacity)| {
-            (link, Counted { capacity, before_measuring: 0, before_window: 0, greatest: None })
+            (link, LinkCounters { capacity, before_measuring: 0, before_window: 0, greatest: None })
         };
         let links: BTreeMap<_, _> = links.map(counted).collect();
         let next = if links.is_empty() { Time::NEVER } else { warm_at + WINDOW };
@@ -56,7 +56,7 @@ impl InTraffic {
     }
 
     /// Returns the counters of a link; `None` for a link without in-traffic.
-    pub(crate) fn of(&self, link: u32) -> Option<&Counted> {
+    pub(crate) fn of(&self, link: u32) -> Option<&LinkCounters> {
         self.links.get(&link)
     }
 
@@ -82,7 +82,7 @@ impl InTraffic {
     }
 }
 
-impl Counted {
+impl LinkCounters {
     /// Returns the share of the capacity that `bytes` take in `span`; `None` where nothing could be
     /// carried.
     pub(crate) fn share(&self, bytes: u64, span: Span, offered: Option<u64>) -> Option<f64> {

@@ -26,7 +26,7 @@ pub(crate) struct Measures {
     pub(crate) flow_counts: Vec<DelayCounts>,
     pub(crate) series: Option<Series>,
     /// Envelopes, by flow that has one.
-    pub(crate) envelopes: BTreeMap<u32, Envelope>,
+    pub(crate) envelopes: BTreeMap<u32, EnvelopeWaits>,
     /// Packets that lines lost, by flow.
     pub(crate) losses: BTreeMap<u32, u64>,
     /// Copies that did not reach their destinations because of drops and losses, by multicast flow.
@@ -48,7 +48,7 @@ pub(crate) struct Measures {
 
 /// An envelope in front of a flow's first port.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Envelope {
+pub(crate) struct EnvelopeWaits {
     /// Waiting times of packets in it.
     pub(crate) waits: Moments,
     /// Number of the first packet that it had not released at the end of the warm-up.

@@ -31,7 +31,7 @@ struct Observed {
 }
 
 /// A flow to be observed.
-pub(crate) struct Route<'a> {
+pub(crate) struct ObservedFlow<'a> {
     pub(crate) name: &'a str,
     /// The rate that it reserves; `None` for a datagram flow.
     pub(crate) reserve: Option<Rate>,
@@ -71,7 +71,7 @@ impl Workaheads {
     /// # Errors
     /// When a reservation times a factor is not a rate.
     pub(crate) fn new<'a>(
-        flows: impl Iterator<Item = Route<'a>>,
+        flows: impl Iterator<Item = ObservedFlow<'a>>,
         factors: &[f64],
         warm_at: Time,
     ) -> Result<Workaheads, Refused> {
@@ -128,7 +128,7 @@ impl Workaheads {
 }
 
 impl Observed {
-    fn new(flow: &Route<'_>, factors: &[f64]) -> Result<Option<Observed>, Refused> {
+    fn new(flow: &ObservedFlow<'_>, factors: &[f64]) -> Result<Option<Observed>, Refused> {
         let Some(reserve) = flow.reserve else { return Ok(None) };
         let ideals = factors.iter().map(|factor| {
             let rate = times(reserve, *factor).ok_or_else(|| {

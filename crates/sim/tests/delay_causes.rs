@@ -20,7 +20,7 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
-use tidegate_sim::watch::{Cause, Hop, Journey, Watch};
+use tidegate_sim::watch::{Cause, Journey, Watch, WatchedHop};
 use tidegate_sim::world::World;
 
 /// Random scenarios.
@@ -68,7 +68,7 @@ struct Checked {
 }
 
 /// Returns true if the named cause is present.
-fn is_there(network: &Network, flow: u32, hop: &Hop, cause: Cause) -> bool {
+fn is_there(network: &Network, flow: u32, hop: &WatchedHop, cause: Cause) -> bool {
     let link = &network.links[hop.link as usize];
     let setup = &network.flows[flow as usize];
     let plans = || setup.route.iter().zip(&setup.plans).filter(|(on, _)| **on == hop.link as usize);

@@ -7,7 +7,7 @@ use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 /// A key that was set, changed or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct KeyChange {
     /// Its path as for `--set`: `flow.voice.reserve`.
     pub path: String,
     /// The old value, as written; `None` when it was not set.
@@ -16,9 +16,9 @@ pub struct Change {
     pub after: Option<String>,
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for KeyChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Change { path, before, after } = self;
+        let KeyChange { path, before, after } = self;
         match (before, after) {
             (Some(before), Some(after)) => write!(f, "{path}: {before} -> {after}"),
             (None, Some(after)) => write!(f, "{path}: {after}, was not set"),
@@ -41,20 +41,20 @@ impl GateFile {
 
     /// The keys that differ in the other file, in the order of the paths, and then the differences
     /// between lists of circuits. Comments and defaults that are left out do not count.
-    pub fn changes_to(&self, other: &GateFile) -> Vec<Change> {
+    pub fn changes_to(&self, other: &GateFile) -> Vec<KeyChange> {
         let (before, after) = (flat(&self.effective), flat(&other.effective));
         let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
         paths.sort_unstable();
         paths.dedup();
         let value = |map: &BTreeMap<String, String>, path: &String| map.get(path).cloned();
         let written = paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(|path| {
-            Change { path: path.clone(), before: value(&before, path), after: value(&after, path) }
+            KeyChange { path: path.clone(), before: value(&before, path), after: value(&after, path) }
         });
         written.chain(self.changes_of_circuits(other)).collect()
     }
 
     /// Differences, as counts, between the lists of circuits of flows with the same name.
-    fn changes_of_circuits(&self, other: &GateFile) -> Vec<Change> {
+    fn changes_of_circuits(&self, other: &GateFile) -> Vec<KeyChange> {
         let pairs = self.flows.iter().filter_map(|flow| {
             let after = other.flows.iter().find(|after| after.name == flow.name)?;
             Some((&flow.name, flow.circuits.as_ref()?, after.circuits.as_ref()?))
@@ -72,7 +72,7 @@ impl GateFile {
                 if !renumbered && !before.same_addresses(after) {
                     told += ", other addresses";
                 }
-                Change {
+                KeyChange {
                     path: format!("flow.{name}.circuits"),
                     before: Some(format!("{} circuits", before.len())),
                     after: Some(told),
@@ -149,7 +149,7 @@ mod tests {
         );
         let after =
             file("[[flow]]\nname = 'c'\nmatch = { port = 7 }\n[[flow]]\nname = 'a'\nreserve = '2mbit'\n");
-        let told: Vec<String> = before.changes_to(&after).iter().map(Change::to_string).collect();
+        let told: Vec<String> = before.changes_to(&after).iter().map(KeyChange::to_string).collect();
         assert_eq!(
             told,
             [

@@ -1,6 +1,6 @@
 //! The circuits of a gate: a CSV file with a line for each, as the operators of networks keep them.
 
-use super::{GateClass, GateFlow, Terms};
+use super::{DirectionTerms, GateClass, GateFlow};
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file;
 use crate::keys::gate::Flow;
@@ -266,12 +266,14 @@ impl Reader<'_> {
         }
         let [up_reserve, up_ceiling, down_reserve, down_ceiling] = rates;
         let own = [
-            Terms { reserve: up_reserve, ceiling: up_ceiling },
-            Terms { reserve: down_reserve, ceiling: down_ceiling },
+            DirectionTerms { reserve: up_reserve, ceiling: up_ceiling },
+            DirectionTerms { reserve: down_reserve, ceiling: down_ceiling },
         ];
         for (direction, (own, common)) in own.iter().zip(&self.flow.terms).enumerate() {
-            let whole =
-                Terms { reserve: own.reserve.or(common.reserve), ceiling: own.ceiling.or(common.ceiling) };
+            let whole = DirectionTerms {
+                reserve: own.reserve.or(common.reserve),
+                ceiling: own.ceiling.or(common.ceiling),
+            };
             let column = FIRST_RATE + 2 * direction + usize::from(own.ceiling.is_some());
             whole.check(self.listing.place(start, columns[column]), &mut self.report);
         }

@@ -1,7 +1,7 @@
 //! The flows of a gate: `[[flow]]` with its contract, its class and the packets that belong to it.
 
 use super::matching;
-use super::terms::{GateClass, Terms};
+use super::terms::{DirectionTerms, GateClass};
 use crate::error::{Complaint, Place, Report};
 use crate::keys::gate::Flow;
 use crate::port::{ContractSpec, check_promise, classes};
@@ -31,7 +31,7 @@ pub struct GateFlow {
     /// Its contract with its port, apart from the rate that it reserves there.
     pub contract: ContractSpec,
     /// Its reservation and ceiling in each direction, up first.
-    pub terms: [Terms; 2],
+    pub terms: [DirectionTerms; 2],
     /// Index of the class that it belongs to.
     pub class: Option<usize>,
     /// The new DSCP of its packets; `None` leaves it unchanged.
@@ -63,7 +63,7 @@ pub(super) fn build(
         };
         let contract = ContractSpec::read(&table.contract);
         classes::check_ceiling(ceiling, &contract, report);
-        let terms = Terms::read(&table.directions, &contract, **ceiling, report);
+        let terms = DirectionTerms::read(&table.directions, &contract, **ceiling, report);
         let reserves = circuits.given || terms.iter().any(|terms| terms.reserve.is_some());
         check_promise(&table.contract, reserves, report);
         if each.is_none() && !circuits.given && idle.given {

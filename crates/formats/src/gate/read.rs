@@ -2,7 +2,7 @@
 
 use super::emulation::Links;
 use super::names::{check_interface, check_name, name_of};
-use super::terms::{GateClass, Terms};
+use super::terms::{DirectionTerms, GateClass};
 use super::{GateFile, Operation, circuits, emulation, flows, io, policies, reservations};
 use crate::error::{Complaint, FormatErrors, Origin, Report};
 use crate::file::{self, File};
@@ -103,7 +103,7 @@ fn expand(
 fn build_classes(tables: &[Placed<keys::gate::GateClass>], report: &mut Report) -> Option<Vec<GateClass>> {
     let classes = classes::build(tables.iter().map(|table| (table.place, &table.class.0)), report)?;
     let with_terms = classes.into_iter().zip(tables).map(|(class, keys)| {
-        let terms = Terms::read(&keys.directions, &class.contract, class.ceiling, report);
+        let terms = DirectionTerms::read(&keys.directions, &class.contract, class.ceiling, report);
         GateClass { class, terms }
     });
     Some(with_terms.collect())

@@ -6,8 +6,8 @@ use crate::error::{Complaint, FormatErrors, Report};
 use crate::units::show_rate;
 use tidegate_core::classifier::rules::Direction;
 
-/// A holder of a reservation.
-struct Demand<'a> {
+/// A reservation: of a flow, or of a circuit.
+struct Reservation<'a> {
     flow: &'a GateFlow,
     /// The list and the number of a circuit, where it is one.
     circuit: Option<(&'a Listing, u32)>,
@@ -27,16 +27,19 @@ pub(super) fn check(
     let mut reserved = [0; 2];
     for direction in Direction::BOTH {
         let mut ledger = Ledger::new(classes, rates[direction as usize], direction);
-        let demands =
-            flows.iter().zip(listings).flat_map(|(flow, listing)| demands(flow, listing.as_ref(), direction));
-        let overdrawn = demands.into_iter().find_map(|demand| Some((ledger.add(&demand)?, demand)));
+        let reservations = flows
+            .iter()
+            .zip(listings)
+            .flat_map(|(flow, listing)| reservations(flow, listing.as_ref(), direction));
+        let overdrawn =
+            reservations.into_iter().find_map(|reservation| Some((ledger.add(&reservation)?, reservation)));
         reserved[direction as usize] = u64::try_from(ledger.totals[classes.len()]).unwrap_or(u64::MAX);
-        let Some((overdraft, demand)) = overdrawn else { continue };
-        match demand.circuit {
+        let Some((overdraft, reservation)) = overdrawn else { continue };
+        match reservation.circuit {
             None => {
                 let message =
-                    format!("{overdraft}: flow `{}` is the first that does not fit", demand.flow.name);
-                report.add(demand.flow.place, Complaint::new(message).help("reserve less"));
+                    format!("{overdraft}: flow `{}` is the first that does not fit", reservation.flow.name);
+                report.add(reservation.flow.place, Complaint::new(message).help("reserve less"));
             }
             Some((listing, circuit)) => {
                 let name = listing.circuits.name(circuit);
@@ -56,20 +59,24 @@ pub(super) fn check(
 
 /// The holders of reservations in a direction: a flow, or its circuits. The number of flows of a
 /// rule with `each` is unknown; at least one has to fit.
-fn demands<'a>(flow: &'a GateFlow, listing: Option<&'a Listing>, direction: Direction) -> Vec<Demand<'a>> {
+fn reservations<'a>(
+    flow: &'a GateFlow,
+    listing: Option<&'a Listing>,
+    direction: Direction,
+) -> Vec<Reservation<'a>> {
     if flow.matching.direction.is_some_and(|only| only != direction) {
         return Vec::new();
     }
     let common = flow.terms[direction as usize].reserve;
     let Some(listing) = listing else {
-        let alone = |bits| Demand { flow, circuit: None, class: flow.class, bits };
+        let alone = |bits| Reservation { flow, circuit: None, class: flow.class, bits };
         return common.map(alone).into_iter().collect();
     };
     let each = (0..listing.circuits.len() as u32).filter_map(|circuit| {
         let terms = listing.circuits.terms(circuit);
         let own = terms.reserve[direction as usize].map(|rate| rate.bits_per_second().round() as u64);
         let class = terms.class.map(usize::from).or(flow.class);
-        Some(Demand { flow, circuit: Some((listing, circuit)), class, bits: own.or(common)? })
+        Some(Reservation { flow, circuit: Some((listing, circuit)), class, bits: own.or(common)? })
     });
     each.collect()
 }
@@ -91,10 +98,10 @@ impl Ledger<'_> {
         Ledger { classes, rate, direction, totals, counted }
     }
 
-    /// Books a demand from its class upwards; names the holder that has too little for it.
-    fn add(&mut self, demand: &Demand<'_>) -> Option<String> {
-        let mut bits = u128::from(demand.bits);
-        let mut holder = demand.class;
+    /// Books a reservation from its class upwards; names the holder that has too little for it.
+    fn add(&mut self, reservation: &Reservation<'_>) -> Option<String> {
+        let mut bits = u128::from(reservation.bits);
+        let mut holder = reservation.class;
         let mut overdraft = None;
         loop {
             let (place, room) = match holder {

@@ -56,7 +56,7 @@ pub(super) struct SharedClass {
 
 /// A scheduler, and the demands of its members.
 #[derive(Clone, Debug, Default)]
-struct Node {
+struct SchedulerNode {
     /// True if it serves by reservations.
     by_reservation: bool,
     /// The weight of a flow without a reservation; 0 where it has none.
@@ -91,7 +91,7 @@ enum Whose {
 
 impl Shares {
     pub(super) fn of(gate: &GateFile, direction: Direction) -> Shares {
-        let mut tree = Tree::of(gate, direction);
+        let mut tree = SchedulerTree::of(gate, direction);
         tree.book_flows(gate, direction);
         tree.divide(gate, direction)
     }
@@ -117,23 +117,24 @@ impl Shares {
 }
 
 /// The nodes of a port's tree, the link's first, and the shared classes.
-struct Tree {
-    nodes: Vec<Node>,
+struct SchedulerTree {
+    nodes: Vec<SchedulerNode>,
     shared: Vec<SharedClass>,
 }
 
-impl Tree {
-    fn of(gate: &GateFile, direction: Direction) -> Tree {
+impl SchedulerTree {
+    fn of(gate: &GateFile, direction: Direction) -> SchedulerTree {
         let schedulers = std::iter::once(&gate.port.scheduler)
             .chain(gate.classes.iter().map(|class| &class.class.scheduler));
-        let mut nodes: Vec<Node> = schedulers.map(|chosen| Node::of(&chosen.policy)).collect();
+        let mut nodes: Vec<SchedulerNode> =
+            schedulers.map(|chosen| SchedulerNode::of(&chosen.policy)).collect();
         for (class, node) in gate.classes.iter().zip(&mut nodes[1..]) {
             let terms = class.terms[direction as usize];
             if terms.reserve.is_none() {
                 node.open_class = Some((node_of(class.class.parent), terms.ceiling.unwrap_or(u64::MAX)));
             }
         }
-        Tree { nodes, shared: Vec::new() }
+        SchedulerTree { nodes, shared: Vec::new() }
     }
 
     fn book_flows(&mut self, gate: &GateFile, direction: Direction) {
@@ -175,7 +176,7 @@ impl Tree {
 
     /// Adds a shared class for flows of a `[[flow]]` at a node, if their number would count there.
     fn share(&mut self, flow: usize, node: usize, reserve: Option<u64>, count: u64) {
-        let Node { by_reservation, unreserved, .. } = self.nodes[node];
+        let SchedulerNode { by_reservation, unreserved, .. } = self.nodes[node];
         if !by_reservation || (reserve.is_none() && unreserved == 0) {
             return;
         }
@@ -252,15 +253,15 @@ impl Tree {
     }
 }
 
-impl Node {
-    fn of(policy: &SchedulerKind) -> Node {
+impl SchedulerNode {
+    fn of(policy: &SchedulerKind) -> SchedulerNode {
         let record = policy.record();
         let weight = policy.values().into_iter().find_map(|(key, value)| match value {
             Value::Rate(bits) if key == UNRESERVED => Some(bits),
             _ => None,
         });
         let by_reservation = record.reads.contains(&"reserve") && !record.divides;
-        Node { by_reservation, unreserved: weight.unwrap_or(0), ..Node::default() }
+        SchedulerNode { by_reservation, unreserved: weight.unwrap_or(0), ..SchedulerNode::default() }
     }
 
     /// Divides the node's room: the weight of a flow without a reservation, if it has to be

@@ -1,7 +1,7 @@
 //! Reservations and ceilings whose two directions differ.
 
 use crate::error::{Complaint, Place, Report};
-use crate::keys::gate::{DirectionTerms, Directions};
+use crate::keys::gate::{self, Directions};
 use crate::port::{Class, ContractSpec, DropperSpec};
 use crate::units::show_rate;
 use tidegate_core::classifier::rules::Direction;
@@ -11,30 +11,31 @@ use tidegate_core::units::Rate;
 
 /// The reservation and ceiling in one direction, in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Terms {
+pub struct DirectionTerms {
     /// Reserved rate; `None` for none.
     pub reserve: Option<u64>,
     /// The rate that is never exceeded; `None` for none.
     pub ceiling: Option<u64>,
 }
 
-impl Terms {
+impl DirectionTerms {
     /// The terms of both directions, up first, of a class or a flow.
     pub(super) fn read(
         keys: &Directions,
         contract: &ContractSpec,
         ceiling: Option<u64>,
         report: &mut Report,
-    ) -> [Terms; 2] {
-        let both = Terms { reserve: contract.reserve_bits(), ceiling };
+    ) -> [DirectionTerms; 2] {
+        let both = DirectionTerms { reserve: contract.reserve_bits(), ceiling };
         let Directions { up, down } = keys;
         let own = [
             (up.place, up.as_ref().map(|up| &up.terms)),
             (down.place, down.as_ref().map(|down| &down.terms)),
         ];
         own.map(|(place, own)| {
-            let Some(DirectionTerms { reserve, ceiling }) = own else { return both };
-            let terms = Terms { reserve: reserve.or(both.reserve), ceiling: ceiling.or(both.ceiling) };
+            let Some(gate::DirectionTerms { reserve, ceiling }) = own else { return both };
+            let terms =
+                DirectionTerms { reserve: reserve.or(both.reserve), ceiling: ceiling.or(both.ceiling) };
             terms.check(place, report);
             terms
         })
@@ -68,7 +69,7 @@ pub struct GateClass {
     /// Its properties in both directions.
     pub class: Class,
     /// Its reservation and ceiling in each direction, up first.
-    pub terms: [Terms; 2],
+    pub terms: [DirectionTerms; 2],
 }
 
 impl GateClass {

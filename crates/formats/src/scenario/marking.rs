@@ -20,7 +20,7 @@ use tidegate_core::dropper::DropperKind;
 use tidegate_core::params::Marking;
 
 /// A dropper that marks, and connections whose data it guards.
-struct Guarded<'s> {
+struct MarkingDropper<'s> {
     dropper: &'s Chosen<DropperKind>,
     /// The first whose transport negotiates ECN.
     capable: Option<&'s FlowGroup>,
@@ -28,7 +28,7 @@ struct Guarded<'s> {
     other: Option<&'s FlowGroup>,
 }
 
-impl<'s> Guarded<'s> {
+impl<'s> MarkingDropper<'s> {
     fn add(&mut self, group: &'s FlowGroup, negotiates: bool) {
         let first = if negotiates { &mut self.capable } else { &mut self.other };
         first.get_or_insert(group);
@@ -50,7 +50,7 @@ fn guarded<'s, K: Ord>(
     classes: &'s [Class],
     groups: &'s [FlowGroup],
     key: impl Fn(Place, usize) -> K,
-) -> BTreeMap<K, Guarded<'s>> {
+) -> BTreeMap<K, MarkingDropper<'s>> {
     let mut all = BTreeMap::new();
     for group in groups {
         let Some(negotiates) = negotiates_ecn(group) else { continue };
@@ -61,7 +61,7 @@ fn guarded<'s, K: Ord>(
             let droppers = above.map(|class| &classes[class].dropper).chain([&link.port.dropper]).flatten();
             for DropperSpec { chosen: dropper, .. } in droppers {
                 if dropper.policy.marking() != Marking::Never {
-                    let nothing = Guarded { dropper, capable: None, other: None };
+                    let nothing = MarkingDropper { dropper, capable: None, other: None };
                     all.entry(key(dropper.place_of(""), index)).or_insert(nothing).add(group, negotiates);
                 }
             }
@@ -75,7 +75,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let around = (parts.links, parts.nodes);
     // A place of a file may be the dropper of many links.
     let droppers = guarded(around, parts.classes, parts.groups, |place, _| place);
-    for Guarded { dropper, capable, other } in droppers.into_values() {
+    for MarkingDropper { dropper, capable, other } in droppers.into_values() {
         let Marking::EcnCapable { by: Some(key) } = dropper.policy.marking() else { continue };
         if let (None, Some(other)) = (capable, other)
             && dropper.states(key)

@@ -9,7 +9,7 @@ use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
 use crate::scenario::policies::Parts;
-use crate::scenario::profiles::{Divided, Profile};
+use crate::scenario::profiles::{Profile, ProfileWeights};
 use crate::source::Source;
 use crate::units::show_rate;
 use std::borrow::Cow;
@@ -42,7 +42,7 @@ enum ProfileAt {
 }
 
 /// The link's profile; or else the flow's share of its own, or its own.
-fn profile_at(group: &FlowGroup, link: &Link, divided: &Divided, profiles: &[Profile]) -> ProfileAt {
+fn profile_at(group: &FlowGroup, link: &Link, divided: &ProfileWeights, profiles: &[Profile]) -> ProfileAt {
     match (link.profile, divided.share(profiles, group), group.profile) {
         (Some(profile), _, _) | (None, None, Some(profile)) => ProfileAt::Shared(profile),
         (None, Some(share), _) => ProfileAt::Share(share),
@@ -73,7 +73,7 @@ pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups
 /// a link carries where its packets are coloured by it.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
-    let divided = Divided::new(parts.groups, parts.loads);
+    let divided = ProfileWeights::new(parts.groups, parts.loads);
     // Once for each meter, link and profile: a place of a file may be the meter of many links.
     let mut met = BTreeMap::<(Place, usize), (&Chosen<MeterKind>, Vec<Named<'_>>)>::new();
     for load in parts.loads {
@@ -200,7 +200,7 @@ pub(super) fn oversubscribed(
     let mut promised = BTreeMap::<usize, BTreeMap<(bool, usize, usize), u128>>::new();
     let loads: Vec<Load> =
         groups.iter().enumerate().map(|(index, group)| Load::of_group(index, group)).collect();
-    let divided = Divided::new(groups, &loads);
+    let divided = ProfileWeights::new(groups, &loads);
     for (ix, group) in groups.iter().enumerate() {
         let own = |bits| u128::from(group.count) * u128::from(bits);
         let promise = |link: usize| match profile_at(group, &links[link], &divided, profiles) {

@@ -39,7 +39,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     for group in parts.groups {
         check_carry(group, parts, report);
     }
-    let divided = Divided::new(parts);
+    let divided = DividedLoads::new(parts);
     let mut told = BTreeSet::new();
     for (index, link) in parts.links.iter().enumerate().filter(|(_, link)| link.gate.is_none()) {
         if report.is_full() {
@@ -147,14 +147,14 @@ fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
 }
 
 /// The flows that pass links which a scheduler divides among its members.
-struct Divided<'s> {
+struct DividedLoads<'s> {
     parts: &'s Parts<'s>,
     /// Indexes of loads, by link.
     loads: BTreeMap<usize, Vec<usize>>,
 }
 
-impl<'s> Divided<'s> {
-    fn new(parts: &'s Parts<'s>) -> Divided<'s> {
+impl<'s> DividedLoads<'s> {
+    fn new(parts: &'s Parts<'s>) -> DividedLoads<'s> {
         let divides = |scheduler: &Chosen<SchedulerKind>| scheduler.policy.record().divides;
         let in_class = parts.classes.iter().any(|class| divides(&class.scheduler));
         let mut loads = BTreeMap::<usize, Vec<usize>>::new();
@@ -165,7 +165,7 @@ impl<'s> Divided<'s> {
                 }
             }
         }
-        Divided { parts, loads }
+        DividedLoads { parts, loads }
     }
 
     /// The members of a class at a link, or of its root: in the order in which a switch opens them,

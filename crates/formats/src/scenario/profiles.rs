@@ -97,11 +97,11 @@ fn is_metered(profile: &Profile, link: &Link, classes: &[Class]) -> bool {
 }
 
 /// Profiles that are divided among their flows, by the sum of their weights.
-pub(super) struct Divided(BTreeMap<usize, u64>);
+pub(super) struct ProfileWeights(BTreeMap<usize, u64>);
 
-impl Divided {
+impl ProfileWeights {
     /// Divides profiles by the weights of all flows.
-    pub(super) fn new(groups: &[FlowGroup], loads: &[Load]) -> Divided {
+    pub(super) fn new(groups: &[FlowGroup], loads: &[Load]) -> ProfileWeights {
         let mut sums = BTreeMap::new();
         for load in loads {
             let group = &groups[load.group];
@@ -109,7 +109,7 @@ impl Divided {
                 *sums.entry(profile).or_insert(0) += u64::from(weight) * load.count;
             }
         }
-        Divided(sums)
+        ProfileWeights(sums)
     }
 
     /// The share of a profile that belongs to each flow of a group; `None` for a group without one.

@@ -36,15 +36,16 @@ pub(super) fn check(
         for &link in group.route.iter().filter(|link| links[**link].gate.is_none()) {
             let at_switch = nodes[links[link].from].kind == NodeKind::Switch;
             let mut holder = (link, group.class.filter(|_| at_switch));
-            let mut demand = Demand { each: u128::from(reserve), members: u128::from(load.count) };
+            let mut reservation =
+                GroupReservation { each: u128::from(reserve), members: u128::from(load.count) };
             loop {
                 let is_new = !ledgers.contains_key(&holder);
                 let room = capacity(holder, links, classes);
-                ledgers.entry(holder).or_default().add(demand, room, index);
+                ledgers.entry(holder).or_default().add(reservation, room, index);
                 let Some(class) = holder.1 else { break };
                 // A class asks the scheduler above for its own reservation, whatever its content.
                 if let Some(reserve) = classes[class].contract.reserve_bits() {
-                    demand = Demand { each: u128::from(reserve), members: u128::from(is_new) };
+                    reservation = GroupReservation { each: u128::from(reserve), members: u128::from(is_new) };
                 }
                 holder.1 = classes[class].parent;
             }
@@ -96,21 +97,21 @@ fn capacity((link, class): Holder, links: &[Link], classes: &[Class]) -> Option<
     }
 }
 
-/// The demand of a group on a holder.
+/// The reservations of a group's members in a holder.
 #[derive(Clone, Copy)]
-struct Demand {
+struct GroupReservation {
     each: u128,
     members: u128,
 }
 
 impl Ledger {
-    fn add(&mut self, demand: Demand, room: Option<u64>, group: usize) {
+    fn add(&mut self, reservation: GroupReservation, room: Option<u64>, group: usize) {
         let before = self.total;
-        self.total += demand.each * demand.members;
+        self.total += reservation.each * reservation.members;
         let Some(room) = room.map(u128::from) else { return };
         if self.total > room && self.tipped_by.is_none() {
             // As many members as still fit come before the one that does not.
-            let fitting = room.saturating_sub(before) / demand.each;
+            let fitting = room.saturating_sub(before) / reservation.each;
             self.tipped_by = Some((group, u64::try_from(fitting).unwrap_or(u64::MAX)));
         }
     }

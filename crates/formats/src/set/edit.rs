@@ -1,6 +1,6 @@
 //! One edit, made in the tree and in the text.
 
-use crate::tree::{Content, Entry, Node};
+use crate::tree::{Content, KeyValue, Node};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 /// One step down from a table.
@@ -32,7 +32,7 @@ pub(super) fn in_tree(root: &mut Node, edit: &Edit, value: Node) -> Option<()> {
                 let is_bare = matches!(below.content, Content::Text(_));
                 if is_bare || (is_new && kind.is_some()) {
                     let kind = Node { place: below.place, content: Content::Text(kind.clone()?) };
-                    let entry = Entry { key: "kind".to_owned(), key_place: place, value: kind };
+                    let entry = KeyValue { key: "kind".to_owned(), key_place: place, value: kind };
                     below.content = Content::Table(vec![entry]);
                 }
                 table_of(below)?
@@ -49,7 +49,7 @@ pub(super) fn in_tree(root: &mut Node, edit: &Edit, value: Node) -> Option<()> {
     Some(())
 }
 
-fn table_of(node: &mut Node) -> Option<&mut Vec<Entry>> {
+fn table_of(node: &mut Node) -> Option<&mut Vec<KeyValue>> {
     match &mut node.content {
         Content::Table(entries) => Some(entries),
         _ => None,
@@ -57,10 +57,10 @@ fn table_of(node: &mut Node) -> Option<&mut Vec<Entry>> {
 }
 
 /// The value under a key; `otherwise` is inserted if there was none.
-fn slot<'t>(table: &'t mut Vec<Entry>, key: &str, otherwise: Node) -> &'t mut Node {
+fn slot<'t>(table: &'t mut Vec<KeyValue>, key: &str, otherwise: Node) -> &'t mut Node {
     let index = table.iter().position(|entry| entry.key == key).unwrap_or(table.len());
     if index == table.len() {
-        table.push(Entry { key: key.to_owned(), key_place: otherwise.place, value: otherwise });
+        table.push(KeyValue { key: key.to_owned(), key_place: otherwise.place, value: otherwise });
     }
     &mut table[index].value
 }

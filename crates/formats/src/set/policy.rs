@@ -8,7 +8,7 @@ use super::entries::entry_named;
 use crate::error::Complaint;
 use crate::expression;
 use crate::record::{Section, Shape};
-use crate::tree::{self, Content, Entry, Node};
+use crate::tree::{self, Content, KeyValue, Node};
 use toml_edit::{DocumentMut, InlineTable, Item, TableLike, Value};
 
 /// The path to follow in place of `path`, once the tables of both are in the form that it needs.
@@ -36,7 +36,7 @@ pub(super) fn prepare(
         _ => rest,
     };
     let Some(first) = rest.first() else { return Ok(path.to_owned()) };
-    let Some(mut table) = Table::find(head, root, document, policy.name)? else {
+    let Some(mut table) = EditedTable::find(head, root, document, policy.name)? else {
         return Ok([head, rest].concat().join("."));
     };
     let is_part = keys.fields.iter().any(|key| key.name == *first);
@@ -55,12 +55,12 @@ pub(super) fn prepare(
 }
 
 /// A table in the tree and in the text.
-struct Table<'t> {
-    node: &'t mut Vec<Entry>,
+struct EditedTable<'t> {
+    node: &'t mut Vec<KeyValue>,
     text: &'t mut dyn TableLike,
 }
 
-impl<'t> Table<'t> {
+impl<'t> EditedTable<'t> {
     /// The table at the head of a path, if it is there; one that is written as its policy alone
     /// becomes a table.
     fn find(
@@ -68,7 +68,7 @@ impl<'t> Table<'t> {
         root: &'t mut Node,
         document: &'t mut DocumentMut,
         policy: &str,
-    ) -> Result<Option<Table<'t>>, Complaint> {
+    ) -> Result<Option<EditedTable<'t>>, Complaint> {
         let Content::Table(entries) = &mut root.content else { return Ok(None) };
         let below = entries.iter_mut().find(|entry| entry.key == head[0]).map(|entry| &mut entry.value);
         if let [key, name] = head {
@@ -87,11 +87,11 @@ impl<'t> Table<'t> {
                 }
                 _ => None,
             };
-            return Ok(node.zip(text).and_then(|(node, text)| Table::of(node, text)));
+            return Ok(node.zip(text).and_then(|(node, text)| EditedTable::of(node, text)));
         }
         let (Some(node), Some(item)) = (below, document.get_mut(head[0])) else { return Ok(None) };
         if let (Content::Text(_), Item::Value(value)) = (&node.content, &mut *item) {
-            let entry = Entry { key: policy.to_owned(), key_place: node.place, value: node.clone() };
+            let entry = KeyValue { key: policy.to_owned(), key_place: node.place, value: node.clone() };
             node.content = Content::Table(vec![entry]);
             let mut table = InlineTable::new();
             table.insert(policy, value.clone().decorated("", ""));
@@ -100,12 +100,12 @@ impl<'t> Table<'t> {
             *value = table;
         }
         let text = item.as_table_like_mut();
-        Ok(text.and_then(|text| Table::of(node, text)))
+        Ok(text.and_then(|text| EditedTable::of(node, text)))
     }
 
-    fn of(node: &'t mut Node, text: &'t mut dyn TableLike) -> Option<Table<'t>> {
+    fn of(node: &'t mut Node, text: &'t mut dyn TableLike) -> Option<EditedTable<'t>> {
         match &mut node.content {
-            Content::Table(entries) => Some(Table { node: entries, text }),
+            Content::Table(entries) => Some(EditedTable { node: entries, text }),
             _ => None,
         }
     }
@@ -127,7 +127,7 @@ impl<'t> Table<'t> {
         for (key, value) in [("scheduler", Some(parts.scheduler)), ("dropper", parts.dropper)] {
             let Some(value) = value else { continue };
             let node = tree::from_value(&value, place);
-            self.node.push(Entry { key: key.to_owned(), key_place: place, value: node });
+            self.node.push(KeyValue { key: key.to_owned(), key_place: place, value: node });
             self.text.insert(key, Item::Value(value));
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::error::GateError;
 use std::path::PathBuf;
-use tidegate_formats::{Change, GateFile};
+use tidegate_formats::{GateFile, KeyChange};
 
 /// Keys whose change requires a restart.
 const RESTART_KEYS: [&str; 8] =
@@ -36,7 +36,7 @@ impl Source {
 ///
 /// # Errors
 /// When one of them requires a restart.
-pub(crate) fn changes(before: &GateFile, after: &GateFile) -> Result<Vec<Change>, GateError> {
+pub(crate) fn changes(before: &GateFile, after: &GateFile) -> Result<Vec<KeyChange>, GateError> {
     let changes = before.changes_to(after);
     let takes_restart = |path: &str| {
         RESTART_KEYS

@@ -16,7 +16,7 @@ use crate::telemetry::report::{self, CircuitCounters, Report};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tidegate_formats::{Change, GateFile};
+use tidegate_formats::{GateFile, KeyChange};
 
 /// Time for which a report also answers later requests.
 const REPORT_AGE: Duration = Duration::from_millis(20);
@@ -175,7 +175,7 @@ impl RequestHandler {
         if let Some(last_good) = &self.last_good {
             last_good.keep(&self.source, &self.file);
         }
-        Ok(changes.iter().map(Change::to_string).collect())
+        Ok(changes.iter().map(KeyChange::to_string).collect())
     }
 
     /// Reloads the file, and logs the changes on one line.

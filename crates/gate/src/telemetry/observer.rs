@@ -16,7 +16,7 @@ use tidegate_core::classifier::protocol_name;
 use tidegate_core::classifier::rules::{Direction, Each, Key};
 use tidegate_core::units::Span;
 use tidegate_formats::units::show_rate;
-use tidegate_formats::{ContractSpec, GateFile, GateFlow, Place, Terms};
+use tidegate_formats::{ContractSpec, DirectionTerms, GateFile, GateFlow, Place};
 
 /// Ratio of a reservation to the measured rate, so that the flow is not at its limit.
 const MARGIN: f64 = 1.05;
@@ -34,7 +34,7 @@ pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
         circuits: None,
         idle: Span::from_secs(3600),
         contract: ContractSpec { values: Vec::new() },
-        terms: [Terms::default(); 2],
+        terms: [DirectionTerms::default(); 2],
         class: None,
         set_dscp: None,
         place: Place::File,

@@ -2,7 +2,7 @@
 
 use super::rates::{fail, rate};
 use crate::host::TransportEnd;
-use crate::input::{self, Place as InputPlace, Trace, TraceFlow, Video};
+use crate::input::{self, Trace, TraceFlow, TracePlace, Video};
 use crate::source::{Gap, Playing, Spread, Traffic};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -317,7 +317,7 @@ impl Recordings {
         Ok(sizes)
     }
 
-    fn note_cut(&mut self, file: &Path, cut: Option<InputPlace>) {
+    fn note_cut(&mut self, file: &Path, cut: Option<TracePlace>) {
         if let Some(place) = cut {
             let file = file.display();
             self.notes.push(format!("{file} is cut off in {place}: the part before it is played"));

@@ -15,8 +15,8 @@
 //!
 //! Steps found at one interface apply to the others.
 
-use super::error::Place;
-use super::mended::{MAX_STEPS, Mended, Step};
+use super::error::TracePlace;
+use super::mended::{ClockStep, MAX_STEPS, Mended};
 use super::ticks::{SECOND, Ticks};
 
 /// The shortest gap that may be a step of the clock.
@@ -48,7 +48,7 @@ pub(super) struct Epoch {
     /// Earliest and latest time by the clock of the file.
     pub(super) first: Ticks,
     pub(super) latest: Ticks,
-    place: Place,
+    place: TracePlace,
 }
 
 /// Packets beside a gap, and those of flows on both sides of it.
@@ -75,7 +75,7 @@ pub(super) struct Clock {
 impl Clock {
     /// Returns the epoch number of a packet, and its time since one second before the epoch's first
     /// packet.
-    pub(super) fn see(&mut self, interface: u32, time: Ticks, place: Place) -> (usize, u64) {
+    pub(super) fn see(&mut self, interface: u32, time: Ticks, place: TracePlace) -> (usize, u64) {
         let at = interface as usize;
         if at >= self.current.len() {
             self.current.resize(at + 1, None);
@@ -178,12 +178,12 @@ fn goes_on(beside: &Beside) -> bool {
 }
 
 impl Mended {
-    fn step(&mut self, place: Place, by: Ticks, wrapped: bool) {
+    fn step(&mut self, place: TracePlace, by: Ticks, wrapped: bool) {
         if self.steps.len() == MAX_STEPS {
             self.more_steps += 1;
             return;
         }
         let milliseconds = i64::try_from(by / (SECOND / 1000)).unwrap_or(i64::MAX);
-        self.steps.push(Step { place, milliseconds, wrapped });
+        self.steps.push(ClockStep { place, milliseconds, wrapped });
     }
 }

@@ -2,7 +2,7 @@
 
 use super::clock::{BESIDE, Beside, Clock};
 use super::copies::{self, Copies, Removed, Twin};
-use super::error::{InputError, Place};
+use super::error::{InputError, TracePlace};
 use super::mended::Mended;
 use super::packet::Arrival;
 use super::segments::{Cut, Whole};
@@ -119,7 +119,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes a packet.
-    pub(super) fn push(&mut self, arrival: &Arrival, place: Place) -> Result<(), InputError> {
+    pub(super) fn push(&mut self, arrival: &Arrival, place: TracePlace) -> Result<(), InputError> {
         let file = || self.file.to_owned();
         if arrival.bytes == 0 {
             return Err(InputError::ZeroSize { file: file(), place });
@@ -149,7 +149,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Returns the time since one second before the first packet of a list.
-    fn since(&mut self, time: Ticks, place: Place) -> Result<u64, InputError> {
+    fn since(&mut self, time: Ticks, place: TracePlace) -> Result<u64, InputError> {
         let (first, latest) = self.times.unwrap_or((time, time));
         if time < latest {
             let by = Span::from_ticks(u64::try_from(latest - time).unwrap_or(u64::MAX));
@@ -352,7 +352,7 @@ mod tests {
         let mut push = |number: u64| {
             let time = number.into();
             let arrival = Arrival { time, interface: 0, flow: 0, kin: 0, bytes: 100, look: None };
-            collector.push(&arrival, Place::Line(number))
+            collector.push(&arrival, TracePlace::Line(number))
         };
         assert!(push(1).is_ok() && push(2).is_ok());
         let refused = push(3).unwrap_err().to_string();

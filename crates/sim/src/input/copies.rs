@@ -56,13 +56,13 @@ pub(super) enum Removed {
 /// Detects copies among packets.
 #[derive(Default)]
 pub(super) struct Copies {
-    contents: BTreeMap<u64, Content>,
+    contents: BTreeMap<u64, EqualPackets>,
     order: VecDeque<(Ticks, u64)>,
     seen: Vec<Counts>,
 }
 
 /// Packets with one content.
-struct Content {
+struct EqualPackets {
     latest: Ticks,
     first: Original,
     more: Vec<Original>,
@@ -122,7 +122,7 @@ impl Copies {
         let Some(content) = self.contents.get_mut(&look.content) else {
             counts.fresh += 1;
             let first = Original::at(time, look.place);
-            self.contents.insert(look.content, Content { latest: time, first, more: Vec::new() });
+            self.contents.insert(look.content, EqualPackets { latest: time, first, more: Vec::new() });
             self.order.push_back((time, look.content));
             return Twin::None;
         };

@@ -8,7 +8,7 @@ use tidegate_formats::in_words;
 
 /// A place in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TracePlace {
     /// A line of a list, from 1.
     Line(u64),
     /// A packet of a capture.
@@ -20,11 +20,11 @@ pub enum Place {
     },
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TracePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Line(line) => write!(f, "line {line}"),
-            Place::Packet { number, offset } => write!(f, "packet {number} (byte offset {offset})"),
+            TracePlace::Line(line) => write!(f, "line {line}"),
+            TracePlace::Packet { number, offset } => write!(f, "packet {number} (byte offset {offset})"),
         }
     }
 }
@@ -88,7 +88,7 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
         /// The incomplete packet or line.
-        place: Place,
+        place: TracePlace,
     },
     /// The path leads to a pipe, a socket or a device.
     #[error("{}: is a pipe or a device: expected a regular file, which can be read again", file.display())]
@@ -159,7 +159,7 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
         /// The packet that is too early.
-        place: Place,
+        place: TracePlace,
         /// Time by which it is earlier than the latest packet before it.
         by: Span,
     },
@@ -169,7 +169,7 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
         /// The packet.
-        place: Place,
+        place: TracePlace,
     },
     /// The packets are further apart than a [`Span`] can hold.
     #[error("{}: {place}: expected a time within 5.8 years of the first packet's", file.display())]
@@ -177,6 +177,6 @@ pub enum InputError {
         /// The file.
         file: PathBuf,
         /// The first packet that is too late.
-        place: Place,
+        place: TracePlace,
     },
 }

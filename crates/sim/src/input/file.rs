@@ -1,6 +1,6 @@
 //! A file as a stream of bytes, decompressed if necessary.
 
-use super::error::{InputError, Place};
+use super::error::{InputError, TracePlace};
 use super::gzip::Gunzip;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -31,9 +31,10 @@ pub(super) fn with_plain_bytes<T>(
     let (head, mut input) = peek(input).map_err(unreadable)?;
     if head.starts_with(&[0x1f, 0x8b]) {
         let (head, mut input) = peek(Gunzip::new(input)).map_err(|source| match source.kind() {
-            io::ErrorKind::UnexpectedEof => {
-                InputError::Truncated { file: name.to_owned(), place: Place::Packet { number: 1, offset: 0 } }
-            }
+            io::ErrorKind::UnexpectedEof => InputError::Truncated {
+                file: name.to_owned(),
+                place: TracePlace::Packet { number: 1, offset: 0 },
+            },
             _ => unreadable(source),
         })?;
         return whole(head, &mut input, name, read);

@@ -1,6 +1,6 @@
 //! Corrections to a capture, and records left out of it.
 
-use super::error::Place;
+use super::error::TracePlace;
 use std::fmt;
 
 /// Differences between a trace and its file.
@@ -17,7 +17,7 @@ pub struct Mended {
     /// Packets that were in the file more than once: their copies, which were removed.
     pub copies: u64,
     /// Steps of the clock, in the order of the file.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ClockStep>,
     /// Steps beyond the listed ones.
     pub more_steps: u64,
     /// Records that are not read.
@@ -26,9 +26,9 @@ pub struct Mended {
 
 /// The clock of a capture was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ClockStep {
     /// The first packet after the step.
-    pub place: Place,
+    pub place: TracePlace,
     /// Size of the step in milliseconds: above zero for forward.
     pub milliseconds: i64,
     /// True if its seconds wrapped to zero after 2³².
@@ -79,7 +79,8 @@ impl Mended {
                 self.longest_segment
             ));
         }
-        let (wraps, steps): (Vec<&Step>, Vec<&Step>) = self.steps.iter().partition(|step| step.wrapped);
+        let (wraps, steps): (Vec<&ClockStep>, Vec<&ClockStep>) =
+            self.steps.iter().partition(|step| step.wrapped);
         if let Some(first) = wraps.first() {
             said.push(format!(
                 "the clock of the capture starts again from zero, after 2³² s, at {}: its seconds were counted on",
@@ -101,7 +102,7 @@ impl Mended {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ClockStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = self.place;
         let way = if self.milliseconds < 0 { "back" } else { "forward" };

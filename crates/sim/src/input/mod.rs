@@ -42,8 +42,8 @@ mod video;
 mod window;
 
 pub use collect::MAX_PACKETS;
-pub use error::{InputError, Place};
-pub use mended::{LeftOut, Mended, Step};
+pub use error::{InputError, TracePlace};
+pub use mended::{ClockStep, LeftOut, Mended};
 pub use schedule::{Schedule, ScheduleError};
 pub use sizes::{load_sizes, read_sizes};
 pub use trace::{Trace, TraceFlow};
@@ -73,16 +73,16 @@ pub fn load(path: &Path) -> Result<Trace, InputError> {
 ///
 /// As [`load`].
 pub fn load_counted(path: &Path, done: &AtomicU64) -> Result<Trace, InputError> {
-    read_for(Counted { from: open_file(path)?, done }, path, Purpose::Packets)
+    read_for(CountingReader { from: open_file(path)?, done }, path, Purpose::Packets)
 }
 
 /// A stream that counts the bytes read.
-struct Counted<'a> {
+struct CountingReader<'a> {
     from: File,
     done: &'a AtomicU64,
 }
 
-impl Read for Counted<'_> {
+impl Read for CountingReader<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.from.read(to)?;
         self.done.fetch_add(read as u64, Ordering::Relaxed);
@@ -103,7 +103,7 @@ pub fn load_frames(path: &Path) -> Result<Trace, InputError> {
 
 /// Content of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum FileKind {
     /// Packets, read by [`load`].
     Packets,
     /// Frame sizes, read by [`load_video`].
@@ -117,15 +117,15 @@ pub enum Content {
 /// # Errors
 ///
 /// [`InputError`] when the file cannot be read, and when it has no line.
-pub fn detect_format(path: &Path) -> Result<Content, InputError> {
+pub fn detect_format(path: &Path) -> Result<FileKind, InputError> {
     with_plain_bytes(open_file(path)?, path, |head, input| {
         if capture::is_capture(head) || !is_text(head) {
-            return Ok(Content::Packets);
+            return Ok(FileKind::Packets);
         }
         let mut lines = Lines::new(input, path);
         match lines.next()? {
-            true if video::is_of_video(lines.line()) => Ok(Content::Frames),
-            true => Ok(Content::Packets),
+            true if video::is_of_video(lines.line()) => Ok(FileKind::Frames),
+            true => Ok(FileKind::Packets),
             false => Err(InputError::Empty { file: path.to_owned() }),
         }
     })

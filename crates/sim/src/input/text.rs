@@ -4,7 +4,7 @@
 //! therefore ends on the line where it starts.
 
 use super::collect::{Collector, Order};
-use super::error::{InputError, Place};
+use super::error::{InputError, TracePlace};
 use super::packet::Arrival;
 use super::ticks::{SECOND, Ticks};
 use super::trace::Trace;
@@ -72,7 +72,7 @@ impl<R: BufRead> Lines<'_, R> {
                 Ok(_) => {}
                 Err(source) if source.kind() == io::ErrorKind::UnexpectedEof => {
                     let file = self.file.to_owned();
-                    return Err(InputError::Truncated { file, place: Place::Line(self.number) });
+                    return Err(InputError::Truncated { file, place: TracePlace::Line(self.number) });
                 }
                 Err(source) => return Err(InputError::Unreadable { file: self.file.to_owned(), source }),
             }
@@ -97,7 +97,7 @@ impl<R: BufRead> Lines<'_, R> {
         let bytes = text(size).and_then(|size| size.parse().ok());
         let bytes = bytes.ok_or_else(|| self.bad("a size in whole bytes, 1 to 4294967295", size))?;
         let arrival = Arrival { time: ticks, interface: 0, flow, kin: flow, bytes, look: None };
-        to.push(&arrival, Place::Line(self.number))
+        to.push(&arrival, TracePlace::Line(self.number))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The packets of a file, by flow.
 
-use super::error::Place;
+use super::error::TracePlace;
 use super::mended::Mended;
 use tidegate_core::headers::Headers;
 use tidegate_core::units::Span;
@@ -20,7 +20,7 @@ pub struct Trace {
     /// for lists, where this is an error.
     pub reordered: u64,
     /// The packet or line at which the file is cut off, which is left out.
-    pub cut: Option<Place>,
+    pub cut: Option<TracePlace>,
     /// Other differences from its file.
     pub mended: Mended,
 }

@@ -1,6 +1,6 @@
 //! The frame sizes of videos: one a line, or in columns.
 
-use super::error::{InputError, Place};
+use super::error::{InputError, TracePlace};
 use super::file::{is_text, open_file, with_plain_bytes};
 use super::text::Lines;
 use std::io::{BufRead, Read};
@@ -16,7 +16,7 @@ pub struct Video {
     /// one frame is not empty.
     pub frames: Vec<u32>,
     /// The line at which the file is cut off, which is left out.
-    pub cut: Option<Place>,
+    pub cut: Option<TracePlace>,
 }
 
 /// Reads the frame sizes in the file at `path`, plain or compressed with gzip: lines of one number
@@ -155,7 +155,7 @@ mod tests {
         let text: String = (0..20_000).map(|frame| format!("{}\n", frame * 7919 % 5000)).collect();
         let whole = gzip(text.as_bytes());
         let video = read(&whole[..whole.len() / 2]).unwrap();
-        assert_eq!(video.cut, Some(Place::Line(video.frames.len() as u64 + 1)));
+        assert_eq!(video.cut, Some(TracePlace::Line(video.frames.len() as u64 + 1)));
         assert_eq!(video.frames, read(&whole).unwrap().frames[..video.frames.len()]);
         assert!(video.frames.len() > 1000);
     }

@@ -1,11 +1,11 @@
 //! The record of a packet that was followed to its destination, hop by hop.
 
-use super::notes::Before;
+use super::notes::WaitNotes;
 use tidegate_core::units::{Span, Time};
 
 /// A watched packet at one link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hop {
+pub struct WatchedHop {
     /// Index of the link.
     pub link: u32,
     /// Arrival of its last bit; once it has started, its release by its flow's shaper or envelope.
@@ -23,7 +23,7 @@ pub struct Hop {
     pub landed: Option<Time>,
     /// Its own stamp, known once it starts.
     pub stamp: u64,
-    pub(super) before: Before,
+    pub(super) before: WaitNotes,
 }
 
 /// A packet that was followed from its source to its destination.
@@ -44,10 +44,10 @@ pub struct Journey {
     /// Arrival of its last bit at the destination.
     pub arrived: Time,
     /// Its hops, in order.
-    pub hops: Vec<Hop>,
+    pub hops: Vec<WatchedHop>,
 }
 
-impl Hop {
+impl WatchedHop {
     /// Returns true if the packet waits for this link.
     pub(super) fn waits_at(&self, link: u32) -> bool {
         self.link == link && self.started.is_none()

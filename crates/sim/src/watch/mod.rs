@@ -14,12 +14,12 @@ mod journey;
 mod notes;
 mod route;
 
-pub use journey::{Hop, Journey};
+pub use journey::{Journey, WatchedHop};
 pub(crate) use notes::State;
 pub use notes::{Cause, Served, Waiting};
 pub(crate) use route::{Route, RouteLink};
 
-use notes::{Before, Notes};
+use notes::{Notes, WaitNotes};
 use std::collections::BTreeMap;
 use tidegate_core::stats::Workahead;
 use tidegate_core::units::{Rate, Span, Time};
@@ -56,7 +56,7 @@ struct UnderWay {
     /// Number of destinations that it has not reached yet.
     left: u32,
     /// Hops of all its copies.
-    hops: Vec<Hop>,
+    hops: Vec<WatchedHop>,
 }
 
 /// Follows the packets of one flow through the network, and keeps the slowest. For a multicast
@@ -117,7 +117,7 @@ impl Watch {
 
     /// Returns the packets sent before a packet of [`slowest`](Watch::slowest) while it waited at a
     /// hop, and the causes of its wait.
-    pub fn waiting(&self, hop: &Hop) -> Waiting {
+    pub fn waiting(&self, hop: &WatchedHop) -> Waiting {
         let started = hop.started.unwrap_or(hop.arrived);
         let sum = |notes: &Notes| notes.sum(&hop.before, hop.arrived, started);
         self.notes.get(&hop.link).map_or_else(Waiting::default, sum)
@@ -159,8 +159,8 @@ impl Watch {
         let (left, before) = (self.route.destinations(), self.route.before(link));
         let notes = self.notes.entry(link).or_default();
         notes.waiting += 1;
-        let noted = Before::Noted { from: notes.end(), until: notes.end() };
-        let hop = Hop {
+        let noted = WaitNotes::Noted { from: notes.end(), until: notes.end() };
+        let hop = WatchedHop {
             link,
             arrived: at,
             held: Span::ZERO,
@@ -195,8 +195,8 @@ impl Watch {
         {
             notes.waiting -= 1;
             let mut from = match hop.before {
-                Before::Noted { from, .. } => from,
-                Before::Summed(_) => notes.end(),
+                WaitNotes::Noted { from, .. } => from,
+                WaitNotes::Summed(_) => notes.end(),
             };
             if packet.arrived > hop.arrived {
                 hop.held = packet.arrived.since(hop.arrived);
@@ -204,7 +204,7 @@ impl Watch {
                 from = notes.first_at(from, packet.arrived);
             }
             (hop.started, hop.stamp) = (Some(packet.at), packet.stamp);
-            hop.before = Before::Noted { from, until: notes.end() };
+            hop.before = WaitNotes::Noted { from, until: notes.end() };
             // Packets dropped here after the envelope are not seen, so that this is at most the
             // workahead.
             if enveloped && let Some(workahead) = &mut self.workahead {
@@ -281,7 +281,7 @@ impl Watch {
     fn journey(&self, link: u32, sequence: u64, arrived: Time, delay: Span) -> Option<Journey> {
         let packet = self.under_way.get(&sequence)?;
         let hop_over = |link| packet.hops.iter().rfind(|hop| hop.link == link).cloned();
-        let mut hops: Vec<Hop> = self.route.back_from(link).filter_map(hop_over).collect();
+        let mut hops: Vec<WatchedHop> = self.route.back_from(link).filter_map(hop_over).collect();
         hops.reverse();
         hops.last_mut()?.landed = Some(arrived);
         let first = hops.first()?;
@@ -298,15 +298,15 @@ impl Watch {
     fn forget(&mut self, link: u32) {
         let Some(notes) = self.notes.get_mut(&link) else { return };
         for hop in self.slowest.iter_mut().flat_map(|journey| &mut journey.hops) {
-            if hop.link == link && matches!(hop.before, Before::Noted { .. }) {
+            if hop.link == link && matches!(hop.before, WaitNotes::Noted { .. }) {
                 let started = hop.started.unwrap_or(hop.arrived);
-                hop.before = Before::Summed(notes.sum(&hop.before, hop.arrived, started));
+                hop.before = WaitNotes::Summed(notes.sum(&hop.before, hop.arrived, started));
             }
         }
         let needed = self.under_way.values().flat_map(|packet| &packet.hops).filter(|hop| hop.link == link);
         let first = needed.map(|hop| match hop.before {
-            Before::Noted { from, .. } => from,
-            Before::Summed(_) => u64::MAX,
+            WaitNotes::Noted { from, .. } => from,
+            WaitNotes::Summed(_) => u64::MAX,
         });
         let first = first.min().unwrap_or(u64::MAX);
         notes.forget(first, self.under_way.len());

@@ -73,7 +73,7 @@ struct Note {
 
 /// Packets sent before a packet while it waited.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Before {
+pub(super) enum WaitNotes {
     /// Range of the link's notes, by their numbers, the end excluded.
     Noted {
         from: u64,
@@ -129,10 +129,10 @@ impl Notes {
     }
 
     /// Sums up the wait of a packet between two times.
-    pub(super) fn sum(&self, before: &Before, joined: Time, started: Time) -> Waiting {
+    pub(super) fn sum(&self, before: &WaitNotes, joined: Time, started: Time) -> Waiting {
         let (from, until) = match before {
-            Before::Noted { from, until } => (*from, *until),
-            Before::Summed(waiting) => return waiting.clone(),
+            WaitNotes::Noted { from, until } => (*from, *until),
+            WaitNotes::Summed(waiting) => return waiting.clone(),
         };
         let mut served: BTreeMap<u32, Served> = BTreeMap::new();
         let mut causes: BTreeMap<Cause, Span> = BTreeMap::new();

@@ -2,7 +2,7 @@
 
 use super::provisioning::in_traffic;
 use crate::fingerprint::Fingerprint;
-use crate::measures::{Envelope, KeptChecks, Measures};
+use crate::measures::{EnvelopeWaits, KeptChecks, Measures};
 use crate::network::Network;
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
@@ -30,7 +30,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Measures {
         group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
         flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
         series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
-        envelopes: enveloped.map(|(ix, _)| (ix as u32, Envelope::default())).collect(),
+        envelopes: enveloped.map(|(ix, _)| (ix as u32, EnvelopeWaits::default())).collect(),
         losses: BTreeMap::new(),
         missed: copied.map(|(ix, _)| (ix as u32, 0)).collect(),
         drops: BTreeMap::new(),

@@ -63,14 +63,14 @@ pub(super) fn build(
     let mut names = BTreeSet::new();
     let mut groups = Vec::with_capacity(flows.len() + 2 * connections.len());
     let (mut total, mut memory, mut sound) = (0, Memory::default(), true);
-    let entries = flows.iter().map(Entry::Flow);
-    for entry in entries.chain(connections.iter().map(Entry::Connection)) {
+    let entries = flows.iter().map(FlowOrConnection::Flow);
+    for entry in entries.chain(connections.iter().map(FlowOrConnection::Connection)) {
         if report.is_full() {
             break;
         }
         let (name, count, directions) = match entry {
-            Entry::Flow(flow) => (&flow.name, &flow.count, 1),
-            Entry::Connection(connection) => (&connection.name, &connection.count, 2),
+            FlowOrConnection::Flow(flow) => (&flow.name, &flow.count, 1),
+            FlowOrConnection::Connection(connection) => (&connection.name, &connection.count, 2),
         };
         if !names.insert(name.as_str()) {
             report.add(name.place, Complaint::new(format!("there is already a flow `{name}`")));
@@ -82,8 +82,8 @@ pub(super) fn build(
             return None;
         }
         let made = match entry {
-            Entry::Flow(flow) => builder.group(flow, report).map(|group| vec![group]),
-            Entry::Connection(connection) => builder.connection(connection, report),
+            FlowOrConnection::Flow(flow) => builder.group(flow, report).map(|group| vec![group]),
+            FlowOrConnection::Connection(connection) => builder.connection(connection, report),
         };
         sound &= made.is_some();
         let made = made.unwrap_or_default();
@@ -97,7 +97,7 @@ pub(super) fn build(
 }
 
 /// One entry of a scenario's traffic.
-enum Entry<'k> {
+enum FlowOrConnection<'k> {
     Flow(&'k Placed<keys::Flow>),
     Connection(&'k Placed<Connection>),
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tidegate_core::packet::Colour;
 
 /// A policy that goes by colours, as a file states it.
-struct Reader {
+struct ColourPolicy {
     message: String,
     /// True if coloured packets pass it.
     coloured: bool,
@@ -21,7 +21,7 @@ struct Reader {
 /// code point of its own. The answers of connections count with other traffic only.
 pub(super) fn uncoloured(scenario: &Scenario) -> Option<Found> {
     // A place of a file may be the policy of many links.
-    let mut readers: BTreeMap<Place, Reader> = BTreeMap::new();
+    let mut readers: BTreeMap<Place, ColourPolicy> = BTreeMap::new();
     for group in scenario.groups.iter().filter(|group| !matches!(group.source, Source::Receiver { .. })) {
         for index in &group.route {
             let link = &scenario.links[*index];
@@ -31,7 +31,7 @@ pub(super) fn uncoloured(scenario: &Scenario) -> Option<Found> {
             let coloured = is_coloured(scenario, group, *index);
             let mut add = |place: Place, what: String, effect: &str| {
                 let message = format!("{what}, and no meter colours what passes there: {effect}");
-                let reader = readers.entry(place).or_insert(Reader { message, coloured });
+                let reader = readers.entry(place).or_insert(ColourPolicy { message, coloured });
                 reader.coloured |= coloured;
             };
             for dropper in scenario.droppers_at(group, link).map(|dropper| &dropper.chosen) {
@@ -53,7 +53,7 @@ pub(super) fn uncoloured(scenario: &Scenario) -> Option<Found> {
             }
         }
     }
-    let (place, Reader { message, .. }) = readers.into_iter().find(|(_, reader)| !reader.coloured)?;
+    let (place, ColourPolicy { message, .. }) = readers.into_iter().find(|(_, reader)| !reader.coloured)?;
     let help = "put a meter that colours on the way: at a host, or at a port before";
     Some((place, Complaint::new(message).help(help)))
 }

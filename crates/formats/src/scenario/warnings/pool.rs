@@ -20,9 +20,9 @@ pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     }
     scenario.nodes.iter().enumerate().find_map(|(node, switch)| {
         let buffer = switch.buffer?;
-        let ports: Vec<Port<'_>> = (scenario.links.iter().enumerate())
+        let ports: Vec<PortFlows<'_>> = (scenario.links.iter().enumerate())
             .filter(|(_, link)| link.from == node && link.gate.is_none())
-            .filter_map(|(index, link)| Port::new(scenario, loads, index, link))
+            .filter_map(|(index, link)| PortFlows::new(scenario, loads, index, link))
             .collect();
         let (Limit::Packets(limit) | Limit::Bytes(limit)) = buffer;
         let of = |count: Count| match buffer {
@@ -58,7 +58,7 @@ pub(super) fn short(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
 }
 
 /// The flows at a port.
-struct Port<'s> {
+struct PortFlows<'s> {
     name: &'s str,
     /// Memory set aside for flows with buckets.
     aside: Count,
@@ -72,9 +72,9 @@ struct Port<'s> {
     place: Option<Place>,
 }
 
-impl<'s> Port<'s> {
+impl<'s> PortFlows<'s> {
     /// A port that some flow passes.
-    fn new(scenario: &Scenario, loads: &[Load], index: usize, link: &'s Link) -> Option<Port<'s>> {
+    fn new(scenario: &Scenario, loads: &[Load], index: usize, link: &'s Link) -> Option<PortFlows<'s>> {
         let passing = || {
             let flows = loads.iter().map(|load| (load, &scenario.groups[load.group]));
             flows.filter(|(_, group)| group.route.contains(&index))
@@ -82,7 +82,7 @@ impl<'s> Port<'s> {
         let largest = passing().map(|(load, _)| load.largest).max()?;
         let ceiling = link.port.ceiling.and_then(Rate::from_bits_per_second);
         let in_service = ceiling.map_or(link.rate, |ceiling| ceiling.min(link.rate)).time_for(largest);
-        let mut port = Port {
+        let mut port = PortFlows {
             name: &link.name,
             aside: Count::default(),
             beyond: Count { packets: 1, bytes: u64::from(largest) },

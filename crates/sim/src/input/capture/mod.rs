@@ -9,7 +9,7 @@ mod blocks;
 mod classic;
 
 use super::collect::{Collector, Order};
-use super::error::{InputError, Place};
+use super::error::{InputError, TracePlace};
 use super::fragments::Fragments;
 use super::frames::{self, ETHERNET, Frames};
 use super::mended::LeftOut;
@@ -126,8 +126,8 @@ impl<R: Read> Reader<'_, R> {
     }
 
     /// Returns the place of the next packet.
-    fn place(&self) -> Place {
-        Place::Packet { number: self.collector.packets() + 1, offset: self.window.offset() }
+    fn place(&self) -> TracePlace {
+        TracePlace::Packet { number: self.collector.packets() + 1, offset: self.window.offset() }
     }
 
     fn bad(&self, expected: &'static str, found: impl Into<String>) -> InputError {

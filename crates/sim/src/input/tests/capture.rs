@@ -1,4 +1,4 @@
-use super::super::{InputError, Place};
+use super::super::{InputError, TracePlace};
 use super::{Style, frame, gzip, load, message};
 use proptest::prelude::*;
 use tidegate_core::units::Span;
@@ -146,7 +146,7 @@ fn what_stands_before_a_cut_is_read() {
             Err(InputError::Empty { .. }) if cut == 24 => {}
             Ok(trace) => {
                 assert_eq!(trace.packets, whole as u64, "cut at {cut}");
-                let place = Place::Packet { number: whole as u64 + 1, offset: ends[whole] as u64 };
+                let place = TracePlace::Packet { number: whole as u64 + 1, offset: ends[whole] as u64 };
                 assert_eq!(trace.cut, (!ends.contains(&cut)).then_some(place), "cut at {cut}");
             }
             Err(InputError::Truncated { .. }) if whole == 0 => {}

@@ -1,4 +1,4 @@
-use super::super::Place;
+use super::super::TracePlace;
 use super::{gzip, load, message};
 use proptest::prelude::*;
 use tidegate_core::units::Span;
@@ -60,7 +60,7 @@ fn what_is_wrong_is_said_with_its_line() {
     assert!(message("t", &vec![b'1'; 1 << 17]).contains("expected a line of less than 64 KiB"));
     let compressed = gzip(&b"0.5 100\n".repeat(1000));
     let trace = load("t.gz", &compressed[..compressed.len() - 9]).unwrap();
-    assert_eq!(trace.cut, Some(Place::Line(trace.packets + 1)));
+    assert_eq!(trace.cut, Some(TracePlace::Line(trace.packets + 1)));
     assert!(trace.packets <= 1000);
 }
 

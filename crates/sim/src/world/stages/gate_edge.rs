@@ -25,7 +25,7 @@ pub(in crate::world) struct GateEdge {
     node: usize,
     edges: [Edge; 2],
     /// State by flow of the world.
-    passing: Vec<Passing>,
+    passing: Vec<FlowAtGate>,
     /// Lengths of packets that are charged differently, by body.
     lengths: Vec<u32>,
     /// Number of rules.
@@ -36,7 +36,7 @@ pub(in crate::world) struct GateEdge {
 
 /// State of a flow that may pass a gate.
 #[derive(Clone, Copy, Debug, Default)]
-struct Passing {
+struct FlowAtGate {
     headers: Headers,
     cached: Option<Cached>,
 }
@@ -75,7 +75,7 @@ impl GateEdge {
             links: plan.links,
             node,
             edges: [edge(Direction::Up)?, edge(Direction::Down)?],
-            passing: headers.map(|headers| Passing { headers, cached: None }).collect(),
+            passing: headers.map(|headers| FlowAtGate { headers, cached: None }).collect(),
             lengths: Vec::new(),
             rules,
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),

@@ -3,7 +3,7 @@
 use super::setup::{Placed, StageSetup};
 use crate::network::FlowSetup;
 use crate::stage::{Crossing, Interest, Passage, Site, Stage, StageCx};
-use crate::workahead::{Route, Workaheads};
+use crate::workahead::{ObservedFlow, Workaheads};
 use crate::world::World;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
@@ -25,8 +25,8 @@ pub(super) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused>
 }
 
 /// Returns a flow whose workahead is measured, at the greatest rate that it ever reserves.
-fn observed(flow: &FlowSetup) -> Route<'_> {
-    Route {
+fn observed(flow: &FlowSetup) -> ObservedFlow<'_> {
+    ObservedFlow {
         name: &flow.name,
         reserve: flow.terms().map(|terms| terms.reserve),
         enveloped: flow.envelope.is_some(),

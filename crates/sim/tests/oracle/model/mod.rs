@@ -92,7 +92,7 @@ pub fn check(network: &Network, log: &[Entry]) -> Result<Checked, String> {
                 && (entry.at, entry.what, switch(entry)) == (first.at, first.what, switch(first))
         };
         let copies = rest.iter().take_while(is_copy).count();
-        model.settle(first).and_then(|()| model.step(&left[..=copies])).map_err(|what| {
+        model.pass_to(first).and_then(|()| model.step(&left[..=copies])).map_err(|what| {
             let link = &network.links[first.link as usize].name;
             format!("{:?}, link {link}, {:?}: {what}", first.at, first.what)
         })?;
@@ -220,7 +220,7 @@ impl<'n> Model<'n> {
     }
 
     /// Time passes at a switch until an entry: nothing was due before.
-    fn settle(&mut self, entry: &Entry) -> Result<(), String> {
+    fn pass_to(&mut self, entry: &Entry) -> Result<(), String> {
         let switch = self.network.links[entry.link as usize].from;
         if entry.at.ticks() > self.switches[switch].at {
             self.overdue(switch, entry.at.ticks())?;

@@ -88,7 +88,7 @@ impl Turns {
         if self.list.iter().chain(&self.resting).all(|turn| turn.place != place) {
             self.take_turns(Turn { place, round: self.next_round, deficit: 0, begun: false }, members);
         }
-        self.settle(members);
+        self.pass_turns(members);
     }
 
     /// The next packet is to be sent: a member without one by now takes no turns.
@@ -97,7 +97,7 @@ impl Turns {
         if let Some(served) = self.served.take().filter(|served| members[*served].queue.is_empty()) {
             self.forget(served);
         }
-        self.settle(members);
+        self.pass_turns(members);
     }
 
     /// The first packet of the first member is sent, and out of its queue.
@@ -109,7 +109,7 @@ impl Turns {
             None if members[place].queue.is_empty() => self.forget(place),
             _ => self.served = Some(place),
         }
-        self.settle(members);
+        self.pass_turns(members);
     }
 
     /// The latest packet of a member was removed and will not be sent.
@@ -118,7 +118,7 @@ impl Turns {
         if members[place].queue.is_empty() {
             self.forget(place);
         }
-        self.settle(members);
+        self.pass_turns(members);
     }
 
     fn forget(&mut self, place: usize) {
@@ -145,7 +145,7 @@ impl Turns {
     }
 
     /// Turns pass until the first member may send, or has no packet yet.
-    fn settle(&mut self, members: &[Member]) {
+    fn pass_turns(&mut self, members: &[Member]) {
         while !(self.list.is_empty() && self.resting.is_empty()) {
             let Some(mut turn) = self.list.first().copied() else {
                 self.begin_round(self.round + 1, members);
