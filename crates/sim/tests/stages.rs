@@ -50,15 +50,15 @@ fn idle_stages_change_no_outcome() {
             assert!(alone.records().iter().any(|record| record.dropped > 0), "{scheduler}");
             let all = Interest::ENTER | Interest::RELEASED | Interest::LEAVE | Interest::DROPPED;
             for interest in [Interest::NONE, Interest::ENTER, Interest::LEAVE, all, all | Interest::FIRST] {
-                let mut attended = network.clone();
-                attended.stages = (0..3)
+                let mut observed = network.clone();
+                observed.stages = (0..3)
                     .map(|node| StagePlan {
                         name: format!("idle {node}"),
                         node,
                         factory: Arc::new(Idle(interest)),
                     })
                     .collect();
-                let seen = run(&attended, 1);
+                let seen = run(&observed, 1);
                 assert_eq!(seen.fingerprint(), alone.fingerprint(), "{scheduler}, {delay:?}, {interest:?}");
             }
         }

@@ -43,7 +43,7 @@ fn workahead(rate: Rate, packets: &[(Time, u32)]) -> u64 {
 }
 
 /// Release times of a bucket of whole tokens, full at the start.
-fn let_go(plan: &ShaperPlan, arrivals: &Seen) -> Vec<Option<Time>> {
+fn release_times(plan: &ShaperPlan, arrivals: &Seen) -> Vec<Option<Time>> {
     let full = u64::from(plan.burst) * TICKS_A_BYTE;
     let (mut tokens, mut now) = (full, Time::ORIGIN);
     let release = |(at, len): &(Time, u32)| {
@@ -91,7 +91,7 @@ fn seen(network: &Network, world: &World<Calendar>) -> Vec<Vec<Seen>> {
             places[0].iter().map(|(packet, at)| (*packet, Some(*at))).collect();
         if let Some(plan) = &setup.envelope {
             let arrivals = places[0].iter().map(|(packet, at)| (*at, lens[packet])).collect();
-            let released = let_go(plan, &arrivals);
+            let released = release_times(plan, &arrivals);
             for ((packet, at), released) in places[0].iter_mut().zip(released) {
                 // A release after the end of the run does not happen in it.
                 let released = released.filter(|at| *at <= Time::ORIGIN + network.duration);

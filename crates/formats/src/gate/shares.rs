@@ -74,7 +74,7 @@ struct SchedulerNode {
 /// A member that gets a part of the remainder.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    whose: Whose,
+    owner: PartOwner,
     /// Its demand in any case.
     least: u128,
     /// Its additional weight as long as there is enough.
@@ -84,7 +84,7 @@ struct Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Whose {
+enum PartOwner {
     Shared(usize),
     Class(usize),
 }
@@ -185,8 +185,8 @@ impl SchedulerTree {
             Some(bits) => (bits.into(), 0, bits.into()),
             None => (0, weight, weight),
         };
-        let whose = Whose::Shared(self.shared.len());
-        self.nodes[node].parts.push(Part { whose, least, weight, part });
+        let owner = PartOwner::Shared(self.shared.len());
+        self.nodes[node].parts.push(Part { owner, least, weight, part });
         self.shared.push(SharedClass { flow, class: node.checked_sub(1), reserve: 0 });
     }
 
@@ -219,10 +219,10 @@ impl SchedulerTree {
             }
             let (fitted, parts) = node.divide(rooms[at].into());
             weights[at] = fitted;
-            for (whose, bits) in parts {
-                match whose {
-                    Whose::Shared(shared) => self.shared[shared].reserve = bits,
-                    Whose::Class(class) => {
+            for (owner, bits) in parts {
+                match owner {
+                    PartOwner::Shared(shared) => self.shared[shared].reserve = bits,
+                    PartOwner::Class(class) => {
                         let most = self.nodes[class + 1].open_class.map_or(u64::MAX, |(_, ceiling)| ceiling);
                         classes[class] = Some(bits.min(most));
                     }
@@ -249,7 +249,7 @@ impl SchedulerTree {
             return;
         }
         let weight = sum(|part| part.weight) + others;
-        self.nodes[above].parts.push(Part { whose: Whose::Class(at - 1), least, weight, part: shared });
+        self.nodes[above].parts.push(Part { owner: PartOwner::Class(at - 1), least, weight, part: shared });
     }
 }
 
@@ -266,7 +266,7 @@ impl SchedulerNode {
 
     /// Divides the node's room: the weight of a flow without a reservation, if it has to be
     /// smaller, and the part of each member.
-    fn divide(&self, room: u128) -> (Option<u64>, Vec<(Whose, u64)>) {
+    fn divide(&self, room: u128) -> (Option<u64>, Vec<(PartOwner, u64)>) {
         let sum = |of: fn(&Part) -> u128| self.parts.iter().map(of).sum::<u128>();
         let left = room.saturating_sub(self.booked + sum(|part| part.least));
         let others = u128::from(self.others) * u128::from(self.unreserved);
@@ -279,7 +279,7 @@ impl SchedulerNode {
         let parts = self
             .parts
             .iter()
-            .map(|part| (part.whose, bits(part.least + fit(part.weight) + surplus * part.part / all)));
+            .map(|part| (part.owner, bits(part.least + fit(part.weight) + surplus * part.part / all)));
         let smaller = self.by_reservation && self.unreserved > 0 && weights > left;
         (smaller.then(|| bits(fit(self.unreserved.into()))), parts.collect())
     }

@@ -1,7 +1,7 @@
 //! Gathers packets into a [`Trace`]: the part that captures and lists share.
 
 use super::clock::{BESIDE, Beside, Clock};
-use super::copies::{self, Copies, Removed, Twin};
+use super::copies::{self, Copies, CopyOf, Removed};
 use super::error::{InputError, TracePlace};
 use super::mended::Mended;
 use super::packet::Arrival;
@@ -58,33 +58,33 @@ struct Stored {
     marks: Marks,
 }
 
-/// Epoch (14 bits), bytes of all headers (9), bytes of the link header (7), and the kind of twin
+/// Epoch (14 bits), bytes of all headers (9), bytes of the link header (7), and the kind of copy
 /// (2).
 #[derive(Clone, Copy)]
 struct Marks(u32);
 
 impl Marks {
-    fn new(epoch: usize, arrival: &Arrival, twin: Twin) -> Marks {
+    fn new(epoch: usize, arrival: &Arrival, copy_of: CopyOf) -> Marks {
         let look = arrival.look.and_then(|look| Some((look.head?, look.link)));
         // Headers too long for the bit fields are not stored: such a packet is left whole.
         let (head, link) = look.filter(|(head, link)| *head < 1 << 9 && *link < 1 << 7).unwrap_or((0, 0));
-        let twin = match twin {
-            Twin::None => 0,
-            Twin::Here => 1,
-            Twin::Elsewhere => 2,
+        let copy_of = match copy_of {
+            CopyOf::Nothing => 0,
+            CopyOf::SamePlace => 1,
+            CopyOf::OtherPlace => 2,
         };
-        Marks((epoch as u32) << 18 | head << 9 | link << 2 | twin)
+        Marks((epoch as u32) << 18 | head << 9 | link << 2 | copy_of)
     }
 
     fn epoch(self) -> usize {
         (self.0 >> 18) as usize
     }
 
-    fn twin(self) -> Twin {
+    fn copy_of(self) -> CopyOf {
         match self.0 & 3 {
-            1 => Twin::Here,
-            2 => Twin::Elsewhere,
-            _ => Twin::None,
+            1 => CopyOf::SamePlace,
+            2 => CopyOf::OtherPlace,
+            _ => CopyOf::Nothing,
         }
     }
 }
@@ -131,7 +131,7 @@ impl<'a> Collector<'a> {
             Order::Strict => (0, self.since(arrival.time, place)?),
             Order::ByTheClock => self.clock.see(arrival.interface, arrival.time, place),
         };
-        let twin = arrival.look.map_or(Twin::None, |look| {
+        let copy_of = arrival.look.map_or(CopyOf::Nothing, |look| {
             if let Some(announced) = look.announced {
                 self.announced.insert(arrival.kin, announced);
             }
@@ -143,7 +143,7 @@ impl<'a> Collector<'a> {
         }
         let flow = &mut self.flows[flow];
         (flow.kin, flow.six) = (arrival.kin, arrival.look.is_some_and(|look| look.six));
-        flow.packets.push(Stored { since, bytes: arrival.bytes, marks: Marks::new(epoch, arrival, twin) });
+        flow.packets.push(Stored { since, bytes: arrival.bytes, marks: Marks::new(epoch, arrival, copy_of) });
         self.packets += 1;
         Ok(())
     }
@@ -290,8 +290,10 @@ impl<'a> Collector<'a> {
             let before = packets.len();
             match removed.get(flow.kin as usize).copied().unwrap_or(Removed::Nothing) {
                 Removed::Nothing => {}
-                Removed::SeenElsewhere => packets.retain(|packet| packet.marks.twin() != Twin::Elsewhere),
-                Removed::Twins => packets.retain(|packet| packet.marks.twin() == Twin::None),
+                Removed::SeenElsewhere => {
+                    packets.retain(|packet| packet.marks.copy_of() != CopyOf::OtherPlace)
+                }
+                Removed::Copies => packets.retain(|packet| packet.marks.copy_of() == CopyOf::Nothing),
                 Removed::Pairs { or_every_second } => {
                     let times = plain(packets);
                     let mut second = copies::pairs(&times);

@@ -29,23 +29,23 @@ const FEW: u64 = 10;
 
 /// Earlier packet that a packet may be a copy of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Twin {
+pub(super) enum CopyOf {
     #[default]
-    None,
+    Nothing,
     /// One that was seen at the same place.
-    Here,
+    SamePlace,
     /// One that was seen at another place.
-    Elsewhere,
+    OtherPlace,
 }
 
 /// Packets of a 5-tuple that are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Removed {
     Nothing,
-    /// Packets with a twin at another place.
+    /// Copies of packets at another place.
     SeenElsewhere,
-    /// Packets with any twin.
-    Twins,
+    /// All copies.
+    Copies,
     /// The second of each pair; if their times do not stand in pairs, every second packet when the
     /// rest of the file is doubled.
     Pairs {
@@ -110,7 +110,7 @@ impl Original {
 
 impl Copies {
     /// Returns the kind of copy that the packet, of 5-tuple number `kin`, may be.
-    pub(super) fn see(&mut self, kin: u32, time: Ticks, look: &Look) -> Twin {
+    pub(super) fn see(&mut self, kin: u32, time: Ticks, look: &Look) -> CopyOf {
         self.forget(time);
         let at = kin as usize;
         if at >= self.seen.len() {
@@ -124,14 +124,14 @@ impl Copies {
             let first = Original::at(time, look.place);
             self.contents.insert(look.content, EqualPackets { latest: time, first, more: Vec::new() });
             self.order.push_back((time, look.content));
-            return Twin::None;
+            return CopyOf::Nothing;
         };
         content.more.retain(|original| (time - original.time).abs() <= WINDOW);
         let originals = std::iter::once(&mut content.first).chain(&mut content.more);
         for original in originals {
             if original.is_seen(time, look.place) {
                 counts.elsewhere += 1;
-                return Twin::Elsewhere;
+                return CopyOf::OtherPlace;
             }
         }
         let near = (time - content.latest).abs() <= WINDOW;
@@ -139,9 +139,9 @@ impl Copies {
         content.more.push(Original::at(time, look.place));
         if near {
             counts.here += 1;
-            return Twin::Here;
+            return CopyOf::SamePlace;
         }
-        Twin::None
+        CopyOf::Nothing
     }
 
     fn forget(&mut self, now: Ticks) {
@@ -208,7 +208,7 @@ impl Counts {
         let again = originals - self.fresh - self.here;
         let differ = again * 10 <= self.fresh && self.here <= self.fresh * 3 + self.fresh / 2;
         differ.then_some(match self.here > 0 && self.here * 10 >= self.fresh * 8 {
-            true => Removed::Twins,
+            true => Removed::Copies,
             false => Removed::Nothing,
         })
     }
