@@ -10,22 +10,6 @@ from files import CRATES, PACKAGES, ROOT, circles, python_imports, rust_code, ru
 LONGEST = 400
 """Lines of a file, its unit tests aside."""
 
-CIRCLES = {
-    "formats": [
-        [
-            "scenario/credit/memory.rs",
-            "scenario/credit/mod.rs",
-            "scenario/flows/mod.rs",
-            "scenario/flows/multicast.rs",
-            "scenario/flows/routes.rs",
-            "scenario/mod.rs",
-            "scenario/routing.rs",
-        ]
-    ],
-    "sim": [["world/stages/credit/cells.rs", "world/stages/credit/mod.rs"]],
-}
-"""Circles that are still there, by crate: all of the credit code."""
-
 GENERATED = "written from the records: do not edit"
 """In the first line of a file that nobody writes."""
 
@@ -126,7 +110,7 @@ def test_imports_between_rust_files_have_no_circle(crate: str) -> None:
     graph = rust_imports(ROOT / "crates" / crate)
     assert len(graph) > 5
     assert any(graph.values())
-    assert circles(graph) == CIRCLES.get(crate, [])
+    assert circles(graph) == []
 
 
 @pytest.mark.parametrize("crate", CRATES)

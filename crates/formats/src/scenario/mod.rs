@@ -1,4 +1,4 @@
-//! A scenario: read, checked and expanded, ready to be simulated.
+//! Scenarios: read, checked and expanded, ready to be simulated.
 
 mod admission;
 mod credit;
@@ -16,6 +16,7 @@ mod rate_control;
 mod reservations;
 mod routing;
 mod warnings;
+mod whole;
 
 pub use admission::Admission;
 pub use credit::LinkCredit;
@@ -26,56 +27,22 @@ pub use load::{Load, Played};
 pub use network::{Link, Node, NodeKind};
 pub use profiles::Profile;
 pub use routing::{Router, route};
+pub use whole::Scenario;
 
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
 use crate::gate::GateFile;
 use crate::keys;
-use crate::port::{Class, ContractSpec, classes};
+use crate::port::{ContractSpec, classes};
 use crate::units::show_time;
 use policies::Parts;
 use std::path::Path;
-use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::Span;
 
 /// The most points in a series: a finer `sample` fills the memory rather than a plot.
 const MAX_SAMPLES: u64 = 1_000_000;
 /// Points in a series when `sample` is left out.
 const DEFAULT_SAMPLES: u64 = 600;
-
-/// A scenario that was read without a mistake: every name is resolved, every default filled in.
-#[derive(Clone, Debug)]
-pub struct Scenario {
-    /// Its name; the file's name without its ending unless it has one of its own.
-    pub name: String,
-    /// Seed of every random stream.
-    pub seed: u64,
-    /// Simulated time, above zero.
-    pub duration: Span,
-    /// Packets sent before this are carried but not measured; shorter than `duration`.
-    pub warmup: Span,
-    /// Sampling interval of the series of queues, utilisation and throughput, above zero.
-    pub sample: Span,
-    /// Every node: those of the topology first, then `[[node]]`, in order.
-    pub nodes: Vec<Node>,
-    /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a
-    /// duplex link is two, there and back.
-    pub links: Vec<Link>,
-    /// The packet to drop when a switch's pool is exhausted.
-    pub push_out: PushOut,
-    /// The gate that the links with a direction of it are, its policies as they hold here.
-    pub gate: Option<GateFile>,
-    /// Classes of flows, in the order of the file.
-    pub classes: Vec<Class>,
-    /// Contracts that several flows share, in the order of the file.
-    pub profiles: Vec<Profile>,
-    /// Admission of flows before they send; `None` when all are set up from the start.
-    pub admission: Option<Admission>,
-    /// Flows as the file groups them; [`Scenario::flows`] lists every member.
-    pub groups: Vec<FlowGroup>,
-    effective: String,
-    origin: Origin,
-}
 
 impl Scenario {
     /// Reads the scenario file at `path`, with overrides as in [`Scenario::parse`].

@@ -1,7 +1,7 @@
 //! Switches whose memory is shared by links with credit and VCs without it: the memory that is left
 //! for the VCs without credit.
 
-use super::LinkCredit;
+use super::link::LinkCredit;
 use crate::error::{Complaint, Report};
 use crate::scenario::network::Node;
 use crate::scenario::policies::Parts;

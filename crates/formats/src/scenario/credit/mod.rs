@@ -1,7 +1,10 @@
 //! Credit-based flow control of links: its figures, and checks that it fits.
 
+mod link;
 mod memory;
 mod way;
+
+pub use link::LinkCredit;
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::CreditSpec;
@@ -47,17 +50,6 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let credit: Vec<Option<&LinkCredit>> =
         planned.iter().map(|plan| plan.as_ref().ok().and_then(Option::as_ref)).collect();
     memory::check(parts, &credit, report);
-}
-
-/// Credit-based flow control from a link on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkCredit {
-    /// The plan that follows from it.
-    pub plan: CreditPlan,
-    /// Its VCs.
-    pub vcs: u64,
-    /// Further links of a virtual link, after this one up to the receiver, by their indexes.
-    pub further: Vec<usize>,
 }
 
 impl Scenario {

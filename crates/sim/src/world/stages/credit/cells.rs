@@ -2,36 +2,9 @@
 //! arrivals.
 
 use super::Credit;
+use super::sent_cell::{Message, SentCell};
 use crate::stage::{Cell, StageCx};
-use tidegate_core::credit::messages::{CreditCell, CreditCheck};
 use tidegate_core::endpoint::Payload;
-
-/// Content of a cell.
-#[derive(Clone, Copy, Debug)]
-enum Message {
-    Credit(CreditCell),
-    Check(CreditCheck),
-}
-
-impl Message {
-    /// Returns true if it changes the sender's allocations.
-    fn allocates(&self) -> bool {
-        match self {
-            Message::Credit(cell) => cell.records().iter().any(|record| record.allocation.is_some()),
-            Message::Check(_) => false,
-        }
-    }
-}
-
-/// A cell on its way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SentCell {
-    /// The place of the link with credit that it is for.
-    place: u32,
-    /// Index of the link back on which it is.
-    leg: usize,
-    message: Message,
-}
 
 impl Credit {
     /// Makes the next cell that a link of the network has to send.

@@ -27,11 +27,12 @@ mod figures;
 mod link;
 mod memory;
 mod reports;
+mod sent_cell;
 
-use cells::SentCell;
 pub use figures::{CreditReport, StallReport, VcReport};
 use link::CreditLink;
 use memory::{UncreditedMemory, UncreditedVc};
+use sent_cell::SentCell;
 
 use super::setup::{Placed, StageSetup};
 use crate::network::{FlowSetup, Network};
