@@ -13,7 +13,6 @@ mod table;
 
 use error::TidegateError;
 use pyo3::prelude::*;
-use tidegate_core::credit::RECORDS_PER_CELL;
 use tidegate_core::params::Limit;
 use tidegate_formats::columns::{Column, TABLES};
 use tidegate_formats::units;
@@ -116,7 +115,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MIN_PACKETS", suggest::MIN_PACKETS)?;
     module.add("MIN_LIFE", suggest::MIN_LIFE.as_secs_f64())?;
     module.add("MIN_LIFE_PERCENT", suggest::MIN_LIFE_PERCENT)?;
-    module.add("RECORDS_PER_CELL", RECORDS_PER_CELL)?;
+    module.add("RECORDS_PER_CELL", tidegate_core::credit::RECORDS_PER_CELL)?;
     module.add("USUAL_NEARNESS", rates::usual())?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;

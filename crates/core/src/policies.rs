@@ -4,7 +4,7 @@
 //! detector, a meter or a transport with its parameters. A file then names it as any other. A name belongs to
 //! one policy of any role, and keeps it until the process ends.
 
-use crate::abr::{self, coupling};
+use crate::abr;
 use crate::composite;
 use crate::contract::Refused;
 use crate::detector::{self, Detector, DetectorKind};
@@ -26,7 +26,7 @@ pub fn built_in() -> impl Iterator<Item = &'static PolicyRecord> {
         shaper::RECORDS,
         endpoint::RECORDS,
         abr::RECORDS,
-        coupling::RECORDS,
+        abr::coupling::RECORDS,
     ];
     roles.into_iter().flatten()
 }

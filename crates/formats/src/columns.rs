@@ -45,7 +45,7 @@ pub const TABLES: &[&TableRecord] = &[
     Aal5Row::TABLE,
     CreditRow::TABLE,
     CreditVcsRow::TABLE,
-    StallsRow::TABLE,
+    credit::StallsRow::TABLE,
     SeriesRow::TABLE,
     SignalsRow::TABLE,
     GateRow::TABLE,

@@ -29,6 +29,7 @@ mod scenario;
 mod section;
 mod set;
 mod source;
+mod stage_terms;
 mod suggest;
 mod trace_file;
 mod tree;
@@ -44,11 +45,14 @@ pub use gate::{
     LONGEST_FRAME, Operation, Owner, Promise,
 };
 pub use policy::Chosen;
-pub use port::{Class, ContractSpec, CreditSpec, DropperSpec, PortSpec};
+pub use port::CreditSpec;
+pub use port::{Class, ContractSpec, DropperSpec, PortSpec};
 pub use scenario::{
-    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, LinkCredit, Load, Node, NodeKind, Played,
-    Profile, Router, Scenario, WhenWarned, route,
+    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Played, Profile, Router,
+    Scenario, WhenWarned, route,
 };
+pub use scenario::{CreditLinks, LinkCredit};
 pub use source::Source;
+pub use stage_terms::StageTerms;
 pub use tree::toml_as_json;
 pub use write::{gate_reference, gate_schema, python_tables, python_types, reference, schema};

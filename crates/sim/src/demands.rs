@@ -5,6 +5,7 @@
 //! share.
 
 use crate::network::{FlowSetup, Network};
+use crate::stage_plans;
 use tidegate_core::shaper::Excess;
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{NodeKind, Scenario, Source};
@@ -20,7 +21,7 @@ pub struct Capacity {
     pub rate: f64,
     /// True if a switch sends on the link, not a host.
     pub switched: bool,
-    /// Utilization that the port's switch algorithm aims at; 1 without one.
+    /// Utilization that the stage at its port aims at; 1 without one that does.
     pub target: f64,
 }
 
@@ -44,8 +45,8 @@ pub struct Demand {
     pub capacities: Vec<usize>,
     /// The rate that it asks for.
     pub asks: Asks,
-    /// The lowest of its ceilings in bit/s: at switches, of its envelope, the peak cell rate of its
-    /// ABR VC.
+    /// The lowest of its ceilings in bit/s: at switches, of its envelope, by the terms that it has
+    /// with stages.
     pub ceiling: Option<f64>,
     /// Start time.
     pub start: Span,
@@ -68,8 +69,7 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
             let own = link.rate.bits_per_second();
             let rate = link.port.ceiling.map_or(own, |ceiling| ceiling.bits_per_second().min(own));
             let switched = scenario.nodes[link.from].kind == NodeKind::Switch;
-            let algorithm = scenario.links[ix].port.rate_control.as_ref();
-            let target = algorithm.and_then(|chosen| chosen.policy.target_utilisation()).unwrap_or(1.0);
+            let target = stage_plans::target_utilisation(&scenario.links[ix]);
             Capacity { name: link.name.clone(), link: ix, rate, switched, target }
         })
         .collect();
@@ -121,6 +121,5 @@ fn ceiling(flow: &FlowSetup, network: &Network) -> Option<f64> {
     let envelope =
         flow.envelope.iter().filter(|envelope| envelope.excess != Excess::Mark).map(|one| one.rate);
     let stated = at_switches.chain(envelope).map(Rate::bits_per_second);
-    let peak = flow.source_terms(network).map(|terms| terms.pcr);
-    stated.chain(peak).min_by(f64::total_cmp)
+    stated.chain(stage_plans::ceilings(flow, network)).min_by(f64::total_cmp)
 }

@@ -24,6 +24,7 @@ pub mod record;
 pub mod results;
 pub mod source;
 pub mod stage;
+pub mod stage_plans;
 pub mod usage;
 pub mod watch;
 pub mod workahead;

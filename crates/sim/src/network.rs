@@ -6,8 +6,6 @@ use crate::watch::WatchTerms;
 use core::ops::{Deref, DerefMut};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tidegate_core::abr::coupling::BuiltInCoupling;
-use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
@@ -18,7 +16,7 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
-use tidegate_formats::{LinkCredit, WhenWarned};
+use tidegate_formats::{StageTerms, WhenWarned};
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
 #[derive(Clone, Debug)]
@@ -50,9 +48,6 @@ pub struct LinkPlan {
     pub reordering: Reordering,
     /// The port in front of it.
     pub port: PortPlan,
-    /// Credit-based flow control starting at it; `None` for none. The links in the other direction
-    /// carry the credit cells.
-    pub credit: Option<LinkCredit>,
 }
 
 /// A flow: its traffic, and the terms that it shares with other members of its group.
@@ -93,8 +88,8 @@ pub struct FlowTerms {
     /// Preparation time of its host for each packet before its cells, once the previous packet has
     /// left; zero for none.
     pub preparation: Span,
-    /// Source terms of the ABR VC that carries its cells; `None` without one.
-    pub vc: Option<SourceTerms>,
+    /// Terms that it states for stages on its way.
+    pub stage_terms: StageTerms,
     /// Reaction of its source to a warning.
     pub when_warned: WhenWarned,
     /// True if its packets are ECN-capable; a transport decides for its own packets.
@@ -157,17 +152,6 @@ impl FlowSetup {
         (0..self.route.len()).filter(|ix| self.is_last(*ix)).count() as u32
     }
 
-    /// Returns the source terms of the VC that it is, or that carries it, if there is one.
-    pub(crate) fn source_terms(&self, network: &Network) -> Option<SourceTerms> {
-        if self.vc.is_some() {
-            return self.vc;
-        }
-        match &self.traffic {
-            Traffic::Endpoint(factory) => factory.source_terms(network.links[self.route[0]].rate),
-            _ => None,
-        }
-    }
-
     /// Returns its traffic terms, the greatest of all its contracts; `None` for a datagram flow.
     pub(crate) fn terms(&self) -> Option<WatchTerms> {
         let first = (self.plans.first()?.contract, self.envelope);
@@ -195,17 +179,6 @@ pub struct StagePlan {
     pub node: usize,
     /// The factory that makes it.
     pub factory: Arc<dyn StageFactory>,
-}
-
-/// A port that controls the rates of the ABR connections that pass it.
-#[derive(Clone, Debug)]
-pub struct RateControlPlan {
-    /// Index of the link behind the port.
-    pub link: usize,
-    /// The switch algorithm.
-    pub algorithm: BuiltInRateControl,
-    /// Coupling of the control loops before and behind it; `None` for a port without VS/VD.
-    pub coupling: Option<BuiltInCoupling>,
 }
 
 /// A gate, in place of the ports of the two nodes that it joins: one switch for both directions.
@@ -275,8 +248,8 @@ pub struct Network {
     pub policies: Vec<Policy>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
-    /// Ports that control the rates of ABR connections, at most one for a link.
-    pub rate_control: Vec<RateControlPlan>,
+    /// Plans of built-in stages.
+    pub stage_terms: StageTerms,
     /// Stages at nodes, in addition to the built-in ones.
     pub stages: Vec<StagePlan>,
     /// Notes for readers on the recordings that are played, one sentence each.
@@ -300,31 +273,6 @@ impl Network {
     pub(crate) fn is_enveloped(&self, setup: &FlowSetup) -> bool {
         let at_gate = self.gate.as_ref().is_some_and(|gate| gate.links.contains(&setup.route[0]));
         setup.envelope.is_some() && !at_gate
-    }
-
-    /// Returns true if the receiver of a link with credit is at the end of the link with this place
-    /// in a flow's route.
-    pub(crate) fn ends_credit(&self, setup: &FlowSetup, place: usize) -> bool {
-        let spans = |first: usize| match &self.links[setup.route[first]].credit {
-            Some(credit) => first + credit.further.len() == place,
-            None => false,
-        };
-        (0..=place).any(spans)
-    }
-
-    /// Returns the memory, in packets, that credit leaves for VCs without credit, for each node
-    /// with a `buffer` where both share it.
-    pub(crate) fn left_by_credit(&self) -> BTreeMap<usize, u64> {
-        let mut left = BTreeMap::new();
-        for (ix, link) in self.links.iter().enumerate() {
-            let Some(LinkCredit { plan, vcs, further }) = &link.credit else { continue };
-            let node = self.links[*further.last().unwrap_or(&ix)].to;
-            if let Some(Limit::Packets(buffer)) = self.nodes[node].buffer {
-                let rest = left.entry(node).or_insert(buffer);
-                *rest = rest.saturating_sub(plan.memory(*vcs));
-            }
-        }
-        left
     }
 
     /// Returns for each link the one in the other direction: of those between the same nodes, the

@@ -15,6 +15,7 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::{Probes, Subject};
+use tidegate_sim::stage_plans::abr::RateControlPlans;
 use tidegate_sim::world::World;
 
 /// Ports without and with VS/VD.
@@ -166,9 +167,11 @@ fn cells_stay_in_order_and_in_the_books() {
 fn efci_is_said_to_the_vc_alone() {
     let network = tcp("", "", "100kB", ", ecn = \"on\"");
     let mut marked = network.clone();
-    for plan in &mut marked.rate_control {
+    let RateControlPlans(mut plans) = network.stage_terms.get::<RateControlPlans>().unwrap().clone();
+    for plan in &mut plans {
         plan.algorithm = BuiltInRateControl::Efci(EfciParams::read(&[]).unwrap());
     }
+    marked.stage_terms.set(Some(RateControlPlans(plans)));
     let world = run(&marked);
     for flow in [0, 2, 4] {
         let acr = world.series().unwrap().values(vc(&network, flow), "acr");

@@ -14,7 +14,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Hold;
 use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
-use tidegate_formats::Scenario;
+use tidegate_formats::{CreditLinks, Scenario};
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -73,11 +73,12 @@ fn is_there(network: &Network, flow: u32, hop: &WatchedHop, cause: Cause) -> boo
     let setup = &network.flows[flow as usize];
     let plans = || setup.route.iter().zip(&setup.plans).filter(|(on, _)| **on == hop.link as usize);
     let ports = || format!("{:?}", link.port);
+    let credit = || network.stage_terms.get::<CreditLinks>();
     match cause {
         Cause::Packet(_) => true,
-        Cause::OwnCell => network.links.iter().any(|link| link.credit.is_some()),
+        Cause::OwnCell => credit().is_some_and(|CreditLinks(links)| links.iter().any(Option::is_some)),
         Cause::NoOpportunity => link.trace.is_some(),
-        Cause::Block(Block::NoPart) => link.credit.is_some(),
+        Cause::Block(Block::NoPart) => credit().is_some_and(|credit| credit.of(hop.link as usize).is_some()),
         Cause::Block(Block::FlowCeiling) => {
             let of_gate = format!("{:?}", network.gate).contains("ceiling: Some");
             of_gate || plans().any(|(_, plan)| plan.ceiling.is_some())

@@ -23,6 +23,7 @@ use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
 };
 use crate::units::{Rate, Span};
+use core::any::Any;
 use frames::Frames;
 use receiver::Receiver;
 use sender::Sender;
@@ -216,7 +217,12 @@ impl Transport for Abr {
         self.params.rm_cell
     }
 
-    fn source_terms(&self, link: Rate, size: u32) -> Option<SourceTerms> {
-        Some(self.params.terms(link, size))
+    fn sends_cells(&self) -> bool {
+        true
+    }
+
+    /// The terms are [`SourceTerms`].
+    fn stage_terms(&self, link: Rate, size: u32) -> Option<Box<dyn Any>> {
+        Some(Box::new(self.params.terms(link, size)))
     }
 }

@@ -7,6 +7,7 @@
 pub mod abr;
 pub mod application;
 pub mod on_off;
+mod payload;
 pub mod period;
 pub mod recorded;
 mod registry;
@@ -15,13 +16,12 @@ pub mod transfers;
 mod transport;
 pub mod window;
 
+pub use payload::Payload;
 pub use registry::{BuiltInTransport, RECORDS, TransportKind};
 pub use transport::Transport;
 
 use crate::aal5::Cell;
-use crate::abr::cell::RmCell;
 use crate::context;
-use crate::credit::messages::CreditCheck;
 use crate::packet::{Mark, Packet};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
@@ -146,28 +146,6 @@ pub enum Notice {
     Left,
     /// A packet of this many bytes was dropped at the first queue on its path.
     Dropped(u32),
-}
-
-/// The content of a packet, as far as stages and endpoints read it.
-///
-/// It is kept apart from the packet's body and takes no memory until a packet has one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Payload {
-    /// No content that a stage or an endpoint reads: data.
-    #[default]
-    None,
-    /// Three words whose meaning the two ends agree on: a sequence number, a rate, a count of
-    /// credits.
-    Words([u64; 3]),
-    /// A TCP segment's header.
-    Tcp(tcp::Segment),
-    /// An RM cell of the ABR service.
-    Rm(RmCell),
-    /// A credit cell or credit_check cell in the priority lane of a link, by the number that its
-    /// maker gave it.
-    Credit(u32),
-    /// A credit_check cell on a virtual link, among the packets of its VC.
-    Check(CreditCheck),
 }
 
 /// The driver's arguments to every call: the time, and a list for the endpoint's actions.

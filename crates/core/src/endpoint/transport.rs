@@ -1,8 +1,8 @@
 //! Transports, which make both ends of a connection.
 
 use super::{Endpoint, EndpointSetup};
-use crate::abr::SourceTerms;
 use crate::units::Rate;
+use core::any::Any;
 use core::fmt;
 
 /// A transport: makes both ends of a connection, the sender of its data and the receiver that
@@ -33,10 +33,15 @@ pub trait Transport: fmt::Debug {
         false
     }
 
-    /// The terms agreed on with the switches when the connection is a VC of the ABR service, with
-    /// cells of `size` bytes and a first link of this rate; `None` for a transport that heeds no RM
-    /// cells.
-    fn source_terms(&self, link: Rate, size: u32) -> Option<SourceTerms> {
+    /// Returns true if its packets are cells, which are not cut again.
+    fn sends_cells(&self) -> bool {
+        false
+    }
+
+    /// The terms that its connections agree on with stages on their way, with packets of `size`
+    /// bytes and a first link of this rate. Only these stages know their type. `None` for a
+    /// transport that agrees on none.
+    fn stage_terms(&self, link: Rate, size: u32) -> Option<Box<dyn Any>> {
         let _ = (link, size);
         None
     }

@@ -1,10 +1,9 @@
 //! A connection's keys.
 
 use super::application::Application;
-use super::contract::OfVc;
 use super::flow::{Cells, Headers, Life, MAX_FLOWS, Terms};
 use super::policies::Transport;
-use crate::section::{Name, Names, ParamsOf, section};
+use crate::section::{Name, Names, section};
 use tidegate_core::units::Span;
 
 section! {
@@ -44,9 +43,7 @@ section! {
         /// port, once the last cell of the packet before has left there; above zero it needs
         /// `adaptation`
         preparation: Span = "0s",
-        /// ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`.
-        /// Without it, the cells of a packet reach the first port together
-        vc: Option<Vc>,
+        abr: super::abr::ConnectionAbr,
         life: Life,
     }
 }
@@ -56,16 +53,5 @@ section! {
     /// a flow.
     pub(crate) struct Answers = "answers", "Answers" {
         terms: Terms,
-    }
-}
-
-section! {
-    /// A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's
-    /// first port, and are sent at the rate that the network allows. One cell in every `nrm` is an
-    /// RM cell, which requests that rate. The ports on the route need a switch algorithm, or the
-    /// rate never changes.
-    #[source = "ATM TM 4.0, sections 5.10.2 to 5.10.5"]
-    pub(crate) struct Vc = "vc", "VC" {
-        params: ParamsOf<OfVc>,
     }
 }

@@ -1,10 +1,8 @@
-//! The keys of the core's own declarations, as sections have them: contracts, VCs, credit.
+//! The keys of contracts, as sections have them.
 
 use crate::section::Selected;
-use tidegate_core::credit::params::CreditParams;
-use tidegate_core::endpoint::abr::{self, AbrParams};
 use tidegate_core::meter::MeterKind;
-use tidegate_core::params::{CONTRACT, NamedPolicy, Param, Parameters, PolicyRecord};
+use tidegate_core::params::{CONTRACT, NamedPolicy, Param, PolicyRecord};
 use tidegate_core::scheduler::SchedulerKind;
 
 /// Writes a selection of parameters.
@@ -29,10 +27,6 @@ selected! {
     OfClass = read_by(SchedulerKind::records());
     /// The contract of a profile, which meters read.
     OfProfile = read_by(MeterKind::records());
-    /// The terms of a VC that carries the data of another transport.
-    OfVc = AbrParams::PARAMS.iter().filter(|param| !abr::OF_OWN_DATA.contains(&param.name));
-    /// The credit of a link.
-    OfCredit = CreditParams::PARAMS.iter();
 }
 
 /// The keys of a contract that at least one of these policies reads.

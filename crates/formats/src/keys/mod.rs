@@ -1,8 +1,10 @@
 //! Every section of a file and every key in it, declared once.
 
+pub(crate) mod abr;
 pub(crate) mod application;
 pub(crate) mod connection;
 pub(crate) mod contract;
+pub(crate) mod credit;
 pub(crate) mod flow;
 pub(crate) mod gate;
 pub(crate) mod matching;

@@ -1,7 +1,6 @@
 //! The keys of nodes and links.
 
-use super::policies::{Coupling, Detector, Dropper, Meter, Policies, Policy, RateControl, Scheduler};
-use super::port::PortCredit;
+use super::policies::{Detector, Dropper, Meter, Policies, Policy, Scheduler};
 use crate::section::{Name, section, words};
 use std::path::PathBuf;
 use tidegate_core::params::Limit;
@@ -59,13 +58,10 @@ section! {
         dropper: Option<Dropper>,
         /// Detector of its ports; without it, that of `port`
         detector: Option<Detector>,
-        /// Switch algorithm of its ports; without it, that of `port`
-        rate_control: Option<RateControl>,
-        /// Coupling of control loops at its ports; without it, that of `port`
-        vsvd: Option<Coupling>,
+        abr: super::abr::LinkAbr,
         /// Rate that its ports never exceed; without it, the link's rate
         ceiling: Option<u64> as Rate,
-        port: PortCredit,
+        credit: super::credit::PortCredit,
     }
 }
 

@@ -5,9 +5,6 @@ use crate::section::{Key, Keys, Offered, Placed, PolicyOf, Table, section};
 use crate::units::show_value;
 use crate::values::{Read, Values};
 use std::borrow::Cow;
-use tidegate_core::abr;
-use tidegate_core::abr::BuiltInRateControl;
-use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::composite::{self, FAIR_DEFAULT};
 use tidegate_core::detector::{self, DetectorKind};
 use tidegate_core::dropper::DropperKind;
@@ -20,13 +17,11 @@ use tidegate_core::shaper::{self, BuiltInShaper};
 pub(crate) type Scheduler = PolicyOf<SchedulerKind>;
 pub(crate) type Meter = PolicyOf<MeterKind>;
 pub(crate) type Detector = PolicyOf<DetectorKind>;
-pub(crate) type RateControl = PolicyOf<BuiltInRateControl>;
-pub(crate) type Coupling = PolicyOf<BuiltInCoupling>;
 pub(crate) type Transport = PolicyOf<TransportKind>;
 pub(crate) type Shaper = PolicyOf<BuiltInShaper>;
 
 /// A choice among policies.
-fn policies(
+pub(super) fn policies(
     what: &'static str,
     default_kind: Option<&'static str>,
     records: impl IntoIterator<Item = &'static PolicyRecord>,
@@ -39,22 +34,21 @@ fn policies(
 /// one that a table without `kind` means.
 macro_rules! offered {
     ($($kind:ty: $what:literal $(= $default:expr)?, $records:expr;)+) => {$(
-        impl Offered for $kind {
-            fn shape() -> Shape {
+        impl $crate::section::Offered for $kind {
+            fn shape() -> $crate::record::Shape {
                 let default_kind: &[&str] = &[$($default)?];
-                policies($what, default_kind.first().copied(), $records)
+                $crate::keys::policies::policies($what, default_kind.first().copied(), $records)
             }
         }
     )+};
 }
+pub(super) use offered;
 
 offered! {
     SchedulerKind: "scheduler", SchedulerKind::records().into_iter().chain(composite::RECORDS);
     DropperKind: "dropper", DropperKind::records();
     MeterKind: "meter", MeterKind::records();
     DetectorKind: "detector" = detector::DEFAULT.name, DetectorKind::records();
-    BuiltInRateControl: "rate_control", abr::RECORDS;
-    BuiltInCoupling: "vsvd" = coupling::DEFAULT.name, coupling::RECORDS;
     TransportKind: "transport", TransportKind::records();
     BuiltInShaper: "envelope" = shaper::DEFAULT.name, shaper::RECORDS;
 }

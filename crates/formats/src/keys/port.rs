@@ -1,7 +1,8 @@
 //! The keys of ports, classes and profiles.
 
-use super::contract::{OfClass, OfCredit, OfProfile};
-use super::policies::{Coupling, Detector, Dropper, Meter, Policies, Policy, RateControl, Scheduler};
+use super::contract::{OfClass, OfProfile};
+use super::network::Link;
+use super::policies::{Detector, Dropper, Meter, Policies, Policy, Scheduler};
 use crate::section::{Name, ParamsOf, section};
 use tidegate_core::{meter, scheduler};
 
@@ -9,12 +10,8 @@ section! {
     /// Every output port of a switch; a link may override it. `host` describes the ports of hosts.
     pub(crate) struct Port = "port", "Port" {
         policies: PortPolicies,
-        /// Switch algorithm that assigns rates to ABR connections; without it, none
-        rate_control: Option<RateControl>,
-        /// Virtual source and destination: the port ends the control loops of ABR connections and
-        /// starts new ones, which needs `rate_control`; without it, loops pass through
-        vsvd: Option<Coupling>,
-        link: PortCredit,
+        abr: super::abr::PortAbr,
+        credit: super::credit::PortCredit,
     }
 }
 
@@ -25,7 +22,7 @@ section! {
         /// Meter: whether flows conform to their contracts; without it, none
         meter: Option<Meter>,
         drops: Drops,
-        link: PortCredit,
+        credit: super::credit::PortCredit,
     }
 }
 
@@ -69,28 +66,6 @@ section! {
 }
 
 section! {
-    /// The credit of a port.
-    pub(crate) struct PortCredit {
-        /// Credit-based flow control from the port to the node at the link's end, `{}` with all
-        /// defaults; without it, none
-        credit: Option<Credit>,
-    }
-}
-
-section! {
-    /// Credit-based flow control of a link: a packet is sent only when the node at the link's end
-    /// has a place for it. Packets without credit wait, hop by hop back to the hosts. Every packet
-    /// takes one place. The reverse link carries the credit cells, ahead of its queue.
-    #[source = "Kung 1997, section \"Credit-based flow control\""]
-    pub(crate) struct Credit = "credit", "Credit" {
-        /// Node with the receiver's memory, further along the route of every flow on the link: a
-        /// virtual link over switches without credit; without it, the node at the link's end
-        to: Option<Name>,
-        params: ParamsOf<OfCredit>,
-    }
-}
-
-section! {
     /// A class of flows. Classes form a tree of schedulers on every switch port, at most three deep
     /// with the port's own scheduler as its root. The keys of a contract are the class's
     /// declaration to the scheduler above it.
@@ -124,6 +99,17 @@ section! {
         name: Name,
         contract: ParamsOf<OfProfile>,
     }
+}
+
+/// A table that states the terms of stages for ports.
+#[derive(Clone, Copy)]
+pub(crate) enum PortKeys<'k> {
+    /// Those of switches.
+    Switch(&'k Port),
+    /// Those of hosts.
+    Host(&'k Host),
+    /// Those of a link.
+    Link(&'k Link),
 }
 
 impl<'k> Policies<'k> {

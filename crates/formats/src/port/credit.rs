@@ -1,8 +1,10 @@
 //! Credit-based flow control of a link, as a file states it.
 
 use crate::error::{Complaint, Place, Report};
-use crate::keys::port::Credit;
+use crate::keys::credit::Credit;
+use crate::keys::port::PortKeys;
 use crate::section::Placed;
+use crate::stage_terms::StageTerms;
 use tidegate_core::credit::params::CreditParams;
 use tidegate_core::params::{Fault, Key, Parameters};
 
@@ -17,10 +19,20 @@ pub struct CreditSpec {
     places: Vec<(&'static str, Place)>,
 }
 
+/// Reads the credit that a table states.
+pub(super) fn read(keys: PortKeys<'_>, terms: &mut StageTerms, report: &mut Report) {
+    let stated = match keys {
+        PortKeys::Switch(port) => &port.credit.credit,
+        PortKeys::Host(host) => &host.credit.credit,
+        PortKeys::Link(link) => &link.credit.credit,
+    };
+    terms.set(CreditSpec::read(stated, report));
+}
+
 impl CreditSpec {
     /// The credit that a file states. `None` when there is none, or once a mistake has been
     /// reported.
-    pub(crate) fn read(stated: &Placed<Option<Credit>>, report: &mut Report) -> Option<CreditSpec> {
+    fn read(stated: &Placed<Option<Credit>>, report: &mut Report) -> Option<CreditSpec> {
         let Credit { to, params: settings } = stated.as_ref()?;
         let values = settings.values();
         let params = values.iter().map(|(name, _)| (*name, settings.place_of(name)));

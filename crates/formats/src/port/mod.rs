@@ -1,10 +1,12 @@
 //! The common part of a scenario's port and a gate's: policies, classes of flows, and contracts.
 
+mod abr;
 pub(crate) mod classes;
 mod contract;
 mod credit;
 mod dropper;
 pub(crate) mod fit;
+mod stages;
 mod stated;
 
 pub use classes::Class;
@@ -17,11 +19,10 @@ pub(crate) use stated::Stated;
 use crate::error::Report;
 use crate::keys;
 use crate::keys::policies::Policies;
-use crate::keys::port::PortPolicies;
+use crate::keys::port::{PortKeys, PortPolicies};
 use crate::policy::Chosen;
+use crate::stage_terms::StageTerms;
 use std::collections::BTreeSet;
-use tidegate_core::abr::BuiltInRateControl;
-use tidegate_core::abr::coupling::BuiltInCoupling;
 use tidegate_core::detector::DetectorKind;
 use tidegate_core::meter::MeterKind;
 use tidegate_core::scheduler::SchedulerKind;
@@ -39,14 +40,10 @@ pub struct PortSpec {
     pub dropper: Option<DropperSpec>,
     /// The detector of flows that do not respond to drops; `None` without one.
     pub detector: Option<Chosen<DetectorKind>>,
-    /// The policy that controls the rates of ABR connections; `None` for none.
-    pub rate_control: Option<Chosen<BuiltInRateControl>>,
-    /// The coupling of their control loops before and behind it; `None` without VS/VD.
-    pub vsvd: Option<Chosen<BuiltInCoupling>>,
     /// Rate that the port never exceeds, in bit/s, when below the link's rate.
     pub ceiling: Option<u64>,
-    /// Credit-based flow control over its link; `None` for none.
-    pub credit: Option<CreditSpec>,
+    /// The terms of stages in front of it and behind its link.
+    pub stage_terms: StageTerms,
 }
 
 impl PortSpec {
@@ -76,10 +73,8 @@ impl PortSpec {
             meter: Chosen::read(meter, report),
             dropper: stated.dropper,
             detector: Chosen::read(keys.detector.as_ref(), report),
-            rate_control: None,
-            vsvd: None,
             ceiling: None,
-            credit: None,
+            stage_terms: StageTerms::default(),
         })
     }
 
@@ -87,18 +82,13 @@ impl PortSpec {
     pub(crate) fn of_switch(port: &keys::port::Port, report: &mut Report) -> Option<PortSpec> {
         let PortPolicies { order, meter, drops } = &port.policies;
         let read = PortSpec::read(Policies::of_port(order, drops), meter.as_ref(), report)?;
-        Some(PortSpec {
-            rate_control: Chosen::read(port.rate_control.as_ref(), report),
-            vsvd: Chosen::read(port.vsvd.as_ref(), report),
-            credit: CreditSpec::read(&port.link.credit, report),
-            ..read
-        })
+        Some(PortSpec { stage_terms: stages::read(PortKeys::Switch(port), report), ..read })
     }
 
     /// Reads the port of a host. `None` after something was reported.
     pub(crate) fn of_host(host: &keys::port::Host, report: &mut Report) -> Option<PortSpec> {
         let read = PortSpec::read(Policies::of_port(&host.order, &host.drops), host.meter.as_ref(), report)?;
-        Some(PortSpec { credit: CreditSpec::read(&host.link.credit, report), ..read })
+        Some(PortSpec { stage_terms: stages::read(PortKeys::Host(host), report), ..read })
     }
 
     /// Reads the port of each direction of a gate. `None` after something was reported.
@@ -113,9 +103,7 @@ pub(crate) struct OwnPolicies {
     stated: Stated,
     meter: Option<Chosen<MeterKind>>,
     detector: Option<Chosen<DetectorKind>>,
-    rate_control: Option<Chosen<BuiltInRateControl>>,
-    vsvd: Option<Chosen<BuiltInCoupling>>,
-    credit: Option<CreditSpec>,
+    stage_terms: StageTerms,
 }
 
 impl OwnPolicies {
@@ -125,9 +113,7 @@ impl OwnPolicies {
             stated: Stated::read(Policies::of_link(link), report)?,
             meter: Chosen::read(link.meter.as_ref(), report),
             detector: Chosen::read(link.detector.as_ref(), report),
-            rate_control: Chosen::read(link.rate_control.as_ref(), report),
-            vsvd: Chosen::read(link.vsvd.as_ref(), report),
-            credit: CreditSpec::read(&link.port.credit, report),
+            stage_terms: stages::read(PortKeys::Link(link), report),
         })
     }
 
@@ -138,10 +124,8 @@ impl OwnPolicies {
             meter: self.meter.clone().or(usual.meter),
             dropper: self.stated.dropper_over(usual.dropper),
             detector: self.detector.clone().or(usual.detector),
-            rate_control: self.rate_control.clone().or(usual.rate_control),
-            vsvd: self.vsvd.clone().or(usual.vsvd),
             ceiling: usual.ceiling,
-            credit: self.credit.clone().or(usual.credit),
+            stage_terms: self.stage_terms.or(&usual.stage_terms),
         }
     }
 }

@@ -58,17 +58,12 @@ fn gigabytes(bytes: u64) -> String {
 }
 
 /// Number of recorded series: of each link its queue and utilisation, of the `coloured` ones their
-/// in-traffic, of each group its throughput, lead and warnings, of each connection the values that
-/// its sender shows, of each link with credit its pool, and of each of its VCs three.
+/// in-traffic, of each group its throughput, lead and warnings, and of each connection the values
+/// that its sender shows.
 pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64 {
     let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
     let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
-    let has_credit = |link: &usize| links[*link].port.credit.is_some();
-    let vcs = |group: &FlowGroup| {
-        u64::from(group.count) * group.route.iter().filter(|link| has_credit(link)).count() as u64
-    };
-    let credit = (0..links.len()).filter(has_credit).count() as u64 + 3 * groups.iter().map(vcs).sum::<u64>();
-    2 * links.len() as u64 + coloured + 3 * groups.len() as u64 + connections + credit
+    2 * links.len() as u64 + coloured + 3 * groups.len() as u64 + connections
 }
 
 /// Checks that the series fit into memory, where `sample` was given.

@@ -1,5 +1,6 @@
 //! Scenarios: read, checked and expanded, ready to be simulated.
 
+mod abr;
 mod admission;
 mod credit;
 pub(crate) mod flows;
@@ -10,16 +11,17 @@ mod load;
 mod marking;
 mod metered;
 mod network;
+mod own_cells;
 pub(crate) mod policies;
 mod profiles;
-mod rate_control;
 mod reservations;
 mod routing;
+mod stages;
 mod warnings;
 mod whole;
 
 pub use admission::Admission;
-pub use credit::LinkCredit;
+pub use credit::{CreditLinks, LinkCredit};
 pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
@@ -105,8 +107,7 @@ impl Scenario {
         profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);
         marking::check(&parts, report);
-        rate_control::check(&parts, report);
-        credit::check(&parts, report);
+        stages::check(&parts, report);
     }
 
     /// The contracts of flows and profiles; a group of flows counts once.
@@ -123,7 +124,8 @@ impl Scenario {
     /// Number of quantities that a run records over time.
     pub fn series(&self) -> u64 {
         let Scenario { links, nodes, classes, groups, .. } = self;
-        limits::series(links, metered::coloured(links, nodes, classes, groups), groups)
+        let own = limits::series(links, metered::coloured(links, nodes, classes, groups), groups);
+        own + stages::series(links, groups)
     }
 
     /// The scenario's text with the overrides applied, comments kept.

@@ -3,6 +3,7 @@
 //! Each kind of them is found by one function, which names the first case in the file, or all of
 //! them in one message. The output of `check`, `run`, `compare` and every other command comes from here.
 
+mod abr;
 mod buffers;
 mod ceilings;
 mod colours;
@@ -12,7 +13,6 @@ mod late;
 mod load;
 mod pool;
 mod ports;
-mod rate_control;
 mod reserved;
 mod unread;
 mod windows;
@@ -46,7 +46,7 @@ impl Scenario {
             colours::uncoloured(self),
             unread::profiles(self),
             mixed,
-            rate_control::absent(self),
+            abr::absent(self),
             windows::short(self),
             late::starts(self),
             idle::links(self),

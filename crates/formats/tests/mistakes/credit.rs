@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::common::parse;
+use tidegate_formats::CreditSpec;
 
 /// A link from a to b with these keys and credit with those, and a flow over it.
 fn scenario(link: &str, credit: &str) -> String {
@@ -116,7 +117,7 @@ fn every_port_may_have_credit_and_a_link_of_its_own() {
                 port = { credit = { buffer = 20 } }\nhost = { credit = {} }\n\
                 [[flow]]\nname = \"f\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1kB\"\nsource = \"greedy\"\n";
     let scenario = parse(text, &[]).unwrap();
-    assert!(scenario.links.iter().all(|link| link.port.credit.is_some()));
+    assert!(scenario.links.iter().all(|link| link.port.stage_terms.get::<CreditSpec>().is_some()));
     check(
         &text.replace("buffer = 20", "bufer = 20"),
         &[],

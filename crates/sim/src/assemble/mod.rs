@@ -7,10 +7,9 @@ mod sources;
 
 pub use checks::loads;
 
-use crate::network::{
-    FlowChange, FlowSetup, FlowTerms, GatePlan, Life, LinkPlan, Network, NodePlan, RateControlPlan,
-};
+use crate::network::{FlowChange, FlowSetup, FlowTerms, GatePlan, Life, LinkPlan, Network, NodePlan};
 use crate::source::Traffic;
+use crate::stage_plans;
 use rates::{fail, rate, rate_of};
 use sources::{Recordings, Sending};
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, 
 use tidegate_core::units::Rate;
 use tidegate_formats::{
     ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, PortSpec, Scenario,
-    Source,
+    Source, StageTerms,
 };
 
 /// Builds the network of a scenario, reading the traces and captures that it names.
@@ -49,7 +48,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
-        rate_control: rate_control(scenario),
+        stage_terms: StageTerms::default(),
         stages: Vec::new(),
         notes: Vec::new(),
         duration: scenario.duration,
@@ -82,7 +81,6 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
             loss: link.loss,
             reordering: link.reordering,
             port,
-            credit: None,
         });
     }
     for flow in scenario.flows() {
@@ -104,9 +102,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     join_connections(scenario, &mut network.flows);
     shares::divide(scenario, &mut network)?;
     let loads = checks::recorded(scenario, &network)?;
-    for (link, plan) in network.links.iter_mut().zip(scenario.credit_plans(&loads)) {
-        link.credit = plan;
-    }
+    stage_plans::plan(scenario, &loads, &mut network);
     Ok(network)
 }
 
@@ -114,17 +110,6 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
 fn classes_at(scenario: &Scenario, port: &PortSpec) -> Vec<ClassPlan> {
     let plan = |class: &Class| class.plan(&class.droppers_above(|ix| &scenario.classes[ix], port));
     scenario.classes.iter().map(plan).collect()
-}
-
-/// Returns the ports that control the rates of ABR connections. A gate is not one of them.
-fn rate_control(scenario: &Scenario) -> Vec<RateControlPlan> {
-    let links = scenario.links.iter().enumerate().filter(|(_, link)| link.gate.is_none());
-    let plan = |(ix, link): (usize, &Link)| {
-        let algorithm = link.port.rate_control.as_ref()?.policy.clone();
-        let coupling = link.port.vsvd.as_ref().map(|chosen| chosen.policy.clone());
-        Some(RateControlPlan { link: ix, algorithm, coupling })
-    };
-    links.filter_map(plan).collect()
 }
 
 /// Joins each flow of answers with its flow of data as the two directions of a connection: the
@@ -222,7 +207,7 @@ fn terms(
         largest: sizes.map_or(0, |sizes| sizes.largest),
         aal5: group.aal5,
         preparation: group.preparation,
-        vc: group.vc,
+        stage_terms: group.stage_terms.clone(),
         colour: group.colour,
         when_warned: group.warned,
         ecn_capable: group.ecn,

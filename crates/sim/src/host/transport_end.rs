@@ -2,8 +2,8 @@
 
 use crate::source::EndpointFactory;
 use crate::source::Traffic;
+use std::any::Any;
 use std::sync::Arc;
-use tidegate_core::abr::SourceTerms;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::application::Data;
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, Transport, TransportKind};
@@ -45,7 +45,7 @@ impl EndpointFactory for TransportEnd {
         }
     }
 
-    fn source_terms(&self, link: Rate) -> Option<SourceTerms> {
-        self.transport.source_terms(link, self.size?)
+    fn stage_terms(&self, link: Rate) -> Option<Box<dyn Any>> {
+        self.transport.stage_terms(link, self.size?)
     }
 }

@@ -103,19 +103,15 @@ fn put(values: &mut Values, known: &mut BTreeMap<String, u32>, cell: Cell<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_formats::columns::StallsRow;
-
-    /// Returns a row whose values are all different.
-    fn row<'a>(flow: &'a str, what: &'a str) -> StallsRow<'a> {
-        StallsRow { link: "a->b", vc: 4, flow, round_trips: 100, since: 0.5, until: None, what }
-    }
+    use tidegate_formats::columns::SeriesRow;
 
     #[test]
     fn a_value_is_found_under_the_name_with_which_it_was_given() {
-        let mut rows = Rows::<StallsRow<'_>>::new(3, 7);
-        rows.row(row("voice", &String::from("held")));
-        rows.row(StallsRow { until: Some(0.75), ..row("data", "held") });
-        rows.row(row("voice", "gone"));
+        let mut rows = Rows::<SeriesRow<'_>>::new(3, 7);
+        let row = SeriesRow { subject: "voice", time: 0.5, metric: "queue", value: None };
+        rows.row(row);
+        rows.row(SeriesRow { value: Some(0.75), ..row });
+        rows.row(SeriesRow { subject: &String::from("data"), time: 1.5, ..row });
         let text = |keys: [u32; 3], words: &[&str]| Values::Text {
             keys: keys.to_vec(),
             words: words.iter().map(|word| String::from(*word)).collect(),
@@ -123,19 +119,16 @@ mod tests {
         let expected = [
             ("replication", Values::Whole(vec![3; 3])),
             ("seed", Values::Whole(vec![7; 3])),
-            ("link", text([0, 0, 0], &["a->b"])),
-            ("vc", Values::Whole(vec![4; 3])),
-            ("flow", text([0, 1, 0], &["voice", "data"])),
-            ("round_trips", Values::Whole(vec![100; 3])),
-            ("since", Values::Number(vec![Some(0.5); 3])),
-            ("until", Values::Number(vec![None, Some(0.75), None])),
-            ("what", text([0, 0, 1], &["held", "gone"])),
+            ("subject", text([0, 0, 1], &["voice", "data"])),
+            ("time", Values::Number(vec![Some(0.5), Some(0.5), Some(1.5)])),
+            ("metric", text([0, 0, 0], &["queue"])),
+            ("value", Values::Number(vec![None, Some(0.75), None])),
         ];
         let table = rows.finish();
         assert_eq!(expected.len(), table.columns.len());
         for (name, values) in expected {
             assert_eq!(table.column(name), Some(&values), "{name}");
         }
-        assert_eq!(table.column("whats"), None);
+        assert_eq!(table.column("values"), None);
     }
 }

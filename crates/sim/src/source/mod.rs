@@ -5,9 +5,9 @@ mod video;
 pub use video::{Playing, Spread};
 
 use crate::input::TraceFlow;
+use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
-use tidegate_core::abr::SourceTerms;
 use tidegate_core::endpoint::{Endpoint, EndpointSetup};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::PacketSizes;
@@ -20,11 +20,10 @@ pub trait EndpointFactory: fmt::Debug + Send + Sync {
     /// Creates the endpoint of one flow.
     fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
 
-    /// Returns the terms agreed on with the switches when the flow is a VC of the ABR service whose
-    /// first link has this rate
-    /// ([`Transport::source_terms`](tidegate_core::endpoint::Transport::source_terms)); `None` if
-    /// it is not one.
-    fn source_terms(&self, link: Rate) -> Option<SourceTerms> {
+    /// Returns the terms that a flow whose first link has this rate agrees on with stages on its
+    /// way ([`Transport::stage_terms`](tidegate_core::endpoint::Transport::stage_terms)); `None` if
+    /// it agrees on none.
+    fn stage_terms(&self, link: Rate) -> Option<Box<dyn Any>> {
         let _ = link;
         None
     }

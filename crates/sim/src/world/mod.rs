@@ -40,7 +40,8 @@ pub use event::Event;
 pub(crate) use lives::lives;
 pub use overflow::Overflow;
 pub use report::LinkReport;
-pub use stages::{Answer, CreditReport, GateFlow, Signal, StallReport, VcReport};
+pub use stages::{Answer, GateFlow, Signal};
+pub use stages::{CreditReport, StallReport, VcReport};
 
 use crate::event_queue::EventQueue;
 use crate::stage::StageCx;

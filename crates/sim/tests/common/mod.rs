@@ -8,7 +8,7 @@ use tidegate_core::packet::Colour;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
 use tidegate_core::units::{Rate, Span};
-use tidegate_formats::WhenWarned;
+use tidegate_formats::{StageTerms, WhenWarned};
 use tidegate_sim::event_queue::{Calendar, EventQueue};
 use tidegate_sim::network::{FlowSetup, FlowTerms, Life, LinkPlan, Network, NodePlan};
 use tidegate_sim::probe::Probes;
@@ -32,7 +32,6 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         loss: Loss::NONE,
         reordering: Reordering::NONE,
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
-        credit: None,
     };
     Network {
         nodes: (0..=hops).map(node).collect(),
@@ -43,7 +42,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         classes: Vec::new(),
         profiles: Vec::new(),
         policies: Vec::new(),
-        rate_control: Vec::new(),
+        stage_terms: StageTerms::default(),
         stages: Vec::new(),
         flows: Vec::new(),
         notes: Vec::new(),
@@ -65,7 +64,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         largest: sizes.map_or(0, |sizes| sizes.largest),
         aal5: false,
         preparation: Span::ZERO,
-        vc: None,
+        stage_terms: StageTerms::default(),
         colour: Colour::Green,
         when_warned: WhenWarned::Ignore,
         ecn_capable: false,

@@ -1,6 +1,6 @@
 //! Credit on small networks: rates, memory, back-pressure, stalls.
 
-use crate::{check, network, run};
+use crate::{check, credit_of, network, run};
 use std::fmt::Write;
 use tidegate_core::credit::params::CreditTerms;
 use tidegate_core::credit::sizing::{Exact, Loop};
@@ -111,7 +111,7 @@ fn equation_2_holds_for_one_vc_and_bounds_several() {
 fn the_default_buffer_is_enough_for_the_whole_link() {
     for delay in [0, 1, 30] {
         let row = Row { delay, ..Row::default() };
-        let plan = network(&row.text()).links[0].credit.as_ref().unwrap().plan;
+        let plan = credit_of(&network(&row.text()), 0).unwrap().plan;
         assert!((rates(&row)[0] - 1000.0).abs() < 2.0);
         // A buffer smaller by a tenth of the RTT does not suffice.
         let CreditTerms::Static { buf_alloc, n2 } = plan.terms else { unreachable!() };

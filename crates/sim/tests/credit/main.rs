@@ -13,7 +13,7 @@ use std::path::Path;
 use tidegate_core::credit::params::CreditTerms;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
-use tidegate_formats::Scenario;
+use tidegate_formats::{CreditLinks, LinkCredit, Scenario};
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -32,6 +32,11 @@ fn cases() -> u64 {
 fn network(text: &str) -> Network {
     let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
     assemble(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap()
+}
+
+/// The credit from a link on.
+fn credit_of(network: &Network, link: usize) -> Option<&LinkCredit> {
+    network.stage_terms.get::<CreditLinks>()?.of(link)
 }
 
 fn run(network: &Network, seed: u64) -> World<Calendar> {
@@ -80,7 +85,7 @@ impl Drawn {
     fn count(&mut self, network: &Network, world: &World<Calendar>) {
         self.long += u64::from(network.flows.iter().any(|flow| flow.route.len() == 6));
         let adapts = |link: u32| {
-            let plan = network.links[link as usize].credit.as_ref().unwrap().plan;
+            let plan = credit_of(network, link as usize).unwrap().plan;
             !matches!(plan.terms, CreditTerms::Static { .. })
         };
         self.adaptive += world.credit_links().iter().filter(|link| adapts(link.link)).count() as u64;
@@ -130,7 +135,7 @@ fn nor_on_links_that_lose_data_and_lose_and_repeat_credit_cells() {
         check(&network, &world, &format!("seed {seed}:\n{text}"));
         // A check and its answer come through sooner or later.
         for stall in world.stalls() {
-            let plan = network.links[stall.link as usize].credit.as_ref().unwrap().plan;
+            let plan = credit_of(&network, stall.link as usize).unwrap().plan;
             let lasted = stall.until.unwrap_or(Time::ORIGIN + network.duration).since(stall.stall.since);
             assert!(lasted.ticks() < 40 * plan.check.unwrap().ticks(), "seed {seed}: {stall:?}\n{text}");
         }

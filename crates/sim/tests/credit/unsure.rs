@@ -2,7 +2,7 @@
 //! memory.
 
 use super::generate::unsure;
-use super::{check_receivers, run};
+use super::{check_receivers, credit_of, run};
 use std::path::{Path, PathBuf};
 use tidegate_core::credit::params::{CreditTerms, Protocol};
 use tidegate_core::rng::Rng;
@@ -46,7 +46,9 @@ fn what_is_accepted_loses_nothing_for_want_of_a_place() {
         accepted += 1;
         let world = run(&network, seed);
         check_receivers(&world, &format!("seed {seed}:\n{text}\n{files:?}"));
-        let plans = || network.links.iter().filter_map(|link| link.credit.as_ref()).map(|credit| credit.plan);
+        let plans = || {
+            (0..network.links.len()).filter_map(|link| credit_of(&network, link)).map(|credit| credit.plan)
+        };
         unchecked += plans().filter(|plan| plan.check.is_none() && plan.protocol == Protocol::Cup).count();
         adaptive += plans().filter(|plan| matches!(plan.terms, CreditTerms::Receiver { .. })).count();
         lost_cells += world.credit_links().iter().map(|link| link.lost_cells).sum::<u64>();

@@ -1,6 +1,6 @@
 //! Credit over virtual links: switches without credit are between its ends, and drop packets.
 
-use crate::{cases, check_receivers, network, run};
+use crate::{cases, check_receivers, credit_of, network, run};
 use std::fmt::Write;
 use tidegate_core::credit::stall::STALLED_AFTER;
 use tidegate_core::rng::Rng;
@@ -66,7 +66,7 @@ const SILENT: &str = "{ kind = \"cbr\", rate = \"1bit\" }";
 fn the_default_buffer_is_enough_for_links_that_only_the_vc_uses() {
     for links in [3, 4, 6] {
         let (network, world) = ran(&row(links, "", "n2 = 4, check = \"0s\"", SILENT));
-        let plan = network.links[0].credit.as_ref().unwrap().plan;
+        let plan = credit_of(&network, 0).unwrap().plan;
         // 10 ms on each link there and back; each cell on the links there after the first and at
         // the output; the credit cell on each link back.
         let hops = links as u64 - 1;
@@ -91,7 +91,7 @@ fn the_rtt_contains_the_queueing_in_the_switches_between() {
         ran(&with_rate(&row(3, "scheduler = \"fifo\"", &credit, bursts), "s1", "s2", 2))
     };
     let (network, without) = ran("0");
-    let rtt = |network: &Network| network.links[0].credit.as_ref().unwrap().plan.rtt.as_secs_f64();
+    let rtt = |network: &Network| credit_of(network, 0).unwrap().plan.rtt.as_secs_f64();
     assert!((rtt(&network) - 0.0435).abs() < 1e-9);
     let (network, with) = ran("80");
     assert!((rtt(&network) - 0.1235).abs() < 1e-9);
@@ -124,7 +124,7 @@ fn a_vc_whose_cells_wait_in_a_switch_between_has_not_stalled() {
     let text = row(3, "scheduler = \"fifo\"", "n2 = 4, check = \"0s\"", across).replace("\"22s\"", "\"9s\"");
     let (network, world) =
         ran(&text.replace("to = \"s2\"\nsize = \"125B\"", "to = \"s2\"\nsize = \"1250B\""));
-    let plan = network.links[0].credit.as_ref().unwrap().plan;
+    let plan = credit_of(&network, 0).unwrap().plan;
     assert!(network.duration.ticks() > 2 * STALLED_AFTER * plan.rtt.ticks(), "{:?}", plan.rtt);
     assert!(rate(&world) == 0.0 && world.stalls().is_empty(), "{} {:?}", rate(&world), world.stalls());
     // Cells that a link between has lost wait nowhere.
@@ -216,16 +216,13 @@ fn no_controlled_receiver_loses_a_packet_of_random_virtual_links() {
         let world = run(&network, seed);
         check_receivers(&world, &format!("seed {seed}:\n{text}"));
         for stall in world.stalls() {
-            let plan = network.links[stall.link as usize].credit.as_ref().unwrap().plan;
+            let plan = credit_of(&network, stall.link as usize).unwrap().plan;
             let lasted = stall.until.unwrap_or(Time::ORIGIN + network.duration).since(stall.stall.since);
             let longest = plan.check.unwrap().max(plan.rtt);
             assert!(lasted.ticks() < 40 * longest.ticks(), "seed {seed}: {stall:?}\n{text}");
         }
-        over_several += network
-            .links
-            .iter()
-            .filter(|link| link.credit.as_ref().is_some_and(|it| !it.further.is_empty()))
-            .count();
+        let credits = (0..network.links.len()).filter_map(|link| credit_of(&network, link));
+        over_several += credits.filter(|credit| !credit.further.is_empty()).count();
         dropped += world.records().iter().map(|record| record.dropped).sum::<u64>();
         found += world.credit_links().iter().map(|link| link.found_lost).sum::<u64>();
         twice += world.credit_links().iter().map(|link| link.duplicated_cells).sum::<u64>();

@@ -83,12 +83,12 @@ pub fn marks_are_not_modelled(network: &Network, switch: usize) -> bool {
     let heeds = |port: &PortPlan| {
         port.dropper.iter().chain(port.classes.iter().flat_map(|class| &class.dropper)).any(marked)
     };
-    let is_abr = |flow: &FlowSetup| match &flow.traffic {
-        Traffic::Endpoint(factory) => factory.source_terms(network.links[flow.route[0]].rate).is_some(),
-        _ => flow.vc.is_some(),
+    let agrees_on_terms = |flow: &FlowSetup| match &flow.traffic {
+        Traffic::Endpoint(factory) => factory.stage_terms(network.links[flow.route[0]].rate).is_some(),
+        _ => false,
     };
     let has_markers = network.links.iter().any(|link| meters(&link.port).iter().any(colours))
-        || network.flows.iter().any(is_abr);
+        || network.flows.iter().any(agrees_on_terms);
     let mut here = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     here.any(|port| (has_markers && heeds(port)) || meters(port).iter().any(drops))
 }

@@ -1,4 +1,4 @@
-//! The plan of a link with credit.
+//! The plans of links with credit.
 
 use tidegate_core::credit::params::CreditPlan;
 
@@ -11,4 +11,15 @@ pub struct LinkCredit {
     pub vcs: u64,
     /// Further links of a virtual link, after this one up to the receiver, by their indexes.
     pub further: Vec<usize>,
+}
+
+/// Credit-based flow control from each link on; `None` for a link without credit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CreditLinks(pub Vec<Option<LinkCredit>>);
+
+impl CreditLinks {
+    /// Returns the credit from a link on.
+    pub fn of(&self, link: usize) -> Option<&LinkCredit> {
+        self.0.get(link)?.as_ref()
+    }
 }

@@ -4,7 +4,7 @@ mod link;
 mod memory;
 mod way;
 
-pub use link::LinkCredit;
+pub use link::{CreditLinks, LinkCredit};
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::CreditSpec;
@@ -14,7 +14,7 @@ use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node};
 use crate::scenario::policies::Parts;
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::credit::params::{CreditPlan, LinkProperties, Per};
+use tidegate_core::credit::params::{LinkProperties, Per};
 use tidegate_core::params::Key;
 use tidegate_core::units::Span;
 
@@ -30,7 +30,7 @@ struct Carried {
 /// Checks the credit of every link; reports the first error of each place.
 pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
-    let credits = parts.links.iter().filter_map(|link| link.port.credit.as_ref());
+    let credits = parts.links.iter().filter_map(|link| link.port.stage_terms.get::<CreditSpec>());
     for credit in credits.filter(|credit| parts.admission.is_some() && credit.params.per == Per::Link) {
         let place = credit.place_of("per");
         if told.insert(place) {
@@ -53,12 +53,22 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 }
 
 impl Scenario {
-    /// The plan of each link's credit, now that the load of each recording is known; `None` for a
-    /// link without credit. Links that do not fit are left out: [`Scenario::check_recorded`]
-    /// reports them.
-    pub fn credit_plans(&self, loads: &[Load]) -> Vec<Option<LinkCredit>> {
-        plans(&self.links, &self.nodes, &self.groups, loads).map(|plan| plan.ok().flatten()).collect()
+    /// The plan of each link's credit, now that the load of each recording is known. Links that do
+    /// not fit are left out: [`Scenario::check_recorded`] reports them.
+    pub fn credit_plans(&self, loads: &[Load]) -> CreditLinks {
+        let plans = plans(&self.links, &self.nodes, &self.groups, loads);
+        CreditLinks(plans.map(|plan| plan.ok().flatten()).collect())
     }
+}
+
+/// Number of quantities recorded over time: of each link with credit its pool, and of each of its
+/// VCs three.
+pub(super) fn series(links: &[Link], groups: &[FlowGroup]) -> u64 {
+    let has_credit = |link: &usize| links[*link].port.stage_terms.get::<CreditSpec>().is_some();
+    let vcs = |group: &FlowGroup| {
+        u64::from(group.count) * group.route.iter().filter(|link| has_credit(link)).count() as u64
+    };
+    (0..links.len()).filter(has_credit).count() as u64 + 3 * groups.iter().map(vcs).sum::<u64>()
 }
 
 type Planned = Result<Option<LinkCredit>, (Place, Complaint)>;
@@ -69,11 +79,11 @@ fn plans<'s>(
     groups: &'s [FlowGroup],
     loads: &'s [Load],
 ) -> impl Iterator<Item = Planned> {
-    let any = links.iter().any(|link| link.port.credit.is_some());
+    let any = links.iter().any(|link| link.port.stage_terms.get::<CreditSpec>().is_some());
     let carried = if any { carried(groups, loads) } else { BTreeMap::new() };
     let back = if any { reverse(links) } else { BTreeMap::new() };
     links.iter().enumerate().map(move |(ix, link)| {
-        let Some(credit) = &link.port.credit else { return Ok(None) };
+        let Some(credit) = link.port.stage_terms.get::<CreditSpec>() else { return Ok(None) };
         let on = OnLink { ix, credit, links, carried: &carried, back: &back };
         match &credit.to {
             None if credit.params.queueing > Span::ZERO => {

@@ -4,6 +4,7 @@ use crate::error::{Complaint, Place};
 use crate::port::CreditSpec;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, Node};
+use crate::scenario::own_cells;
 use crate::suggest::nearest_and_all;
 use tidegate_core::credit::params::Per;
 
@@ -76,7 +77,7 @@ pub(super) fn further(
         );
     }
     for link in further.iter().map(|link| &links[*link]) {
-        if link.port.credit.is_some() {
+        if link.port.stage_terms.get::<CreditSpec>().is_some() {
             let message =
                 format!("link {} has credit, and is part of the virtual link from {name}", link.name);
             return mistake(
@@ -85,9 +86,9 @@ pub(super) fn further(
                 Some(format!("let the virtual link end at `{}`", nodes[link.from].name)),
             );
         }
-        if links.iter().any(|other| other.from == link.from && other.port.vsvd.is_some()) {
+        if let Some(maker) = links.iter().filter(|other| other.from == link.from).find_map(own_cells::maker) {
             let message = format!(
-                "`{}` has VS/VD, which makes cells of its own, on the virtual link from {name}",
+                "`{}` has {maker}, which makes cells of its own, on the virtual link from {name}",
                 nodes[link.from].name
             );
             return mistake("to", message, None);

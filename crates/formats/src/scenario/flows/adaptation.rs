@@ -1,19 +1,14 @@
 //! Checks that the packets of a flow can be sent as ATM cells, if they are.
 
 use crate::error::{Complaint, Report};
-use crate::keys::connection::{Connection, Vc};
+use crate::keys::connection::Connection;
 use crate::keys::flow::{Adaptation, Cells, Flow};
 use crate::keys::source::Source;
 use crate::policy::Chosen;
 use crate::scenario::network::Link;
 use crate::section::Placed;
-use tidegate_core::aal5;
-use tidegate_core::abr::SourceTerms;
-use tidegate_core::contract::Contract;
-use tidegate_core::endpoint::abr::AbrParams;
-use tidegate_core::endpoint::{Transport, TransportKind};
-use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams, Supply};
-use tidegate_core::units::{Rate, Span};
+use tidegate_core::endpoint::TransportKind;
+use tidegate_core::units::Span;
 
 /// Returns true if a flow over the links `route` is sent as cells. Conflicts are reported.
 pub(super) fn of_flow(flow: &Flow, route: &[usize], links: &[Link], report: &mut Report) -> bool {
@@ -52,12 +47,8 @@ pub(super) fn of_connection(
     if *cells.adaptation == Adaptation::None {
         return false;
     }
-    let made = transport.policy.build();
     let [there, back] = routes;
-    let sends_cells = |made: &dyn Transport| {
-        there.first().is_some_and(|first| made.source_terms(links[*first].rate, 1).is_some())
-    };
-    if made.is_ok_and(|made| sends_cells(made.as_ref())) {
+    if transport.policy.build().is_ok_and(|made| made.sends_cells()) {
         let message = format!("`{}` sends cells, which are not cut again", transport.record().name);
         report.add(
             cells.adaptation.place,
@@ -71,39 +62,6 @@ pub(super) fn of_connection(
     check_order(cells, there, links, report);
     check_order(cells, back, links, report);
     true
-}
-
-/// The terms agreed for the VC that carries the cells of a connection whose first link has this
-/// rate; `None` for none, or once a mistake has been reported.
-pub(super) fn vc(
-    stated: &Placed<Option<Vc>>,
-    aal5: bool,
-    first: Rate,
-    report: &mut Report,
-) -> Option<SourceTerms> {
-    let Vc { params } = stated.as_ref()?;
-    if !aal5 {
-        let complaint = Complaint::new("a VC carries ATM cells, and the packets are not cut into cells");
-        report.add(stated.place, complaint.help("add `adaptation = \"aal5\"`"));
-    }
-    let contract = Contract::default();
-    let cells = Member { count: 1, contract, largest: aal5::CELL, traffic: None, signalled: false };
-    let node =
-        NodeContext { link: first, steady: true, reservable: None, supply: Supply::Link, members: &[cells] };
-    let read = AbrParams::read(&params.values());
-    let checked = read.and_then(|params| {
-        params.check()?;
-        params.check_at(&node)?;
-        Ok(params.terms(first, aal5::CELL))
-    });
-    match checked {
-        Ok(terms) => Some(terms),
-        Err(fault) => {
-            let (Key::Param(key) | Key::Member { key, .. }) = fault.key;
-            report.add(params.place_of(key), Complaint::new(fault.message));
-            None
-        }
-    }
 }
 
 /// Time that the sending host takes for each packet before its cells. Conflicts are reported.

@@ -1,6 +1,6 @@
 //! Connections: two flows each, one of data and one of the answers to them.
 
-use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life};
+use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life, stages};
 use crate::application;
 use crate::error::{Complaint, Place, Report};
 use crate::keys::connection::Connection;
@@ -11,6 +11,7 @@ use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
 use crate::section::Placed;
 use crate::source::Source;
+use crate::stage_terms::StageTerms;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::endpoint::TransportKind;
 use tidegate_core::units::Span;
@@ -65,7 +66,7 @@ impl Builder<'_> {
         };
         let aal5 = adaptation::of_connection(keys, &transport, [&there, &back], links, report);
         let first = there.first().map(|first| links[*first].rate);
-        let vc = first.and_then(|first| adaptation::vc(&keys.vc, aal5, first, report));
+        let stage_terms = stages::read(keys, aal5, first, report);
         let preparation = adaptation::preparation(&keys.preparation, aal5, report);
         let Terms { contract, profile, weight, colour, class, ceiling } = terms;
         let data = FlowGroup {
@@ -84,7 +85,7 @@ impl Builder<'_> {
             sizes: vec![size?],
             aal5,
             preparation,
-            vc,
+            stage_terms,
             start: *keys.life.start,
             stop: *keys.life.stop,
             every: *keys.life.every,
@@ -115,7 +116,7 @@ impl Builder<'_> {
             ceiling,
             sizes: vec![answer?],
             preparation: Span::ZERO,
-            vc: None,
+            stage_terms: StageTerms::default(),
             // It answers for as long as data come.
             stop: None,
             every: None,

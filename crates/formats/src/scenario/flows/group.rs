@@ -6,9 +6,9 @@ use crate::policy::Chosen;
 use crate::port::ContractSpec;
 use crate::scenario::headers::HeadersSpec;
 use crate::source::Source;
+use crate::stage_terms::StageTerms;
 use std::borrow::Cow;
 use tidegate_core::aal5;
-use tidegate_core::abr::SourceTerms;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
@@ -49,8 +49,8 @@ pub struct FlowGroup {
     pub aal5: bool,
     /// Time that the host takes for each packet before its cells.
     pub preparation: Span,
-    /// The terms of the ABR VC that carries its cells; `None` for none.
-    pub vc: Option<SourceTerms>,
+    /// The terms of stages on its way.
+    pub stage_terms: StageTerms,
     /// Time at which it starts to send.
     pub start: Span,
     /// Time at which it stops sending; `None` for the end of the run.

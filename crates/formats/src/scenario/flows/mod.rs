@@ -1,11 +1,13 @@
 //! Flows: traffic from one node to others, its route and its contract.
 
+mod abr;
 mod adaptation;
 mod connections;
 pub(crate) mod group;
 mod life;
 mod multicast;
 mod routes;
+mod stages;
 
 pub(crate) use connections::ANSWERS;
 pub use group::{ChangeSpec, Flow, FlowGroup, WhenWarned};
@@ -24,6 +26,7 @@ use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
 use crate::section::{Name, OneOrMoreNames, Placed};
 use crate::source;
+use crate::stage_terms::StageTerms;
 use multicast::Tree;
 use routes::Routes;
 use std::collections::{BTreeMap, BTreeSet};
@@ -226,7 +229,7 @@ impl Builder<'_> {
             sizes: sizes?,
             aal5,
             preparation: Span::ZERO,
-            vc: None,
+            stage_terms: StageTerms::default(),
             start: *keys.life.start,
             stop: *keys.life.stop,
             every: *keys.life.every,

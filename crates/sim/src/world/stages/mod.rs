@@ -1,6 +1,6 @@
 //! The stages of the world, and its calls of stages.
 
-mod abr_ends;
+mod abr;
 mod credit;
 mod envelope;
 mod first_queue;
@@ -8,7 +8,6 @@ mod flow_network;
 mod fork;
 mod gate_edge;
 mod packet_log;
-mod rate_control;
 mod registry;
 mod sets;
 mod setup;

@@ -1,6 +1,6 @@
 //! The built-in stages.
 
-use super::abr_ends::AbrEnds;
+use super::abr::{AbrEnds, RateControlled};
 use super::credit::Credit;
 use super::envelope::Envelope;
 use super::first_queue::FirstQueue;
@@ -8,7 +8,6 @@ use super::flow_network::FlowNetwork;
 use super::fork::Fork;
 use super::gate_edge::GateEdge;
 use super::packet_log::PacketLog;
-use super::rate_control::RateControlled;
 use super::setup::{Constructor, Placed, StageSetup};
 use super::{watch, workahead};
 use tidegate_core::contract::Refused;

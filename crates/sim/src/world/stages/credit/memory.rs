@@ -6,12 +6,14 @@
 //! discarded. So there is always room for a packet with credit, whatever these flows send. A VC's
 //! packets are counted as for credit: by the receiver (Kung 1997, section "CreditNet ATM switch").
 
-use crate::network::Network;
+use crate::network::{FlowSetup, Network};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::credit::messages::{Counter, VcIx};
 use tidegate_core::credit::params::Protocol;
 use tidegate_core::credit::{Arrival, Receiver, Refused};
+use tidegate_core::params::Limit;
 use tidegate_core::units::Time;
+use tidegate_formats::{CreditLinks, LinkCredit};
 
 /// Node memory left over by credit.
 pub(super) struct UncreditedMemory {
@@ -36,12 +38,37 @@ pub(super) struct UncreditedVc {
     vc: VcIx,
 }
 
+/// Returns true if the receiver of a link with credit is at the end of the link with this place in a
+/// flow's route.
+fn ends_credit(plans: &CreditLinks, setup: &FlowSetup, place: usize) -> bool {
+    let spans = |first: usize| match plans.of(setup.route[first]) {
+        Some(credit) => first + credit.further.len() == place,
+        None => false,
+    };
+    (0..=place).any(spans)
+}
+
+/// Returns the memory, in packets, that credit leaves for VCs without credit, for each node with a
+/// `buffer` where both share it.
+fn left_by_credit(network: &Network, plans: &CreditLinks) -> BTreeMap<usize, u64> {
+    let mut left = BTreeMap::new();
+    for (ix, credit) in plans.0.iter().enumerate() {
+        let Some(LinkCredit { plan, vcs, further }) = credit else { continue };
+        let node = network.links[*further.last().unwrap_or(&ix)].to;
+        if let Some(Limit::Packets(buffer)) = network.nodes[node].buffer {
+            let rest = left.entry(node).or_insert(buffer);
+            *rest = rest.saturating_sub(plan.memory(*vcs));
+        }
+    }
+    left
+}
+
 impl UncreditedMemory {
-    pub(super) fn new(network: &Network) -> UncreditedMemory {
-        let left = network.left_by_credit();
+    pub(super) fn new(network: &Network, plans: &CreditLinks) -> UncreditedMemory {
+        let left = left_by_credit(network, plans);
         let mut flows: BTreeMap<usize, u64> = BTreeMap::new();
         for flow in network.flows.iter().filter(|_| !left.is_empty()) {
-            let ended = |place: &usize| network.ends_credit(flow, *place);
+            let ended = |place: &usize| ends_credit(plans, flow, *place);
             let controlled: BTreeSet<usize> = (0..flow.route.len())
                 .filter(ended)
                 .map(|place| network.links[flow.route[place]].to)

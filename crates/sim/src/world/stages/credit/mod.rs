@@ -45,7 +45,7 @@ use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
-use tidegate_formats::LinkCredit;
+use tidegate_formats::{CreditLinks, LinkCredit};
 
 /// A VC of a link with credit: the link's place among them, and the VC.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,11 @@ pub(in crate::world) struct Credit {
     free: Vec<u32>,
 }
 
+/// Returns the plans of links with credit; `None` where no link has it.
+fn planned(network: &Network) -> Option<&CreditLinks> {
+    network.stage_terms.get().filter(|CreditLinks(links)| links.iter().any(Option::is_some))
+}
+
 impl Credit {
     /// Creates the stage, if any link has credit.
     ///
@@ -103,9 +108,7 @@ impl Credit {
     /// When a link with credit has none in the other direction, or more VCs than can be told apart.
     pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
         let StageSetup { network, seed, .. } = *setup;
-        if network.links.iter().all(|link| link.credit.is_none()) {
-            return Ok(Vec::new());
-        }
+        let Some(plans) = planned(network) else { return Ok(Vec::new()) };
         let reverse = network.reverse_links();
         let mut credit = Credit {
             links: Vec::new(),
@@ -113,7 +116,7 @@ impl Credit {
             back: vec![Vec::new(); network.links.len()],
             hops: Vec::new(),
             ahead: BTreeMap::new(),
-            uncredited: UncreditedMemory::new(network),
+            uncredited: UncreditedMemory::new(network, plans),
             forked: BTreeSet::new(),
             made_here: BTreeSet::new(),
             agenda: BTreeSet::new(),
@@ -121,7 +124,7 @@ impl Credit {
             free: Vec::new(),
         };
         for (ix, link) in network.links.iter().enumerate() {
-            let Some(LinkCredit { plan, further, .. }) = &link.credit else { continue };
+            let Some(LinkCredit { plan, further, .. }) = plans.of(ix) else { continue };
             let way = further.iter().rev().chain([&ix]);
             let back: Option<Box<[u32]>> = way.map(|link| reverse[*link]).collect();
             let back = back.ok_or_else(|| {

@@ -1,12 +1,18 @@
 //! Set-up of the rate-controlling ports of a node: the VCs that pass them, and the other flows.
 
-use super::super::setup::{Placed, StageSetup};
+use super::super::super::setup::{Placed, StageSetup};
 use super::{Control, Leaves, Passing, Port, RateControlled, Vc};
-use crate::network::{FlowSetup, Network, RateControlPlan};
+use crate::network::{FlowSetup, Network};
+use crate::stage_plans::abr::{RateControlPlan, RateControlPlans, source_terms};
 use std::collections::BTreeMap;
 use tidegate_core::abr::{OutputPort, SourceTerms, VcIx};
 use tidegate_core::contract::Refused;
 use tidegate_core::units::Time;
+
+/// Returns the ports that control rates.
+fn planned(network: &Network) -> &[RateControlPlan] {
+    network.stage_terms.get().map_or(&[], |RateControlPlans(plans)| plans)
+}
 
 impl RateControlled {
     /// Creates the stages of a network: one for each node with such a port.
@@ -16,7 +22,7 @@ impl RateControlled {
     pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
         let StageSetup { network, first_hops, .. } = *setup;
         let mut nodes: BTreeMap<usize, Vec<&RateControlPlan>> = BTreeMap::new();
-        for plan in &network.rate_control {
+        for plan in planned(network) {
             nodes.entry(network.links[plan.link].from).or_default().push(plan);
         }
         nodes
@@ -52,7 +58,7 @@ impl RateControlled {
         let crossings: Vec<(usize, usize, usize)> = crossings.collect();
         for &(flow, nth, port) in &crossings {
             let setup = &network.flows[flow];
-            if let Some(terms) = setup.source_terms(network) {
+            if let Some(terms) = source_terms(setup, network) {
                 let hop = first_hops[flow] + nth as u32;
                 let vc = made.open(network, first_hops, (flow, hop), port, (nth == 0, node), terms)?;
                 made.passing[flow].out = Some((port, Leaves::Cells(vc)));
@@ -63,7 +69,8 @@ impl RateControlled {
         }
         for (flow, _, port) in crossings {
             let setup = &network.flows[flow];
-            let answers = setup.peer.is_some_and(|peer| network.flows[peer].source_terms(network).is_some());
+            let answers =
+                setup.peer.is_some_and(|peer| source_terms(&network.flows[peer], network).is_some());
             if made.passing[flow].out.is_none() {
                 let leaves = match answers {
                     true => Some(Leaves::Answers),
@@ -91,8 +98,8 @@ impl RateControlled {
             Some((peer as u32, first_hops[peer] + nth? as u32))
         });
         let port = &mut self.ports[port];
-        self.passing[flow].queued =
-            matches!(port.control, Control::Coupled(_)) || (is_first && setup.vc.is_some());
+        self.passing[flow].queued = matches!(port.control, Control::Coupled(_))
+            || (is_first && setup.stage_terms.get::<SourceTerms>().is_some());
         let vc = match &mut port.control {
             Control::Plain(plain) => plain.open(),
             Control::Coupled(coupled) => {

@@ -7,6 +7,7 @@
 
 mod setup;
 
+use super::pace::{pace, set_pace};
 use crate::probe::Subject;
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use tidegate_core::abr::cell::{Direction, RmCell};
@@ -14,8 +15,7 @@ use tidegate_core::abr::coupling::Coupled;
 use tidegate_core::abr::{OutputPort, RateControl, VcIx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{Mark, Packet};
-use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::units::{Rate, Time};
+use tidegate_core::units::Time;
 
 /// The rate-controlling ports of a node.
 pub(in crate::world) struct RateControlled {
@@ -227,21 +227,6 @@ impl Vc {
     fn send_frm(&self, cx: &mut StageCx) {
         cx.send(self.flow, self.hop, self.rm_cell, Mark::NONE, Payload::Rm(RmCell::default()));
     }
-}
-
-/// Sets the service rate of a VC's queue at a hop to ACR, if it differs from the previous one,
-/// `before`.
-pub(in crate::world::stages) fn pace(cx: &mut StageCx, hop: u32, before: f64, acr: f64) {
-    if before != acr {
-        set_pace(cx, hop, acr);
-    }
-}
-
-/// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
-pub(in crate::world::stages) fn set_pace(cx: &mut StageCx, hop: u32, acr: f64) {
-    let rate = Rate::from_bits_per_second((acr as u64).max(1));
-    let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
-    cx.set_pace(hop, rate.map(plan));
 }
 
 /// Returns the FRM cell that a packet of a VC is.

@@ -2,19 +2,20 @@
 
 use super::found::{Found, and_more};
 use crate::error::Complaint;
-use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;
-use crate::source::Source;
+use crate::scenario::{Scenario, abr};
 
 /// ABR connections on whose way no port controls rates, so that only their own ends limit them.
 pub(super) fn absent(scenario: &Scenario) -> Option<Found> {
     let controlled = |group: &&FlowGroup| {
         group.route.iter().any(|link| {
             let link = &scenario.links[*link];
-            link.gate.is_some() || link.port.rate_control.is_some()
+            link.gate.is_some() || abr::controls(link)
         })
     };
-    let sends = |group: &&FlowGroup| group.start < scenario.duration && is_abr(scenario, group);
+    let first = |group: &FlowGroup| group.route.first().map(|link| scenario.links[*link].rate);
+    let is_abr = |group: &FlowGroup| first(group).is_some_and(|rate| abr::is_abr(group, rate));
+    let sends = |group: &&FlowGroup| group.start < scenario.duration && is_abr(group);
     let mut open = scenario.groups.iter().filter(sends).filter(|group| !controlled(group));
     let first = open.next()?;
     let message = format!(
@@ -25,13 +26,4 @@ pub(super) fn absent(scenario: &Scenario) -> Option<Found> {
         first.place,
         Complaint::new(message).help("give the ports a `rate_control`, or use another transport"),
     ))
-}
-
-/// Returns true if a group's data are cells of ABR VCs.
-fn is_abr(scenario: &Scenario, group: &FlowGroup) -> bool {
-    let Source::Sender { transport, .. } = &group.source else { return false };
-    let Some(first) = group.route.first() else { return false };
-    let made = transport.policy.build();
-    let rate = scenario.links[*first].rate;
-    group.vc.is_some() || made.is_ok_and(|made| made.source_terms(rate, 1).is_some())
 }

@@ -1,13 +1,46 @@
-//! Checks that ports can control the rates of ABR connections.
+//! ABR connections, and checks that ports can control their rates.
 
 use super::policies::Parts;
 use crate::error::{Complaint, Report};
+use crate::policy::Chosen;
 use crate::port::fit::fault_of;
+use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeSet;
-use tidegate_core::endpoint::Transport;
+use tidegate_core::abr::coupling::BuiltInCoupling;
+use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
 use tidegate_core::params::{NodeContext, Supply};
+use tidegate_core::units::Rate;
+
+/// Returns the policy at the port of a link that controls the rates of ABR connections.
+fn algorithm(link: &Link) -> Option<&Chosen<BuiltInRateControl>> {
+    link.port.stage_terms.get()
+}
+
+/// Returns the coupling of their control loops before and behind the port of a link; `None` without
+/// VS/VD.
+fn coupling(link: &Link) -> Option<&Chosen<BuiltInCoupling>> {
+    link.port.stage_terms.get()
+}
+
+/// Returns true if the port of a link controls the rates of ABR connections.
+pub(super) fn controls(link: &Link) -> bool {
+    algorithm(link).is_some()
+}
+
+/// Returns the name of a coupling at the port of a link: it makes cells of its own.
+pub(super) fn cell_maker(link: &Link) -> Option<&'static str> {
+    coupling(link).map(|_| "VS/VD")
+}
+
+/// Returns true if a group's data are cells of ABR VCs, over a first link of this rate.
+pub(super) fn is_abr(group: &FlowGroup, first: Rate) -> bool {
+    let Source::Sender { transport, .. } = &group.source else { return false };
+    let agrees = || transport.policy.build().ok()?.stage_terms(first, 1);
+    group.stage_terms.get::<SourceTerms>().is_some()
+        || agrees().is_some_and(|terms| terms.is::<SourceTerms>())
+}
 
 /// Checks the switch algorithms and the couplings of all links, and the connections that pass
 /// couplings.
@@ -21,14 +54,14 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
             supply: Supply::Link,
             members: &[],
         };
-        let algorithm = link.port.rate_control.as_ref().and_then(|chosen| fault_of(chosen, &node));
-        let coupling = link.port.vsvd.as_ref().and_then(|chosen| fault_of(chosen, &node));
+        let algorithm = algorithm(link).and_then(|chosen| fault_of(chosen, &node));
+        let coupling = coupling(link).and_then(|chosen| fault_of(chosen, &node));
         for (place, fault) in algorithm.into_iter().chain(coupling) {
             if told.insert(place) {
                 report.add(place, Complaint::new(fault.message));
             }
         }
-        if let Some(vsvd) = link.port.vsvd.as_ref().filter(|_| link.port.rate_control.is_none()) {
+        if let Some(vsvd) = self::coupling(link).filter(|_| self::algorithm(link).is_none()) {
             let place = vsvd.place_of("");
             if told.insert(place) {
                 let message = format!(
@@ -44,14 +77,11 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 
 /// A port with VS/VD needs a loop before it, and the answers of the connections that pass it.
 fn check_loops(parts: &Parts<'_>, report: &mut Report) {
-    let couples = |link: &Link| link.gate.is_none() && link.port.vsvd.is_some();
+    let couples = |link: &Link| link.gate.is_none() && coupling(link).is_some();
     for (index, group) in parts.groups.iter().enumerate() {
-        let Source::Sender { transport, .. } = &group.source else { continue };
         let mut way = group.route.iter().map(|link| &parts.links[*link]);
         let Some(first) = way.next() else { continue };
-        let made = transport.policy.build();
-        let heeds = |made: &dyn Transport| made.source_terms(first.rate, 1).is_some();
-        if group.vc.is_none() && !made.is_ok_and(|made| heeds(made.as_ref())) {
+        if !is_abr(group, first.rate) {
             continue;
         }
         if couples(first) {

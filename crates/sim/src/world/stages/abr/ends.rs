@@ -4,13 +4,13 @@
 //! There is one stage for a node. The cells of a VC wait in a queue of the VC before the host's
 //! first port, which is served at ACR; the destination turns RM cells round. The rules are core's.
 
-use super::rate_control::{pace, set_pace};
-use super::setup::{Placed, StageSetup};
+use super::super::setup::{Placed, StageSetup};
+use super::pace::{pace, set_pace};
 use crate::probe::Subject;
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use std::collections::BTreeMap;
 use tidegate_core::abr::cell::{Direction, RmCell};
-use tidegate_core::abr::{Destination, VirtualSource};
+use tidegate_core::abr::{Destination, SourceTerms, VirtualSource};
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{Mark, Packet};
@@ -50,7 +50,7 @@ impl AbrEnds {
         let StageSetup { network, first_hops, .. } = *setup;
         let mut nodes: BTreeMap<usize, AbrEnds> = BTreeMap::new();
         for (flow, plan) in network.flows.iter().enumerate() {
-            let Some(terms) = plan.vc else { continue };
+            let Some(terms) = plan.stage_terms.get::<SourceTerms>() else { continue };
             let Some(peer) = plan.peer else {
                 return Err(Refused(format!("`{}` has a VC, and no flow for its answers", plan.name)));
             };
@@ -60,7 +60,7 @@ impl AbrEnds {
             let begins = nodes.entry(network.links[first].from).or_default();
             begins
                 .sources
-                .insert(flow, Sender { source: VirtualSource::new(terms), paced: false, hop, link });
+                .insert(flow, Sender { source: VirtualSource::new(*terms), paced: false, hop, link });
             begins.answers.insert(peer, flow);
             let back = (peer, first_hops[peer as usize]);
             let ends = nodes.entry(network.links[last].to).or_default();
