@@ -73,7 +73,7 @@ def test_papers_give_no_warning_that_is_not_meant():
 
 
 # A file, and what is said of it: the figures are worked out below or in
-# `crates/formats/tests/warnings.rs`.
+# `crates/formats/tests/warnings/main.rs`.
 DEFECT = {
     "g5-parallel": "no flow's route uses link s1->s2#2",
     "diff-without-meter": "WRED on link core->out tells packets apart by colour",

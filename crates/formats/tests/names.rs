@@ -2,7 +2,8 @@
 //! code takes its properties from its record.
 
 use std::path::{Path, PathBuf};
-use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
+use tidegate_core::params::PolicyRecord;
+use tidegate_core::policies::built_in;
 
 /// Files that offer or study a policy by its name, and do not treat it apart.
 const OFFERED: &[&str] = &[
@@ -62,18 +63,7 @@ fn no_policy_is_named_outside_its_file() {
     }
     sources(&root.join("python"), &mut files);
     assert!(files.len() > 100, "{}", files.len());
-    let records = [
-        composite::RECORDS,
-        scheduler::RECORDS,
-        dropper::RECORDS,
-        detector::RECORDS,
-        meter::RECORDS,
-        shaper::RECORDS,
-        endpoint::RECORDS,
-        abr::RECORDS,
-        abr::coupling::RECORDS,
-    ]
-    .concat();
+    let records: Vec<&PolicyRecord> = built_in().collect();
     let mut named = Vec::new();
     for path in files {
         let shown = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");

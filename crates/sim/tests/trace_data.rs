@@ -8,8 +8,15 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
+/// Transports that take data, and the sizes of their packets.
+const TRANSPORTS: &[(&str, &str)] = &[
+    // One line each.
+    ("\"tcp\"", "1500B"),
+    ("{ kind = \"abr\", frame = \"1500B\" }", "53B"),
+];
+
 #[test]
-fn a_recording_arrives_whole_over_tcp_and_over_abr() {
+fn a_recording_arrives_whole_over_every_transport_of_cells_or_packets() {
     let folder = std::env::temp_dir().join(format!("tidegate-trace-data-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     // 200 packets of 100 to 1400 bytes within 2 s; at twice the speed within 1 s.
@@ -18,7 +25,7 @@ fn a_recording_arrives_whole_over_tcp_and_over_abr() {
     let text: String = lines.iter().map(|(at, bytes)| format!("{at} {bytes}\n")).collect();
     std::fs::write(folder.join("trace.txt"), text).unwrap();
     let total: u64 = lines.iter().map(|(_, bytes)| bytes).sum();
-    for (transport, size) in [("\"tcp\"", "1500B"), ("{ kind = \"abr\", frame = \"1500B\" }", "53B")] {
+    for (transport, size) in TRANSPORTS {
         let text = format!(
             "version = 1\nduration = \"DURATION\"\ntopology = {{ kind = \"chain\", switches = 2, rate = \"10mbit\", delay = \"2ms\" }}\n\
              [[connection]]\nname = \"c\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"{size}\"\ntransport = {transport}\n\

@@ -1,6 +1,7 @@
 //! The terms of stages that a file states for ports.
 
-use super::{abr, credit};
+use super::abr;
+use super::credit;
 use crate::error::Report;
 use crate::keys::port::PortKeys;
 use crate::stage_terms::StageTerms;

@@ -1,9 +1,10 @@
 //! The stages whose terms a scenario states.
 
+use super::abr;
+use super::credit;
 use super::flows::FlowGroup;
 use super::network::Link;
 use super::policies::Parts;
-use super::{abr, credit};
 use crate::error::Report;
 
 /// Checks the terms of every stage.

@@ -1,6 +1,7 @@
 //! Mistakes of ABR connections, and of the ports that control their rates, that are refused before
 //! a run.
 
+use super::adaptation::scenario;
 use super::{Mistake, check};
 
 const GOOD: &str = r#"version = 1
@@ -145,5 +146,54 @@ fn answers_that_go_another_way_are_refused() {
         &[],
         "a.toml:44:1: the answers of `x` do not pass `c`, which has VS/VD",
         Some("let them go back the way the data come"),
+    );
+}
+
+/// Keys of a connection, the place of the mistake in the file, and the message.
+const VCS: &[(&str, &str, &str, Option<&str>)] = &[
+    (
+        "vc = {}",
+        "9:6",
+        "a VC carries ATM cells, and the packets are not cut into cells",
+        Some("add `adaptation = \"aal5\"`"),
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { frame = \"1500B\" }",
+        "10:8",
+        "`vc` has no key `frame`",
+        Some("it is one of pcr, mcr, icr, rif, rdf, cdf, nrm, crm, adtf, tcr"),
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { icr = \"20mbit\" }",
+        "10:14",
+        "`icr` is above the rate of the first link (10000000bit/s)",
+        None,
+    ),
+    (
+        "adaptation = \"aal5\"\nvc = { mcr = \"2mbit\", icr = \"1mbit\" }",
+        "10:14",
+        "`mcr` is above `icr`",
+        None,
+    ),
+];
+
+#[test]
+fn a_vc_carries_cells_that_are_cut() {
+    for (keys, at, said, help) in VCS {
+        let traffic = format!("[[connection]]\nname = \"f\"\nto = \"b\"\ntransport = \"tcp\"\n{keys}\n");
+        check(&scenario("", &traffic), &[], &format!("a.toml:{at}: {said}"), *help);
+    }
+}
+
+#[test]
+fn cells_are_not_cut_again() {
+    check(
+        &scenario(
+            "",
+            "[[connection]]\nname = \"f\"\nadaptation = \"aal5\"\nto = \"b\"\ntransport = \"abr\"\n",
+        ),
+        &[],
+        "a.toml:7:14: `abr` sends cells, which are not cut again",
+        Some("leave out `adaptation`, and let `size` be that of a cell"),
     );
 }

@@ -1,5 +1,6 @@
 //! The books of a run, from its packet log alone: the place of every copy of every packet.
 
+use super::credit;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
 use tidegate_core::units::Time;
@@ -264,10 +265,11 @@ fn check_links(network: &Network, world: &World<Calendar>) -> Result<(), String>
         }
     }
     // Cells of links' own that were lost are no packets of flows.
-    let lost_cells: u64 = world.credit_links().iter().map(|link| link.lost_cells).sum();
+    let mut lost_cells = 0;
+    lost_cells += credit::lost_cells(world);
     if own_lost != lost_cells {
         return Err(format!(
-            "{own_lost} cells of their own were lost on links, and credit counts {lost_cells}"
+            "{own_lost} cells of their own were lost on links, and stages count {lost_cells}"
         ));
     }
     Ok(())

@@ -4,11 +4,12 @@
 //!
 //! The judge is the packet log, which `ledger` counts without looking at the world's own counts.
 
+mod credit;
 #[path = "../common/generate/mod.rs"]
 mod generate;
 mod ledger;
 mod multicast;
-#[path = "../common/pairs.rs"]
+#[path = "../common/pairs/mod.rs"]
 mod pairs;
 mod random;
 
@@ -43,18 +44,6 @@ fn run(network: &Network, seed: u64, most: u64) -> Option<World<Calendar>> {
     world.advance(most).then_some(world)
 }
 
-/// Drops at a switch whose memory is shared with credit count for the flow, both before and behind
-/// its envelope.
-#[test]
-fn a_packet_refused_before_its_envelope_counts_as_dropped() {
-    let network = defect("credit-envelope-drops-uncounted.toml");
-    let world = run(&network, 1, u64::MAX).unwrap();
-    let (record, link) = (&world.records()[0], world.link(0));
-    assert!(link.dropped > 100);
-    assert_eq!(record.dropped, link.dropped);
-    ledger::check(&network, &world).unwrap();
-}
-
 /// Two of the three copies of every packet are lost: 25 packets, 75 copies, 50 of them missing.
 #[test]
 fn lost_copies_are_a_share_of_the_copies() {
@@ -81,14 +70,4 @@ fn no_more_packets_are_put_together_than_were_cut() {
         ledger::check(&network, &world).unwrap();
     }
     assert!(late > 0, "cells of a packet from before the warm-up left their envelope after it");
-}
-
-/// A VC that has no credit from before the warm-up to the end has none for all of the measured
-/// time, and no more.
-#[test]
-fn a_vc_is_without_credit_for_at_most_all_of_the_time() {
-    let network = defect("without-credit-above-1.toml");
-    let world = run(&network, 1, u64::MAX).unwrap();
-    let without: Vec<_> = world.credit_vcs().iter().map(|vc| vc.without_credit).collect();
-    assert_eq!(without.iter().max(), Some(&world.measured()));
 }

@@ -1,6 +1,7 @@
 //! Random multicast trees with losses at every place: counts agree with the log, and shares are
 //! between 0 and 1.
 
+use super::credit;
 use super::{folder, ledger, network, run};
 use std::fmt::Write;
 use tidegate_core::rng::Rng;
@@ -41,10 +42,7 @@ fn tree(rng: &mut Rng) -> String {
         if rng.chance(0.5) {
             writeln!(text, "loss = {}", ["0.1", "0.5", "0.9", "1"][rng.below(4) as usize]).unwrap();
         }
-        if rng.chance(0.2) {
-            let check = ["", ", check = \"0s\""][rng.below(2) as usize];
-            writeln!(text, "credit = {{ buffer = {}{check} }}", 2 + rng.below(20)).unwrap();
-        }
+        credit::of_link(rng, &mut text);
     }
     let is_leaf = |node: &u64| !parents[1..].contains(node);
     let mut leaves: Vec<String> = (1..nodes).filter(is_leaf).map(|node| format!("\"n{node}\"")).collect();

@@ -1,5 +1,6 @@
 //! Every pair of features that affect the fate of packets, and random scenarios of all kinds.
 
+use super::credit;
 use super::{folder, ledger, network, run};
 use crate::generate::{self, Manner};
 use crate::pairs::{FEATURES, scenario};
@@ -23,24 +24,22 @@ fn number<'t>(table: &'t Table, name: &str) -> &'t [Option<f64>] {
     }
 }
 
+/// Shares are between 0 and 1.
+pub fn check_shares(table: &Table, column: &str) -> Result<(), String> {
+    let above = number(table, column).iter().flatten().find(|share| **share > 1.0 + 1e-9);
+    above.map_or(Ok(()), |share| Err(format!("{column} of {}: {share}", table.record.name)))
+}
+
 /// Shares are between 0 and 1, and no more packets are received than were sent.
 fn check_tables(network: &Network, world: &World<Calendar>) -> Result<(), String> {
     let tables = tables(network, world, 0, 1);
     let table = |name: &str| tables.iter().find(|table| table.record.name == name).unwrap();
-    for (of, column) in [("links", "utilisation"), ("credit_vcs", "without_credit")] {
-        if let Some(share) = number(table(of), column).iter().flatten().find(|share| **share > 1.0 + 1e-9) {
-            return Err(format!("{column} of {of}: {share}"));
-        }
-    }
+    check_shares(table("links"), "utilisation")?;
+    credit::check(table, world)?;
     let pairs = number(table("flows"), "goodput").iter().zip(number(table("flows"), "throughput"));
     for (goodput, throughput) in pairs {
         if goodput > throughput {
             return Err(format!("goodput {goodput:?} is above throughput {throughput:?}"));
-        }
-    }
-    for link in world.credit_links() {
-        if link.dropped > 0 && link.duplicated_cells == 0 {
-            return Err(format!("cells without a place: {link:?}"));
         }
     }
     for flow in 0..network.flows.len() {
@@ -104,7 +103,7 @@ fn packets_add_up_with_every_pair_of_features() {
         }
     }
     for feature in FEATURES {
-        let with = ran.keys().filter(|(one, other)| [*one, *other].contains(&feature)).count();
+        let with = ran.keys().filter(|(one, other)| [*one, *other].contains(feature)).count();
         assert!(with >= FEATURES.len() / 2, "{feature} ran with {with} others");
     }
     let Came { runs, received, dropped, lost, absorbed, discarded, under_way } = came;

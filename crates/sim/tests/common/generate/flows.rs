@@ -1,5 +1,6 @@
 //! Flows and connections: their ends, their times, and the keys that they state.
 
+use super::abr;
 use super::policies::{contract, policy};
 use super::{Ends, Manner, pick, small};
 use tidegate_core::endpoint::BuiltInTransport;
@@ -106,14 +107,7 @@ impl Flows {
         }
         if self.manner.wild > 0.0 && !transport.contains("abr") && rng.chance(0.3) {
             keys.push("adaptation = \"aal5\"".to_owned());
-            if rng.chance(0.7) {
-                let vcs = [
-                    "{}",
-                    "{ icr = \"50kbit\", rif = 1 }",
-                    "{ mcr = \"8kbit\", nrm = 2, crm = 1, adtf = \"1ms\" }",
-                ];
-                keys.push(format!("vc = {}", pick(rng, &vcs)));
-            }
+            abr::connection(rng, &mut keys);
         }
         let [a, b, c] = [1, 4, 11].map(|part| part * self.manner.duration / 20);
         keys.push(match rng.below(4) {

@@ -1,6 +1,8 @@
 //! Random scenarios, as wide as the format: networks, policies, classes and flows.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+mod abr;
+mod credit;
 mod flows;
 mod gate;
 mod networks;
@@ -122,32 +124,21 @@ fn with_profiles_of_links(rng: &mut Rng, manner: Manner, text: &str) -> String {
     text.lines().map(link).collect()
 }
 
-/// Flow control of ports: credit for those of switches, of hosts, or of both, or rate control for
-/// those of switches; for most scenarios none.
+/// A key of flow control, and the share of scenarios that have it at least, as one in so many.
+pub type Covered = (&'static str, u64);
+
+/// Keys of flow control that scenarios have.
+pub const COVERED: &[Covered] = &[
+    // One line each.
+    credit::COVERED,
+    abr::COVERED,
+    abr::VCS_COVERED,
+];
+
+/// Flow control of ports; for most scenarios none.
 pub fn flow_control(rng: &mut Rng) -> Vec<(String, String)> {
-    const CREDITS: &[&str] = &[
-        "{}",
-        "{ buffer = 5 }",
-        "{ per = \"link\", buffer = 9, n2 = 3 }",
-        "{ allocation = \"receiver\" }",
-        "{ allocation = \"sender\", n2 = 2, cell = \"100B\" }",
-        "{ protocol = \"incremental\", cell = \"64B\" }",
-    ];
-    const RATE_CONTROLS: &[&str] =
-        &["efci", "relative-rate", "eprca", "erica", "{ kind = \"erica\", cells = 5 }"];
     let mut sets = Vec::new();
-    for of in ["port", "host"] {
-        if rng.chance(0.25) {
-            let credit = CREDITS[rng.below(CREDITS.len() as u64) as usize];
-            sets.push((format!("{of}.credit"), credit.to_owned()));
-        }
-    }
-    if rng.chance(0.35) {
-        let control = RATE_CONTROLS[rng.below(RATE_CONTROLS.len() as u64) as usize];
-        sets.push(("port.rate_control".to_owned(), control.to_owned()));
-        if rng.chance(0.5) {
-            sets.push(("port.vsvd".to_owned(), "{}".to_owned()));
-        }
-    }
+    credit::ports(rng, &mut sets);
+    abr::ports(rng, &mut sets);
     sets
 }

@@ -1,5 +1,7 @@
 //! Settings that are seldom intended get a warning, and no others do.
 
+mod abr;
+#[path = "../common/mod.rs"]
 mod common;
 
 use common::parse;
@@ -217,16 +219,6 @@ fn dumbbell(rate: &str, delay: &str) -> String {
         "topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"{rate}\", delay = \"{delay}\", access = {{ rate = \"10gbit\" }} }}\n\
          switch = {{ buffer = \"1000p\" }}\n"
     )
-}
-
-#[test]
-fn abr_without_rate_control_is_warned_of() {
-    let text = |port: &str| {
-        format!("{}{port}{}", dumbbell("100mbit", "1ms"), connection("\"abr\"", "").replace("1500B", "53B"))
-    };
-    said(&text(""), "no port on the way of `c` controls its rate");
-    silent(&text("port = { rate_control = \"erica\" }\n"));
-    silent(&format!("{}{}", dumbbell("100mbit", "1ms"), connection("\"tcp\"", "")));
 }
 
 /// The window of data, over a round trip of two delays, of two transmissions at 1 Gbit/s and of

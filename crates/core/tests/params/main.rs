@@ -1,8 +1,8 @@
 //! Records and typed parameters: values read are those written, and nothing about a policy is known
 //! only to its own file.
 
-use tidegate_core::abr::coupling::{self, BuiltInCoupling};
-use tidegate_core::abr::{self, BuiltInRateControl, PortTerms};
+mod abr;
+
 use tidegate_core::composite::{self, BuiltInComposite};
 use tidegate_core::contract::Contract;
 use tidegate_core::detector::{self, DetectorKind};
@@ -32,8 +32,8 @@ fn records_agree_with_their_registries() {
         (dropper::RECORDS, Role::Dropper),
         (detector::RECORDS, Role::Detector),
         (shaper::RECORDS, Role::Shaper),
-        (abr::RECORDS, Role::RateControl),
-        (coupling::RECORDS, Role::Coupling),
+        (tidegate_core::abr::RECORDS, Role::RateControl),
+        (tidegate_core::abr::coupling::RECORDS, Role::Coupling),
     ];
     for (records, role) in roles {
         assert!(records.iter().all(|record| record.role == role));
@@ -104,10 +104,7 @@ fn every_example_is_made_and_read_back() {
     examples(|kind: &DetectorKind| kind.build().is_ok());
     examples(|kind: &MeterKind| kind.build().is_ok());
     examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
-    let terms = PortTerms { link: rate(1_000_000), start: Time::ORIGIN, measures: false };
-    examples(|kind: &BuiltInRateControl| kind.build(&terms).is_ok());
-    let algorithm = &BuiltInRateControl::examples()[0];
-    examples(|kind: &BuiltInCoupling| kind.build(algorithm, terms.link, terms.start).is_ok());
+    abr::check_examples();
     examples(|kind: &TransportKind| kind.build().is_ok());
 }
 

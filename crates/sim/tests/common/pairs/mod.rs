@@ -1,19 +1,22 @@
 //! Random scenarios with a given set of features, each of which decides what becomes of packets.
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
+mod abr;
+mod credit;
+
 use std::fmt::Write;
 use std::path::Path;
 use tidegate_core::rng::Rng;
 
 /// The features.
-pub const FEATURES: [&str; 18] = [
-    "credit",
-    "adaptive-credit",
-    "virtual-link",
+pub const FEATURES: &[&str] = &[
+    credit::STATIC,
+    credit::ADAPTIVE,
+    credit::VIRTUAL_LINK,
     "envelope",
     "signalling",
-    "rate-control",
-    "vsvd",
+    abr::RATE_CONTROL,
+    abr::VSVD,
     "multicast",
     "aal5",
     "monitors",
@@ -25,6 +28,15 @@ pub const FEATURES: [&str; 18] = [
     "ceilings",
     "tdm",
     "warm-up",
+];
+
+/// Keys that scenarios with some of them have.
+pub const KEYS: &[&str] = &[
+    // One line each.
+    "aal5",
+    "to = [",
+    abr::KEY,
+    credit::KEY,
 ];
 
 /// A scenario with these features, and its file of opportunities written to `folder`.
@@ -53,7 +65,10 @@ impl Draw<'_> {
         }
         if self.has("buffer") {
             let push_out = self.one(&["shares", "longest-queue"]);
-            let buffer = if self.has_credit() { 900 + self.rng.below(200) } else { 1 + self.rng.below(30) };
+            let buffer = match self.needs_memory() {
+                true => 900 + self.rng.below(200),
+                false => 1 + self.rng.below(30),
+            };
             writeln!(text, "switch = {{ buffer = \"{buffer}p\", push_out = \"{push_out}\" }}").unwrap();
         }
         if self.has("signalling") {
@@ -88,8 +103,13 @@ impl Draw<'_> {
         text
     }
 
-    fn has_credit(&self) -> bool {
-        self.has("credit") || self.has("adaptive-credit") || self.has("virtual-link")
+    /// Returns true if a feature gives flows memory of their own at switches.
+    fn needs_memory(&self) -> bool {
+        let needs: &[fn(&Self) -> bool] = &[
+            // One line each.
+            credit::is_used,
+        ];
+        needs.iter().any(|needs| needs(self))
     }
 
     fn port(&mut self) -> String {
@@ -119,19 +139,14 @@ impl Draw<'_> {
             let meter = self.one(&["\"flow-monitor\"", "{ kind = \"policer\" }"]);
             keys.push(format!("meter = {meter}"));
         }
-        if self.has("rate-control") || self.has("vsvd") {
-            keys.push(format!("rate_control = {}", self.one(&["\"erica\"", "\"eprca\"", "\"efci\""])));
-        }
-        if self.has("vsvd") {
-            keys.push("vsvd = {}".into());
-        }
+        abr::add(self, &mut keys);
         keys.join(", ")
     }
 
     fn link(&mut self, text: &mut String, from: &str, to: &str, rate: u64, folder: &Path) {
         write!(text, "[[link]]\nfrom = \"{from}\"\nto = \"{to}\"\ndelay = \"{}us\"\n", self.rng.below(4000))
             .unwrap();
-        let (is_first, is_second) = ((from, to) == ("s1", "s2"), (from, to) == ("s2", "s3"));
+        let is_second = (from, to) == ("s2", "s3");
         if self.has("trace") && (is_second || self.rng.chance(0.2)) {
             let name = format!("{from}-{to}.trace");
             let mut at = 0;
@@ -155,18 +170,7 @@ impl Draw<'_> {
         if self.has("ceilings") && self.rng.chance(0.5) {
             writeln!(text, "ceiling = \"{}kbit\"", 150 + self.rng.below(400)).unwrap();
         }
-        let cell = "cell = \"200B\"";
-        if self.has("virtual-link") && is_first {
-            writeln!(text, "duplex = false\ncredit = {{ to = \"s3\", {cell}, queueing = \"20ms\" }}")
-                .unwrap();
-            writeln!(text, "[[link]]\nfrom = \"{to}\"\nto = \"{from}\"\nrate = \"{rate}kbit\"").unwrap();
-        } else if self.has("credit") && !(self.has("virtual-link") && is_second) && self.rng.chance(0.7) {
-            let check = self.one(&["", ", check = \"0s\"", ", check = \"9ms\""]);
-            writeln!(text, "credit = {{ {cell}, buffer = {}{check} }}", 1 + self.rng.below(15)).unwrap();
-        } else if self.has("adaptive-credit") && !is_second && self.rng.chance(0.7) {
-            let by = self.one(&["sender", "receiver"]);
-            writeln!(text, "credit = {{ {cell}, allocation = \"{by}\" }}").unwrap();
-        }
+        credit::add(self, text, (from, to), rate);
     }
 
     fn flows(&mut self, text: &mut String) {
@@ -225,18 +229,11 @@ impl Draw<'_> {
             return;
         }
         text.push_str("[[connection]]\nname = \"k\"\nfrom = \"b\"\nto = \"x\"\n");
-        let controlled = self.has("rate-control") || self.has("vsvd");
-        let cells = self.has("aal5");
-        let transport = match (controlled, cells) {
-            (true, false) => "size = \"53B\"\ntransport = { kind = \"abr\", icr = \"100kbit\" }\n",
-            (true, true) => {
-                "size = \"1500B\"\nadaptation = \"aal5\"\nvc = { icr = \"100kbit\" }\ntransport = \"tcp\"\n"
-            }
-            (false, true) => {
-                "size = \"1500B\"\nadaptation = \"aal5\"\npreparation = \"1ms\"\ntransport = \"tcp\"\n"
-            }
-            (false, false) => "size = \"600B\"\ntransport = \"tcp\"\n",
+        let mut transport = match self.has("aal5") {
+            true => "size = \"1500B\"\nadaptation = \"aal5\"\npreparation = \"1ms\"\ntransport = \"tcp\"\n",
+            false => "size = \"600B\"\ntransport = \"tcp\"\n",
         };
+        transport = abr::transport(self).unwrap_or(transport);
         text.push_str(transport);
     }
 }

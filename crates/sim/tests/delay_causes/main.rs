@@ -1,9 +1,10 @@
 //! The causes of a watched packet's delay add up to it, to the tick, and exist. The judge is the
 //! packet log.
 
-#[path = "common/generate/mod.rs"]
+mod credit;
+#[path = "../common/generate/mod.rs"]
 mod generate;
-#[path = "common/pairs.rs"]
+#[path = "../common/pairs/mod.rs"]
 mod pairs;
 
 use generate::Manner;
@@ -14,7 +15,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Hold;
 use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
-use tidegate_formats::{CreditLinks, Scenario};
+use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
@@ -73,12 +74,11 @@ fn is_there(network: &Network, flow: u32, hop: &WatchedHop, cause: Cause) -> boo
     let setup = &network.flows[flow as usize];
     let plans = || setup.route.iter().zip(&setup.plans).filter(|(on, _)| **on == hop.link as usize);
     let ports = || format!("{:?}", link.port);
-    let credit = || network.stage_terms.get::<CreditLinks>();
     match cause {
         Cause::Packet(_) => true,
-        Cause::OwnCell => credit().is_some_and(|CreditLinks(links)| links.iter().any(Option::is_some)),
+        credit::CELL => credit::is_used(network),
         Cause::NoOpportunity => link.trace.is_some(),
-        Cause::Block(Block::NoPart) => credit().is_some_and(|credit| credit.of(hop.link as usize).is_some()),
+        credit::NO_CREDIT => credit::of(network, hop.link as usize).is_some(),
         Cause::Block(Block::FlowCeiling) => {
             let of_gate = format!("{:?}", network.gate).contains("ceiling: Some");
             of_gate || plans().any(|(_, plan)| plan.ceiling.is_some())
@@ -87,7 +87,7 @@ fn is_there(network: &Network, flow: u32, hop: &WatchedHop, cause: Cause) -> boo
         Cause::Block(Block::PortCeiling) => link.port.ceiling.is_some(),
         Cause::Block(Block::Scheduler(Hold::Slot)) => ports().contains("Tdm"),
         Cause::Block(Block::Scheduler(Hold::Regulator)) => ports().contains("JitterEdd"),
-        Cause::Unknown => false,
+        _ => false,
     }
 }
 
@@ -202,9 +202,9 @@ fn causes_add_up_to_the_delay_over_all_features() {
     let Checked { journeys, earlier, held, causes, .. } = checked;
     assert!(journeys > 10 * SCENARIOS && earlier > 0 && held > 0, "{journeys} {earlier} {held}");
     let all = [
-        Cause::OwnCell,
+        credit::CELL,
         Cause::NoOpportunity,
-        Cause::Block(Block::NoPart),
+        credit::NO_CREDIT,
         Cause::Block(Block::FlowCeiling),
         Cause::Block(Block::ClassCeiling),
         Cause::Block(Block::PortCeiling),
@@ -246,7 +246,7 @@ fn shaping_is_not_blamed_on_traffic() {
     for (file, cause, least) in [
         ("explain-port-ceiling.toml", Cause::Block(Block::PortCeiling), 0.9),
         ("explain-tdm.toml", slot, 0.99),
-        ("explain-credit.toml", Cause::Block(Block::NoPart), 0.3),
+        ("explain-credit.toml", credit::NO_CREDIT, 0.3),
         ("explain-trace-link.toml", Cause::NoOpportunity, 0.99),
     ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
