@@ -20,6 +20,11 @@ pub fn ports(rng: &mut Rng, sets: &mut Vec<(String, String)>) {
     }
 }
 
+/// Returns true for a transport that sends cells, which are not cut again.
+pub fn sends_cells(transport: &str) -> bool {
+    transport.contains("abr")
+}
+
 /// The VC that carries the cells of a connection, for most of them.
 pub fn connection(rng: &mut Rng, keys: &mut Vec<String>) {
     if rng.chance(0.7) {

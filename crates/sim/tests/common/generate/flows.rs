@@ -105,7 +105,9 @@ impl Flows {
         if !self.classes.is_empty() && rng.chance(0.5) {
             keys.push(format!("class = \"{}\"", self.class(rng)));
         }
-        if self.manner.wild > 0.0 && !transport.contains("abr") && rng.chance(0.3) {
+        let mut is_cut = self.manner.wild > 0.0;
+        is_cut &= !abr::sends_cells(&transport);
+        if is_cut && rng.chance(0.3) {
             keys.push("adaptation = \"aal5\"".to_owned());
             abr::connection(rng, &mut keys);
         }
