@@ -1,7 +1,7 @@
 //! A connection's keys.
 
 use super::application::Application;
-use super::flow::{Cells, Headers, Life, MAX_FLOWS, Terms};
+use super::flow::{Cells, Declaration, Headers, Life, MAX_FLOWS};
 use super::policies::Transport;
 use crate::section::{Name, Names, section};
 use tidegate_core::units::Span;
@@ -31,7 +31,7 @@ section! {
         size: u64 as Size,
         /// Application that writes the data
         data: Application = "bulk",
-        terms: Terms,
+        declaration: Declaration,
         /// Declaration of the acknowledgements' flow to the ports on its route, as the keys beside
         /// it are that of the data's flow
         answers: Answers = "{}",
@@ -52,6 +52,6 @@ section! {
     /// Declaration of the flow of a connection's acknowledgements to the ports on its route, as for
     /// a flow.
     pub(crate) struct Answers = "answers", "Answers" {
-        terms: Terms,
+        declaration: Declaration,
     }
 }

@@ -30,7 +30,7 @@ section! {
         to: OneOrMoreNames,
         /// Nodes of the route, from `from` to `to`; without it, the shortest path by hops
         route: Option<Names>,
-        terms: Terms,
+        declaration: Declaration,
         /// Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless
         /// the source has sizes
         size: OneOrMore<u64> as Size,
@@ -61,7 +61,7 @@ section! {
 
 section! {
     /// The declaration of a flow to the ports on its route.
-    pub(crate) struct Terms {
+    pub(crate) struct Declaration {
         contract: ParamsOf<OfFlow>,
         /// Profile against which its packets are metered, together with those of other flows;
         /// without it, the flow's own contract

@@ -87,8 +87,8 @@ pub(crate) fn check_promise(stated: &Settings, reserves: bool, report: &mut Repo
 /// A promise without a rate, or a warning without an interval, means nothing; `in_aggregates` when
 /// links have profiles that its packets may be metered against.
 pub(crate) fn check_warnings(flow: &Flow, contract: &ContractSpec, in_aggregates: bool, report: &mut Report) {
-    check_promise(&flow.terms.contract, contract.reserve_bits().is_some(), report);
-    let monitored = contract.interval().is_some() || flow.terms.profile.given || in_aggregates;
+    check_promise(&flow.declaration.contract, contract.reserve_bits().is_some(), report);
+    let monitored = contract.interval().is_some() || flow.declaration.profile.given || in_aggregates;
     if !monitored && flow.warned.given {
         let complaint = Complaint::new("a flow without `interval` is not monitored, and never warned");
         report.add(flow.warned.place, complaint.help("give it an `interval`"));

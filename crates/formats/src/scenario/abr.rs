@@ -1,6 +1,6 @@
 //! ABR connections, and checks that ports can control their rates.
 
-use super::policies::Parts;
+use super::policies::ScenarioParts;
 use crate::error::{Complaint, Report};
 use crate::policy::Chosen;
 use crate::port::fit::fault_of;
@@ -44,7 +44,7 @@ pub(super) fn is_abr(group: &FlowGroup, first: Rate) -> bool {
 
 /// Checks the switch algorithms and the couplings of all links, and the connections that pass
 /// couplings.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     for link in parts.links.iter().filter(|link| link.gate.is_none()) {
         let node = NodeContext {
@@ -76,7 +76,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 }
 
 /// A port with VS/VD needs a loop before it, and the answers of the connections that pass it.
-fn check_loops(parts: &Parts<'_>, report: &mut Report) {
+fn check_loops(parts: &ScenarioParts<'_>, report: &mut Report) {
     let couples = |link: &Link| link.gate.is_none() && coupling(link).is_some();
     for (index, group) in parts.groups.iter().enumerate() {
         let mut way = group.route.iter().map(|link| &parts.links[*link]);

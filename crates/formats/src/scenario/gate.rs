@@ -4,7 +4,7 @@
 use crate::error::{Complaint, FormatErrors, Origin, Place, Report, in_words};
 use crate::gate::{GateFile, policies};
 use crate::keys::connection::Connection;
-use crate::keys::flow::{Flow, Headers, Terms};
+use crate::keys::flow::{Declaration, Flow, Headers};
 use crate::keys::policies::Policies;
 use crate::keys::port::PortPolicies;
 use crate::keys::scenario::Scenario;
@@ -74,7 +74,7 @@ pub(super) fn crossing(route: &[usize], links: &[Link]) -> Option<Direction> {
 /// Checks that a flow states the values that a gate on its route needs, and none that would not
 /// hold there.
 pub(super) fn check_flow(flow: &Placed<Flow>, route: &[usize], links: &[Link], report: &mut Report) {
-    let Flow { name, headers, source, envelope, terms, .. } = &**flow;
+    let Flow { name, headers, source, envelope, declaration, .. } = &**flow;
     let capture = match &**source {
         Source::Capture(capture) => Some(capture),
         _ => None,
@@ -113,7 +113,7 @@ pub(super) fn check_flow(flow: &Placed<Flow>, route: &[usize], links: &[Link], r
             complaint.help("start at a [[node]] of its own, joined by a [[link]] to the gate's side"),
         );
     }
-    check_terms(terms, route, report);
+    check_declaration(declaration, route, report);
 }
 
 /// Checks a capture through a gate, which has headers and a direction there.
@@ -143,7 +143,7 @@ pub(super) fn check_connection(
     links: &[Link],
     report: &mut Report,
 ) {
-    let Connection { name, headers, terms, answers, .. } = &**connection;
+    let Connection { name, headers, declaration, answers, .. } = &**connection;
     let crossings = routes.map(|route| crossing(route, links));
     if crossings == [None; 2] {
         return refuse_headers(headers, report);
@@ -153,11 +153,11 @@ pub(super) fn check_connection(
         let help = "add `headers`, as in headers = { flow = \"10.0.0.1:5001>192.0.2.1:443/tcp\" }";
         report.add(connection.place, Complaint::new(message).help(help));
     }
-    for (terms, route, crossing) in
-        [(terms, routes[0], crossings[0]), (&answers.terms, routes[1], crossings[1])]
+    for (declaration, route, crossing) in
+        [(declaration, routes[0], crossings[0]), (&answers.declaration, routes[1], crossings[1])]
     {
         if crossing.is_some() {
-            check_terms(terms, route, report);
+            check_declaration(declaration, route, report);
         }
     }
 }
@@ -170,8 +170,8 @@ fn refuse_headers(headers: &Placed<Option<Headers>>, report: &mut Report) {
 }
 
 /// Checks that a flow over a gate states nothing that has no effect there.
-fn check_terms(terms: &Terms, route: &[usize], report: &mut Report) {
-    let Terms { contract, profile, weight, colour, class, ceiling } = terms;
+fn check_declaration(declaration: &Declaration, route: &[usize], report: &mut Report) {
+    let Declaration { contract, profile, weight, colour, class, ceiling } = declaration;
     if colour.given {
         let complaint = Complaint::new("`colour` has no effect before a gate, which reads headers")
             .help("state an assured-forwarding `dscp` in `headers`, as in dscp = \"af13\" for red");

@@ -13,7 +13,7 @@ use crate::policy::Chosen;
 use crate::port::{Class, DropperSpec};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::network::{Link, Node, NodeKind};
-use crate::scenario::policies::Parts;
+use crate::scenario::policies::ScenarioParts;
 use crate::source::Source;
 use std::collections::BTreeMap;
 use tidegate_core::dropper::DropperKind;
@@ -71,7 +71,7 @@ fn guarded<'s, K: Ord>(
 }
 
 /// Checks that droppers that are asked to mark have something to mark where transports send.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     let around = (parts.links, parts.nodes);
     // A place of a file may be the dropper of many links.
     let droppers = guarded(around, parts.classes, parts.groups, |place, _| place);

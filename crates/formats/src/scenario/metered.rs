@@ -8,7 +8,7 @@ use crate::port::fit::{Named, check_node, follows_nothing};
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node, NodeKind};
-use crate::scenario::policies::Parts;
+use crate::scenario::policies::ScenarioParts;
 use crate::scenario::profiles::{Profile, ProfileWeights};
 use crate::source::Source;
 use crate::units::show_rate;
@@ -71,7 +71,7 @@ pub(super) fn coloured(links: &[Link], nodes: &[Node], classes: &[Class], groups
 
 /// Checks meters with the profiles that they read, and that no shared profile is promised more than
 /// a link carries where its packets are coloured by it.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     let divided = ProfileWeights::new(parts.groups, parts.loads);
     // Once for each meter, link and profile: a place of a file may be the meter of many links.
@@ -116,7 +116,7 @@ pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
 
 /// Checks that meters whose windows follow round-trip times get one: from the transport of data at
 /// the first port on their way.
-fn check_round_trips(parts: &Parts<'_>, report: &mut Report) {
+fn check_round_trips(parts: &ScenarioParts<'_>, report: &mut Report) {
     // A place of a file may be the meter of many links.
     let mut followers = BTreeMap::<Place, (&Chosen<MeterKind>, bool)>::new();
     for load in parts.loads {
@@ -156,7 +156,7 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
 }
 
 /// The profile of flows that are alike on a link.
-fn member<'s>(parts: &Parts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s> {
+fn member<'s>(parts: &ScenarioParts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s> {
     let (group, count) = (&parts.groups[load.group], load.count);
     let member =
         |contract, count| Member { count, contract, largest: load.largest, traffic: None, signalled: false };

@@ -37,7 +37,7 @@ use crate::gate::GateFile;
 use crate::keys;
 use crate::port::{ContractSpec, classes};
 use crate::units::show_time;
-use policies::Parts;
+use policies::ScenarioParts;
 use std::path::Path;
 use tidegate_core::units::Span;
 
@@ -102,7 +102,7 @@ impl Scenario {
         if admission.is_none() {
             reservations::check(links, nodes, classes, groups, loads, report);
         }
-        let parts = Parts { links, nodes, classes, profiles, groups, loads, admission: *admission };
+        let parts = ScenarioParts { links, nodes, classes, profiles, groups, loads, admission: *admission };
         policies::check(&parts, report);
         profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);

@@ -20,7 +20,7 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::Rate;
 
 /// A scenario's network and its flows.
-pub(super) struct Parts<'s> {
+pub(super) struct ScenarioParts<'s> {
     pub links: &'s [Link],
     pub nodes: &'s [Node],
     pub classes: &'s [Class],
@@ -31,7 +31,7 @@ pub(super) struct Parts<'s> {
 }
 
 /// Checks the policies of every link and every envelope.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     for load in parts.loads {
         let group = &parts.groups[load.group];
         check_flow(group, load, parts.links, report);
@@ -126,7 +126,7 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
 
 /// Checks that the value that one hop writes into a flow's packets is the one that the next hop
 /// reads there.
-fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
+fn check_carry(group: &FlowGroup, parts: &ScenarioParts<'_>, report: &mut Report) {
     let carrying = group.route.iter().filter_map(|link| {
         let link = &parts.links[*link];
         let in_class = group.class.filter(|_| parts.nodes[link.from].kind == NodeKind::Switch);
@@ -148,13 +148,13 @@ fn check_carry(group: &FlowGroup, parts: &Parts<'_>, report: &mut Report) {
 
 /// The flows that pass links which a scheduler divides among its members.
 struct DividedLoads<'s> {
-    parts: &'s Parts<'s>,
+    parts: &'s ScenarioParts<'s>,
     /// Indexes of loads, by link.
     loads: BTreeMap<usize, Vec<usize>>,
 }
 
 impl<'s> DividedLoads<'s> {
-    fn new(parts: &'s Parts<'s>) -> DividedLoads<'s> {
+    fn new(parts: &'s ScenarioParts<'s>) -> DividedLoads<'s> {
         let divides = |scheduler: &Chosen<SchedulerKind>| scheduler.policy.record().divides;
         let in_class = parts.classes.iter().any(|class| divides(&class.scheduler));
         let mut loads = BTreeMap::<usize, Vec<usize>>::new();

@@ -4,11 +4,11 @@ use super::abr;
 use super::credit;
 use super::flows::FlowGroup;
 use super::network::Link;
-use super::policies::Parts;
+use super::policies::ScenarioParts;
 use crate::error::Report;
 
 /// Checks the terms of every stage.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     abr::check(parts, report);
     credit::check(parts, report);
 }

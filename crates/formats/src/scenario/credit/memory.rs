@@ -4,7 +4,7 @@
 use super::link::LinkCredit;
 use crate::error::{Complaint, Report};
 use crate::scenario::network::Node;
-use crate::scenario::policies::Parts;
+use crate::scenario::policies::ScenarioParts;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::params::Limit;
 
@@ -19,7 +19,7 @@ struct Use {
 
 /// Checks that every switch with a `buffer` and credit has memory for its VCs with credit, and a
 /// place for each of the others.
-pub(super) fn check(parts: &Parts<'_>, credit: &[Option<&LinkCredit>], report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>], report: &mut Report) {
     for (node, used) in uses(parts, credit) {
         let Node { name, buffer: Some(buffer), place, .. } = &parts.nodes[node] else { continue };
         let Limit::Packets(buffer) = *buffer else {
@@ -40,7 +40,7 @@ pub(super) fn check(parts: &Parts<'_>, credit: &[Option<&LinkCredit>], report: &
 }
 
 /// The demand at each node that has a `buffer` and at which a link with credit ends.
-fn uses(parts: &Parts<'_>, credit: &[Option<&LinkCredit>]) -> BTreeMap<usize, Use> {
+fn uses(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>]) -> BTreeMap<usize, Use> {
     let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
     let end = |ix: usize, credit: &LinkCredit| parts.links[*credit.further.last().unwrap_or(&ix)].to;
     for (ix, credit) in credit.iter().enumerate() {

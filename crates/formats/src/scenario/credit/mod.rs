@@ -12,7 +12,7 @@ use crate::scenario::Scenario;
 use crate::scenario::flows::FlowGroup;
 use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node};
-use crate::scenario::policies::Parts;
+use crate::scenario::policies::ScenarioParts;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::credit::params::{LinkProperties, Per};
 use tidegate_core::params::Key;
@@ -28,7 +28,7 @@ struct Carried {
 }
 
 /// Checks the credit of every link; reports the first error of each place.
-pub(super) fn check(parts: &Parts<'_>, report: &mut Report) {
+pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     let mut told = BTreeSet::new();
     let credits = parts.links.iter().filter_map(|link| link.port.stage_terms.get::<CreditSpec>());
     for credit in credits.filter(|credit| parts.admission.is_some() && credit.params.per == Per::Link) {

@@ -1,6 +1,6 @@
 //! Connections: two flows each, one of data and one of the answers to them.
 
-use super::{Builder, FlowGroup, LARGEST_PACKET, Terms, WhenWarned, adaptation, life, stages};
+use super::{Builder, Declaration, FlowGroup, LARGEST_PACKET, WhenWarned, adaptation, life, stages};
 use crate::application;
 use crate::error::{Complaint, Place, Report};
 use crate::keys::connection::Connection;
@@ -29,8 +29,9 @@ impl Builder<'_> {
         let keys = &**stated;
         let (name, count) = (&keys.name, *keys.count);
         let (from, to) = (self.end(&keys.from, report), self.end(&keys.to, report));
-        let (there_keys, back_keys) = (&keys.terms, &keys.answers.terms);
-        let (terms, back_terms) = (self.end_terms(there_keys, report), self.end_terms(back_keys, report));
+        let (there_keys, back_keys) = (&keys.declaration, &keys.answers.declaration);
+        let (declaration, back_declaration) =
+            (self.end_declaration(there_keys, report), self.end_declaration(back_keys, report));
         life::check(&keys.life, report);
         let transport = Chosen::read(Some(&*keys.transport), report);
         let size = packet_size(*keys.size, "`size` is", keys.size.place, report);
@@ -68,7 +69,7 @@ impl Builder<'_> {
         let first = there.first().map(|first| links[*first].rate);
         let stage_terms = stages::read(keys, aal5, first, report);
         let preparation = adaptation::preparation(&keys.preparation, aal5, report);
-        let Terms { contract, profile, weight, colour, class, ceiling } = terms;
+        let Declaration { contract, profile, weight, colour, class, ceiling } = declaration;
         let data = FlowGroup {
             name: name.to_string(),
             count,
@@ -102,7 +103,7 @@ impl Builder<'_> {
             interval_place: there_keys.contract.place_of("interval"),
             workahead_place: there_keys.contract.place_of("workahead"),
         };
-        let Terms { contract, profile, weight, colour, class, ceiling } = back_terms;
+        let Declaration { contract, profile, weight, colour, class, ceiling } = back_declaration;
         let answers = FlowGroup {
             name: format!("{name}{ANSWERS}"),
             from: to?,
@@ -132,10 +133,10 @@ impl Builder<'_> {
     }
 
     /// The declaration of one of the two flows.
-    fn end_terms(&self, keys: &keys::Terms, report: &mut Report) -> Terms {
-        let terms = self.terms(keys, report);
-        check_promise(&keys.contract, terms.contract.reserve_bits().is_some(), report);
-        terms
+    fn end_declaration(&self, keys: &keys::Declaration, report: &mut Report) -> Declaration {
+        let declared = self.declaration(keys, report);
+        check_promise(&keys.contract, declared.contract.reserve_bits().is_some(), report);
+        declared
     }
 }
 

@@ -114,7 +114,7 @@ struct Builder<'s> {
 }
 
 /// A flow's declaration to the ports on its route, in the form of [`FlowGroup`].
-struct Terms {
+struct Declaration {
     contract: ContractSpec,
     profile: Option<usize>,
     weight: Option<u32>,
@@ -140,8 +140,8 @@ impl Builder<'_> {
     }
 
     /// Reads a flow's declaration.
-    fn terms(&self, keys: &keys::Terms, report: &mut Report) -> Terms {
-        let keys::Terms { contract, profile, weight, colour, class, ceiling } = keys;
+    fn declaration(&self, keys: &keys::Declaration, report: &mut Report) -> Declaration {
+        let keys::Declaration { contract, profile, weight, colour, class, ceiling } = keys;
         let class = match class.as_deref() {
             None => Some(None),
             Some(name) => classes::leaf(&self.classes, &self.inner, name, class.place, report).map(Some),
@@ -155,7 +155,14 @@ impl Builder<'_> {
             let complaint = Complaint::new("`weight` has no effect on a flow without a `profile`");
             report.add(weight.place, complaint.help("name the [[profile]] that is divided"));
         }
-        Terms { contract, profile: found, weight: **weight, colour: **colour, class, ceiling: **ceiling }
+        Declaration {
+            contract,
+            profile: found,
+            weight: **weight,
+            colour: **colour,
+            class,
+            ceiling: **ceiling,
+        }
     }
 
     /// The links to one node that receives, or to several, with their depths. `None` after
@@ -181,8 +188,9 @@ impl Builder<'_> {
         let count = *keys.count;
         let from = self.end(&keys.from, report);
         let to = self.destinations(&keys.to, report);
-        let declared = &keys.terms.contract;
-        let Terms { contract, profile, weight, colour, class, ceiling } = self.terms(&keys.terms, report);
+        let declared = &keys.declaration.contract;
+        let Declaration { contract, profile, weight, colour, class, ceiling } =
+            self.declaration(&keys.declaration, report);
         let in_aggregates =
             keys.warned.given && self.around.network.links.iter().any(|link| link.profile.is_some());
         check_warnings(keys, &contract, in_aggregates, report);

@@ -47,9 +47,9 @@ use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 use tidegate_formats::{CreditLinks, LinkCredit};
 
-/// A VC of a link with credit: the link's place among them, and the VC.
+/// A VC of a link with credit: the link's index among them, and the VC.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LinkVc {
     link: u32,
     vc: VcIx,
 }
@@ -58,13 +58,13 @@ struct Place {
 #[derive(Clone, Copy, Debug, Default)]
 struct HopVcs {
     /// The VC over which packets leave by it.
-    out: Option<Place>,
+    out: Option<LinkVc>,
     /// The VC whose receiver is at its end: `out`, unless that is a virtual link.
-    ends: Option<Place>,
+    ends: Option<LinkVc>,
     /// The VC over which they have come to it.
-    into: Option<Place>,
+    into: Option<LinkVc>,
     /// The VC of a virtual link whose packets it passes on.
-    within: Option<Place>,
+    within: Option<LinkVc>,
     /// Their VC in the memory shared with credit, if they have come without credit.
     uncontrolled: Option<UncreditedVc>,
     /// True if copies of a packet leave by other hops, too.
@@ -82,7 +82,7 @@ pub(in crate::world) struct Credit {
     hops: Vec<HopVcs>,
     /// The VCs of virtual links, by hop behind the sender's that their packets pass; true if the
     /// receiver is at the end of that hop.
-    ahead: BTreeMap<u32, (Place, bool)>,
+    ahead: BTreeMap<u32, (LinkVc, bool)>,
     /// Node memory left over by credit.
     uncredited: UncreditedMemory,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were
@@ -182,7 +182,7 @@ impl Credit {
         let out = match self.forward[link] {
             Some(place) => {
                 let opened = self.links[place as usize].open(flow, hop);
-                Some(Place { link: place, vc: opened.map_err(|why| Refused(why.to_string()))? })
+                Some(LinkVc { link: place, vc: opened.map_err(|why| Refused(why.to_string()))? })
             }
             None => None,
         };
@@ -209,7 +209,7 @@ impl Credit {
     fn count_in_service(&mut self, cx: &mut StageCx, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some(hop) = cx.in_service(link.link)
-            && let Some(Place { vc, .. }) = self.hops[hop as usize].out
+            && let Some(LinkVc { vc, .. }) = self.hops[hop as usize].out
         {
             link.count_in_service(cx, vc);
         }
@@ -239,7 +239,7 @@ impl Credit {
     /// there.
     fn forwarded(&mut self, cx: &mut StageCx, hop: u32, packet: &Packet) {
         let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
-        if let Some(Place { link, vc }) = within
+        if let Some(LinkVc { link, vc }) = within
             && !matches!(cx.payload(packet), Payload::Check(_))
         {
             self.links[link as usize].passed_on(cx.now(), vc);
@@ -254,7 +254,7 @@ impl Credit {
         if forks && !self.forked.remove(&packet.body) {
             return;
         }
-        if let Some(Place { link, vc }) = into {
+        if let Some(LinkVc { link, vc }) = into {
             self.links[link as usize].left(cx, vc);
         } else if let Some(vc) = uncontrolled {
             self.uncredited.left(vc);
@@ -276,7 +276,7 @@ impl Credit {
                 self.forked.insert(packet.body);
             }
         }
-        if let Some(Place { link, vc }) = within
+        if let Some(LinkVc { link, vc }) = within
             && !matches!(payload, Payload::Check(_))
         {
             self.links[link as usize].vcs[vc.0 as usize].between += 1;
@@ -311,7 +311,7 @@ impl Stage for Credit {
         packet: &mut Packet,
         payload: &mut Payload,
     ) -> Passage {
-        let Some(Place { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
+        let Some(LinkVc { link, vc }) = at.from.and_then(|from| self.hops[from as usize].ends) else {
             return self.enter_without_credit(at, packet, payload);
         };
         let link = &mut self.links[link as usize];
@@ -336,7 +336,7 @@ impl Stage for Credit {
 
     fn leave(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
         self.forwarded(cx, hop, packet);
-        if let Some(Place { link, vc }) = self.hops[hop as usize].out {
+        if let Some(LinkVc { link, vc }) = self.hops[hop as usize].out {
             self.links[link as usize].sent(cx, vc);
             self.plan_wake(cx, link);
         }

@@ -21,32 +21,32 @@ use tidegate_core::units::Time;
 pub(in crate::world) struct RateControlled {
     ports: Vec<Port>,
     /// State by flow of the world.
-    passing: Vec<Passing>,
+    roles: Vec<FlowRole>,
 }
 
 struct Port {
     link: u32,
-    control: Control,
+    control: PortControl,
     vcs: Vec<Vc>,
 }
 
-enum Control {
+enum PortControl {
     Plain(OutputPort),
     Coupled(Coupled),
 }
 
-impl Control {
+impl PortControl {
     fn algorithm(&self) -> &dyn RateControl {
         match self {
-            Control::Plain(plain) => plain.algorithm(),
-            Control::Coupled(coupled) => coupled.algorithm(),
+            PortControl::Plain(plain) => plain.algorithm(),
+            PortControl::Coupled(coupled) => coupled.algorithm(),
         }
     }
 
     fn algorithm_mut(&mut self) -> &mut dyn RateControl {
         match self {
-            Control::Plain(plain) => plain.algorithm_mut(),
-            Control::Coupled(coupled) => coupled.algorithm_mut(),
+            PortControl::Plain(plain) => plain.algorithm_mut(),
+            PortControl::Coupled(coupled) => coupled.algorithm_mut(),
         }
     }
 }
@@ -63,7 +63,7 @@ struct Vc {
 
 /// Role of a flow at a node.
 #[derive(Clone, Copy, Default)]
-struct Passing {
+struct FlowRole {
     /// The port by which it leaves, and its role there.
     out: Option<(usize, Leaves)>,
     /// True if its cells wait in a queue of the VC before they enter the class queue.
@@ -88,18 +88,18 @@ impl RateControlled {
     /// through a port, counts it and returns true: it continues. Otherwise does nothing.
     #[inline(always)]
     fn counts(&mut self, cx: &mut StageCx, at: &Crossing, packet: &mut Packet) -> bool {
-        let Passing { out, queued, .. } = self.passing[at.flow as usize];
+        let FlowRole { out, queued, .. } = self.roles[at.flow as usize];
         let (Some(_), Some((port, Leaves::Cells(vc)))) = (at.to, out) else { return false };
         let Port { control, vcs, .. } = &mut self.ports[port];
         match control {
-            Control::Plain(plain) if !queued => plain.cell(cx.now, vc, packet.len, None),
-            Control::Coupled(coupled) if at.from.is_some() => {
+            PortControl::Plain(plain) if !queued => plain.cell(cx.now, vc, packet.len, None),
+            PortControl::Coupled(coupled) if at.from.is_some() => {
                 if coupled.data(cx.now, vc, packet.len, &mut packet.mark) {
                     vcs[vc.ix()].send_frm(cx);
                 }
             }
             // It is counted when its queue releases it, or it was made here.
-            Control::Plain(_) | Control::Coupled(_) => {}
+            PortControl::Plain(_) | PortControl::Coupled(_) => {}
         }
         true
     }
@@ -107,13 +107,13 @@ impl RateControlled {
     /// Counts a packet, not an RM cell, that goes from the queue of its VC to the class queue.
     #[inline(always)]
     fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
-        let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
+        let FlowRole { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.roles[flow as usize] else {
             return;
         };
         match &mut self.ports[port].control {
-            Control::Plain(plain) if queued => plain.cell(now, vc, len, None),
-            Control::Plain(_) => {}
-            Control::Coupled(coupled) => coupled.enter_class_queue(now, vc, len, None),
+            PortControl::Plain(plain) if queued => plain.cell(now, vc, len, None),
+            PortControl::Plain(_) => {}
+            PortControl::Coupled(coupled) => coupled.enter_class_queue(now, vc, len, None),
         }
     }
 
@@ -126,7 +126,7 @@ impl RateControlled {
         packet: &Packet,
         payload: &mut Payload,
     ) -> Passage {
-        let Passing { out, queued, answers } = self.passing[at.flow as usize];
+        let FlowRole { out, queued, answers } = self.roles[at.flow as usize];
         if let (Payload::Rm(brm @ RmCell { direction: Direction::Backward, .. }), Some((port, vc))) =
             (&mut *payload, answers)
             && self.answered(cx, at, port, vc, brm) == Passage::Absorb
@@ -136,19 +136,19 @@ impl RateControlled {
         let (Some(_), Some((port, leaves))) = (at.to, out) else { return Passage::Forward };
         let Port { link, control, vcs } = &mut self.ports[port];
         match (leaves, control) {
-            (Leaves::Cells(vc), Control::Plain(plain)) if !queued => {
+            (Leaves::Cells(vc), PortControl::Plain(plain)) if !queued => {
                 plain.cell(cx.now(), vc, packet.len, frm_of(payload));
             }
-            (Leaves::Cells(vc), Control::Coupled(coupled)) if at.from.is_some() => {
+            (Leaves::Cells(vc), PortControl::Coupled(coupled)) if at.from.is_some() => {
                 if let Payload::Rm(frm) = payload {
                     end_loop(cx, coupled, (vc, &vcs[vc.ix()]), frm, packet.len, *link);
                     return Passage::Absorb;
                 }
             }
-            (Leaves::Answers, Control::Plain(plain)) => {
+            (Leaves::Answers, PortControl::Plain(plain)) => {
                 plain.algorithm_mut().arrived(cx.now(), None, packet.len);
             }
-            (Leaves::Answers, Control::Coupled(coupled)) => coupled.answer_entered(cx.now(), packet.len),
+            (Leaves::Answers, PortControl::Coupled(coupled)) => coupled.answer_entered(cx.now(), packet.len),
             (Leaves::Cells(_) | Leaves::Above, _) => {}
         }
         Passage::Forward
@@ -157,14 +157,14 @@ impl RateControlled {
     /// Handles an RM cell that goes from the queue of its VC to the class queue.
     #[inline(never)]
     fn released_rm(&mut self, cx: &mut StageCx, flow: u32, len: u32, frm: &mut RmCell) {
-        let Passing { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.passing[flow as usize] else {
+        let FlowRole { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.roles[flow as usize] else {
             return;
         };
         let Port { control, vcs, .. } = &mut self.ports[port];
         match control {
-            Control::Plain(plain) if queued => plain.cell(cx.now(), vc, len, Some(frm)),
-            Control::Plain(_) => {}
-            Control::Coupled(coupled) => {
+            PortControl::Plain(plain) if queued => plain.cell(cx.now(), vc, len, Some(frm)),
+            PortControl::Plain(_) => {}
+            PortControl::Coupled(coupled) => {
                 let before = coupled.acr(vc);
                 coupled.enter_class_queue(cx.now(), vc, len, Some(frm));
                 pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
@@ -185,15 +185,15 @@ impl RateControlled {
         let port = &mut self.ports[port];
         let queue = cx.queue_of(port.link);
         match &mut port.control {
-            Control::Plain(plain) => plain.answer(cx.now(), vc, brm, queue),
-            Control::Coupled(coupled) if at.from.is_some() => {
+            PortControl::Plain(plain) => plain.answer(cx.now(), vc, brm, queue),
+            PortControl::Coupled(coupled) if at.from.is_some() => {
                 let before = coupled.acr(vc);
                 coupled.brm(cx.now(), vc, brm, queue);
                 pace(cx, port.vcs[vc.ix()].hop, before, coupled.acr(vc));
                 return Passage::Absorb;
             }
             // It was made here.
-            Control::Coupled(_) => {}
+            PortControl::Coupled(_) => {}
         }
         Passage::Forward
     }
@@ -237,11 +237,11 @@ fn frm_of(payload: &Payload) -> Option<&RmCell> {
 impl Stage for RateControlled {
     /// Wants leaving packets where those before the ABR class are counted, or data cells get EFCI.
     fn interest(&self, site: &Site) -> Interest {
-        let Passing { out, queued, answers } = self.passing[site.flow as usize];
+        let FlowRole { out, queued, answers } = self.roles[site.flow as usize];
         let enter = if answers.is_some() { Interest::ENTER } else { Interest::NONE };
         let (Some(_), Some((port, leaves))) = (site.to, out) else { return enter };
         let control = &self.ports[port].control;
-        let is_released = queued || matches!(control, Control::Coupled(_));
+        let is_released = queued || matches!(control, PortControl::Coupled(_));
         let released = if is_released { Interest::RELEASED } else { Interest::NONE };
         match leaves {
             Leaves::Above => enter | Interest::LEAVE,
@@ -260,7 +260,7 @@ impl Stage for RateControlled {
     /// Begins the run: the virtual sources are at their initial rates.
     fn wake(&mut self, cx: &mut StageCx) {
         for port in &self.ports {
-            let Control::Coupled(coupled) = &port.control else { continue };
+            let PortControl::Coupled(coupled) = &port.control else { continue };
             for (ix, vc) in port.vcs.iter().enumerate() {
                 set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
             }
@@ -289,7 +289,7 @@ impl Stage for RateControlled {
     }
 
     fn leave(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
-        let Some((port, leaves)) = self.passing[flow as usize].out else { return };
+        let Some((port, leaves)) = self.roles[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
         let algorithm = control.algorithm_mut();
         match leaves {
@@ -307,7 +307,7 @@ impl Stage for RateControlled {
             let link = Subject::Link(port.link);
             let algorithm = port.control.algorithm();
             algorithm.gauges(&mut |metric, value| gauges.show_for(link, metric, value));
-            let Control::Coupled(coupled) = &port.control else { continue };
+            let PortControl::Coupled(coupled) = &port.control else { continue };
             for (ix, vc) in port.vcs.iter().enumerate() {
                 let leg = Subject::Vc { link: port.link, flow: vc.flow };
                 gauges.show_for(leg, "acr", coupled.acr(VcIx(ix as u32)));

@@ -1,7 +1,7 @@
 //! Set-up of the rate-controlling ports of a node: the VCs that pass them, and the other flows.
 
 use super::super::super::setup::{Placed, StageSetup};
-use super::{Control, Leaves, Passing, Port, RateControlled, Vc};
+use super::{FlowRole, Leaves, Port, PortControl, RateControlled, Vc};
 use crate::network::{FlowSetup, Network};
 use crate::stage_plans::abr::{RateControlPlan, RateControlPlans, source_terms};
 use std::collections::BTreeMap;
@@ -44,13 +44,15 @@ impl RateControlled {
         for plan in plans {
             let rate = network.links[plan.link].port.ceiling.unwrap_or(network.links[plan.link].rate);
             let control = match &plan.coupling {
-                None => Control::Plain(OutputPort::new(&plan.algorithm, rate, Time::ORIGIN)?),
-                Some(coupling) => Control::Coupled(coupling.build(&plan.algorithm, rate, Time::ORIGIN)?),
+                None => PortControl::Plain(OutputPort::new(&plan.algorithm, rate, Time::ORIGIN)?),
+                Some(coupling) => {
+                    PortControl::Coupled(coupling.build(&plan.algorithm, rate, Time::ORIGIN)?)
+                }
             };
             of_link.insert(plan.link, ports.len());
             ports.push(Port { link: plan.link as u32, control, vcs: Vec::new() });
         }
-        let mut made = RateControlled { ports, passing: vec![Passing::default(); network.flows.len()] };
+        let mut made = RateControlled { ports, roles: vec![FlowRole::default(); network.flows.len()] };
         let crossings = network.flows.iter().enumerate().filter_map(|(flow, setup)| {
             let nth = setup.route.iter().position(|link| network.links[*link].from == node)?;
             Some((flow, nth, *of_link.get(&setup.route[nth])?))
@@ -61,9 +63,9 @@ impl RateControlled {
             if let Some(terms) = source_terms(setup, network) {
                 let hop = first_hops[flow] + nth as u32;
                 let vc = made.open(network, first_hops, (flow, hop), port, (nth == 0, node), terms)?;
-                made.passing[flow].out = Some((port, Leaves::Cells(vc)));
+                made.roles[flow].out = Some((port, Leaves::Cells(vc)));
                 if let Some(peer) = setup.peer {
-                    made.passing[peer].answers = Some((port, vc));
+                    made.roles[peer].answers = Some((port, vc));
                 }
             }
         }
@@ -71,12 +73,12 @@ impl RateControlled {
             let setup = &network.flows[flow];
             let answers =
                 setup.peer.is_some_and(|peer| source_terms(&network.flows[peer], network).is_some());
-            if made.passing[flow].out.is_none() {
+            if made.roles[flow].out.is_none() {
                 let leaves = match answers {
                     true => Some(Leaves::Answers),
                     false => made.goes_above(network, port, setup).then_some(Leaves::Above),
                 };
-                made.passing[flow].out = leaves.map(|leaves| (port, leaves));
+                made.roles[flow].out = leaves.map(|leaves| (port, leaves));
             }
         }
         Ok(made)
@@ -98,11 +100,11 @@ impl RateControlled {
             Some((peer as u32, first_hops[peer] + nth? as u32))
         });
         let port = &mut self.ports[port];
-        self.passing[flow].queued = matches!(port.control, Control::Coupled(_))
+        self.roles[flow].queued = matches!(port.control, PortControl::Coupled(_))
             || (is_first && setup.stage_terms.get::<SourceTerms>().is_some());
         let vc = match &mut port.control {
-            Control::Plain(plain) => plain.open(),
-            Control::Coupled(coupled) => {
+            PortControl::Plain(plain) => plain.open(),
+            PortControl::Coupled(coupled) => {
                 if is_first || back.is_none() {
                     let node = &network.nodes[node].name;
                     let what = "starts there, or its answers do not pass";
