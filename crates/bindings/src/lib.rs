@@ -6,6 +6,8 @@ mod credit;
 mod error;
 mod gate;
 mod interruptible;
+mod network;
+mod packet_log;
 mod rates;
 mod run;
 mod scenario;

@@ -1,6 +1,7 @@
 //! One replication of a scenario.
 
 use crate::error::TidegateError;
+use crate::packet_log;
 use crate::scenario::Scenario;
 use crate::table::handed_over;
 use pyo3::prelude::*;
@@ -34,9 +35,11 @@ pub struct Run {
 impl Run {
     /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's
     /// packets and keeps the given number of the slowest; `workahead` are factors on reserved rates
-    /// at which the exact W of every flow is measured along its route.
+    /// at which the exact W of every flow is measured along its route; `log` keeps every packet's
+    /// events.
     #[new]
-    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
+    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new(),
+        log = false))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
@@ -45,6 +48,7 @@ impl Run {
         series: bool,
         watch: Option<(String, usize)>,
         workahead: Vec<f64>,
+        log: bool,
     ) -> PyResult<Run> {
         let network = scenario.network.clone();
         let watch = watch
@@ -59,7 +63,7 @@ impl Run {
             sample: series.then_some(scenario.spec.sample),
             workahead,
             watch,
-            log: false,
+            log,
         };
         let world = py
             .detach(|| World::new(&network, seed, &probes))
@@ -112,6 +116,12 @@ impl Run {
             named.set_item(table.record.name, handed_over(py, table)?)?;
         }
         Ok(named)
+    }
+
+    /// The events of packets so far, in order, if they were asked for: a list for each column. Times
+    /// are nanoseconds from the start of the run; `length` is 0 where an event has none.
+    fn log<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        packet_log::columns(py, self.world().log())
     }
 
     /// The traffic terms of the watched flow: `reserve` in bit/s and `bucket` in seconds at that

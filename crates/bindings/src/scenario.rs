@@ -2,6 +2,7 @@
 
 use crate::error::TidegateError;
 use crate::interruptible::interruptible;
+use crate::network;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeSet;
@@ -177,6 +178,11 @@ impl Scenario {
             entries.append(entry)?;
         }
         Ok(entries)
+    }
+
+    /// The network as JSON: nodes, links with their ports' policies, and flows with their routes.
+    fn network_json(&self) -> String {
+        network::json(&self.spec, &self.network).to_string()
     }
 
     /// Warnings about settings that are valid and yet seldom meant, each with its place.

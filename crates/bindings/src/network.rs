@@ -1,0 +1,160 @@
+//! The network of a scenario as JSON: nodes, links with their ports, and flows with their routes.
+//!
+//! Rates are in bit/s, times in seconds, sizes in bytes; indexes are those of the lists.
+
+use serde_json::{Map, Value as Json, json};
+use tidegate_core::params::{Limit, PolicyFacts, Scope, Value};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan};
+use tidegate_core::units::{Rate, Span};
+use tidegate_formats::{Application, Lasts, Scenario, Source, TransferSizes};
+use tidegate_sim::network::{FlowSetup, LinkPlan, Network};
+
+/// The network of a scenario.
+pub fn json(spec: &Scenario, network: &Network) -> Json {
+    let nodes = network.nodes.iter().map(|node| json!({"name": node.name, "buffer": node.buffer.map(limit)}));
+    let links = network.links.iter().zip(&spec.links).map(|(plan, link)| link_json(plan, link.rate_bits));
+    json!({
+        "nodes": nodes.collect::<Vec<_>>(),
+        "links": links.collect::<Vec<_>>(),
+        "classes": network.classes,
+        "has_gate": network.gate.is_some(),
+        "flows": network.flows.iter().map(|flow| flow_json(spec, network, flow)).collect::<Vec<_>>(),
+    })
+}
+
+fn link_json(link: &LinkPlan, rate: u64) -> Json {
+    json!({
+        "name": link.name,
+        "from": link.from,
+        "to": link.to,
+        "rate": rate,
+        "delay": link.delay.as_secs_f64(),
+        "has_trace": link.trace.is_some(),
+        "loses": link.loss.happens(),
+        "reorders": link.reordering.happens(),
+        "port": port_json(&link.port),
+    })
+}
+
+fn port_json(port: &PortPlan) -> Json {
+    json!({
+        "scheduler": policy(&*port.scheduler),
+        "dropper": port.dropper.as_ref().map(dropper_json),
+        "meters": port.meters.iter().map(|meter| policy(&**meter)).collect::<Vec<_>>(),
+        "classes": port.classes.iter().map(class_json).collect::<Vec<_>>(),
+        "ceiling": port.ceiling.map(Rate::bits_per_second),
+    })
+}
+
+fn class_json(class: &ClassPlan) -> Json {
+    json!({
+        "parent": class.parent,
+        "scheduler": policy(&*class.scheduler),
+        "dropper": class.dropper.as_ref().map(dropper_json),
+        "reserve": class.contract.reserve.map(Rate::bits_per_second),
+        "priority": class.contract.priority,
+        "ceiling": class.ceiling.map(Rate::bits_per_second),
+    })
+}
+
+fn dropper_json(dropper: &DropperPlan) -> Json {
+    json!({"policy": policy(&*dropper.kind), "per_flow": dropper.scope == Scope::Flow})
+}
+
+/// A policy: its name and the values of its parameters, defaults included.
+fn policy(facts: &dyn PolicyFacts) -> Json {
+    let values: Map<String, Json> =
+        facts.values().into_iter().map(|(name, value)| (name.to_owned(), value_json(&value))).collect();
+    json!({"name": facts.record().name, "values": values})
+}
+
+fn value_json(value: &Value) -> Json {
+    match value {
+        Value::Rate(bits) => json!(bits),
+        Value::Time(span) => json!(span.as_secs_f64()),
+        Value::Size(bytes) => json!(bytes),
+        Value::Limit(most) => limit(*most),
+        Value::Integer(number) => json!(number),
+        Value::Number(number) => json!(number),
+        Value::Text(text) => json!(text),
+    }
+}
+
+fn limit(most: Limit) -> Json {
+    match most {
+        Limit::Packets(packets) => json!({"packets": packets}),
+        Limit::Bytes(bytes) => json!({"bytes": bytes}),
+    }
+}
+
+fn flow_json(spec: &Scenario, network: &Network, flow: &FlowSetup) -> Json {
+    let group = &spec.groups[flow.group];
+    let plans = flow.plans.iter().map(plan_json).collect::<Vec<_>>();
+    json!({
+        "name": flow.name,
+        "group": network.groups[flow.group],
+        "peer": flow.peer,
+        "route": flow.route,
+        "destinations": flow.destinations(),
+        "plans": plans,
+        "largest": group.link_sizes().iter().copied().max().unwrap_or(flow.largest),
+        "start": flow.life.start.as_secs_f64(),
+        "stop": flow.life.stop.map(Span::as_secs_f64),
+        "is_drawn": flow.life.every.is_some() || flow.life.lasts.is_some(),
+        "is_set_up": flow.life.set_up,
+        "is_cells": flow.aal5,
+        "has_envelope": flow.envelope.is_some(),
+        "ecn": flow.ecn_capable,
+        "source": source_json(&group.source),
+    })
+}
+
+/// A flow at a port: its class and its contract.
+fn plan_json(plan: &FlowPlan) -> Json {
+    json!({
+        "class": plan.class,
+        "reserve": plan.contract.reserve.map(Rate::bits_per_second),
+        "priority": plan.contract.priority,
+        "ceiling": plan.ceiling.map(Rate::bits_per_second),
+    })
+}
+
+/// The source of a flow: its kind and, for a connection, transport and application.
+fn source_json(source: &Source) -> Json {
+    match source {
+        Source::Sender { transport, application } => json!({
+            "kind": "sender",
+            "transport": policy(&*transport.policy),
+            "application": application_json(application),
+        }),
+        Source::Receiver { transport } => json!({"kind": "receiver", "transport": policy(&*transport.policy)}),
+        _ => json!({"kind": "open-loop"}),
+    }
+}
+
+fn application_json(application: &Application) -> Json {
+    match application {
+        Application::Bulk => json!({"kind": "bulk"}),
+        Application::Transfers { sizes, think } => {
+            json!({"kind": "transfers", "size": fixed_size(sizes), "think": fixed_time(think)})
+        }
+        Application::OnOff { .. } => json!({"kind": "on-off"}),
+        Application::Trace { .. } => json!({"kind": "trace"}),
+    }
+}
+
+/// The size of every transfer; `None` where it is drawn.
+fn fixed_size(sizes: &TransferSizes) -> Option<u64> {
+    match sizes {
+        TransferSizes::Fixed(bytes) => Some(*bytes),
+        TransferSizes::Exponential(_) | TransferSizes::File(_) => None,
+    }
+}
+
+/// A time in seconds; `None` where it is drawn.
+fn fixed_time(lasts: &Lasts) -> Option<f64> {
+    match lasts {
+        Lasts::Fixed(span) => Some(span.as_secs_f64()),
+        Lasts::Exponential(_) => None,
+    }
+}

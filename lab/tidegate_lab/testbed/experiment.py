@@ -1,0 +1,68 @@
+"""Carries out a plan: builds its network, lets its flows send, and records. Runs in the guest."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from tidegate_lab.testbed import network
+from tidegate_lab.testbed.clock import Loop
+from tidegate_lab.testbed.recorder import Recorder
+from tidegate_lab.testbed.traffic import KINDS
+
+PLAN, FIGURES = "plan.json", "figures.json"
+AHEAD = 100_000_000
+"""Time from the end of all preparations to the start, in ns."""
+DRAIN = 5_000_000
+"""Time between two looks at the recorders, in ns."""
+REPORTS = 50
+"""Reports of progress."""
+
+
+def main(results: str) -> None:
+    """Carry out the plan in the folder `results`, and write figures and recordings there."""
+    place = Path(results)
+    plan = json.loads((place / PLAN).read_text(encoding="utf-8"))
+    network.build(plan)
+    recorders = [
+        Recorder(link["from" if at == "started" else "to"], interface(link), place / f"{at}-{index}")
+        for index, link in enumerate(plan["links"])
+        for at, interface in (("started", network.egress), ("received", network.arrival))
+        if link["is_recorded"]
+    ]
+    loop = Loop(time.monotonic_ns() + AHEAD)
+    # The answers of a connection are made by its other end.
+    flows = [KINDS[flow["kind"]](loop, flow, place) for flow in plan["flows"] if flow["kind"] in KINDS]
+    duration, figures = plan["duration"], {}
+
+    def drain(when: int) -> None:
+        for recorder in recorders:
+            recorder.drain()
+        loop.at(when + DRAIN, lambda: drain(when + DRAIN))
+
+    def look(name: str) -> None:
+        figures[name] = {
+            "flows": [flow.figures() for flow in flows],
+            "nodes": [network.counters(index) for index in range(len(plan["nodes"]))],
+            "queues": [json.loads(text or "[]") for text in network.queues(plan)],
+        }
+
+    loop.at(0, lambda: drain(0))
+    for report in range(1, REPORTS):
+        share = report / REPORTS
+        loop.at(int(share * duration), lambda share=share: print(f"progress {100 * share:g}", flush=True))
+    loop.at(plan["warmup"], lambda: look("warmup"))
+    loop.run(duration)
+    look("end")
+    for recorder in recorders:
+        recorder.end()
+    figures["start"] = loop.start + _time_of_day()
+    (place / FIGURES).write_text(json.dumps(figures), encoding="utf-8")
+
+
+def _time_of_day() -> int:
+    """Return the time of day at which the monotonic clock was 0, in ns."""
+    # Each look takes equally long.
+    before, day, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
+    return day - (before + after) // 2

@@ -1,0 +1,150 @@
+"""The kernel's queueing disciplines for the policies of a port, as arguments of `tc`.
+
+The kernel counts no packet on its way out, so its limits are one packet less than a scenario's. It
+counts lengths with the Ethernet header, as the packets of a scenario are taken to have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tidegate import TidegateError
+
+UNLIMITED = 1_000_000
+"""Packets for which a queue without a limit has room."""
+MICROSECONDS = 1e6
+
+Flows = Sequence[tuple[str, Mapping[str, Any]]]
+"""The destination address of each flow that leaves by the port, and its contract there."""
+
+
+def lines(link: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
+    """Return the commands for the port of a link, below class 1:1 of the device `@`.
+
+    Raises:
+        TidegateError: The kernel has nothing for one of its policies.
+    """
+    port = link["port"]
+    if port["meters"]:
+        raise TidegateError(f"link `{link['name']}`: the kernel has no meters before a queue")
+    if port["ceiling"] is not None or port["classes"]:
+        raise TidegateError(f"link `{link['name']}`: classes and ceilings are not carried over to the kernel yet")
+    scheduler, dropper = port["scheduler"], port["dropper"]
+    limit = packets(buffer, longest) if buffer else UNLIMITED
+    if dropper is not None:
+        name = dropper["policy"]["name"]
+        make = PER_FLOW.get((scheduler["name"], name)) if dropper["per_flow"] else DROPPERS.get(name)
+        if make is None or (not dropper["per_flow"] and scheduler["name"] != "fifo"):
+            raise _nothing(link, f"{scheduler['name']} with {name}")
+        return [f"qdisc add dev @ parent 1:1 handle 10: {make(dropper['policy']['values'], scheduler['values'], limit, link)}"]
+    known = SCHEDULERS.get(scheduler["name"])
+    if known is None:
+        raise _nothing(link, scheduler["name"])
+    return known(scheduler["values"], buffer, flows, longest)
+
+
+def _nothing(link: Mapping[str, Any], what: str) -> TidegateError:
+    have = ", ".join([*SCHEDULERS, *DROPPERS, *("+".join(pair) for pair in PER_FLOW)])
+    return TidegateError(
+        f"link `{link['name']}`: the kernel has no queueing discipline like {what}\n  help: it has {have}"
+    )
+
+
+def packets(buffer: Mapping[str, int], longest: int) -> int:
+    """Return a limit in packets, those on the way out aside."""
+    if "packets" in buffer:
+        return max(buffer["packets"] - 1, 1)
+    return max(buffer["bytes"] // longest - 1, 1)
+
+
+def _fifo(values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
+    del values, flows
+    if buffer and "bytes" in buffer:
+        kind = f"bfifo limit {max(buffer['bytes'] - longest, longest)}"
+    else:
+        kind = f"pfifo limit {packets(buffer, longest) if buffer else UNLIMITED}"
+    return [f"qdisc add dev @ parent 1:1 handle 10: {kind}"]
+
+
+def _priority(
+    values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int
+) -> list[str]:
+    del values
+    urgencies = sorted({contract["priority"] for _, contract in flows}, reverse=True)
+    bands = max(len(urgencies), 2)
+    limit = packets(buffer, longest) if buffer else UNLIMITED
+    made = [f"qdisc add dev @ parent 1:1 handle 10: prio bands {bands} priomap {' '.join(['0'] * 16)}"]
+    made += [f"qdisc add dev @ parent 10:{band + 1:x} pfifo limit {limit}" for band in range(bands)]
+    for address, contract in flows:
+        band = urgencies.index(contract["priority"]) + 1
+        made.append(_filter(address, f"10:{band:x}"))
+    return made
+
+
+def _drr(values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
+    quantum = values.get("quantum") or longest
+    limit = packets(buffer, longest) if buffer else UNLIMITED
+    made = ["qdisc add dev @ parent 1:1 handle 10: drr"]
+    for number, (address, _) in enumerate(flows, start=1):
+        made += [
+            f"class add dev @ parent 10: classid 10:{number:x} drr quantum {quantum}",
+            f"qdisc add dev @ parent 10:{number:x} pfifo limit {limit}",
+            _filter(address, f"10:{number:x}"),
+        ]
+    return made
+
+
+def _filter(address: str, flow: str) -> str:
+    return f"filter add dev @ parent 10: protocol ip prio 1 u32 match ip dst {address}/32 flowid {flow}"
+
+
+def _time(seconds: float) -> str:
+    return f"{round(seconds * MICROSECONDS)}us"
+
+
+def _codel(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    del link
+    return f"codel limit {limit} target {_time(values['target'])} interval {_time(values['interval'])} ecn"
+
+
+def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    del link
+    quantum = own.get("quantum")
+    words = "" if quantum is None else f" quantum {quantum}"
+    return (
+        f"fq_codel limit {limit} flows 1024{words} target {_time(values['target'])} "
+        f"interval {_time(values['interval'])} ecn"
+    )
+
+
+def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    del link
+    return f"pie limit {limit} target {_time(values['target'])} tupdate {_time(values['update'])} ecn"
+
+
+def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    mean = values["mean_packet"]
+    least, most = (_bytes(values[name], mean) for name in ("min_th", "max_th"))
+    # The kernel takes the weight as a power of two that follows from the burst which it shall let pass.
+    burst = round((2 * least + most) / (3 * mean))
+    return (
+        f"red limit {limit * mean} min {least} max {most} avpkt {mean} burst {burst} "
+        f"probability {values['max_p']} bandwidth {link['rate']}bit ecn"
+    )
+
+
+def _bytes(limit: Mapping[str, int], mean: int) -> int:
+    return limit["bytes"] if "bytes" in limit else limit["packets"] * mean
+
+
+DROPPERS: dict[str, Callable[..., str]] = {"red": _red, "codel": _codel, "pie": _pie}
+"""Disciplines for a dropper behind FIFO."""
+PER_FLOW: dict[tuple[str, str], Callable[..., str]] = {("drr++", "codel"): _fq_codel}
+"""Disciplines for a scheduler with a dropper at each flow."""
+SCHEDULERS: dict[str, Callable[..., list[str]]] = {
+    "fifo": _fifo,
+    "strict-priority": _priority,
+    "drr": _drr,
+}
+"""Disciplines for a scheduler alone."""

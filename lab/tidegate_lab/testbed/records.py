@@ -1,0 +1,130 @@
+"""What the guest has recorded: the packets that left each interface, with their flows and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tidegate_lab.testbed.plan import ADDRESSES
+from tidegate_lab.testbed.recorder import SLOT
+
+if TYPE_CHECKING:
+    import numpy as np
+
+UDP, TCP = 17, 6
+ETHERNET = 14
+SYN = 0x02
+CE = 3
+WRAP = 1 << 16
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Packets in the order in which they left an interface: columns of equal length.
+
+    Attributes:
+        time: When they left, in ns from the start.
+        flow: Index of their flow.
+        number: Their number within the flow, in the order in which they were sent: the same at
+            every interface.
+        length: Bytes, with the Ethernet header.
+        is_marked: True for packets with CE.
+        sequence: Sequence number of the first byte of TCP's data; 0 without TCP.
+        payload: Bytes of data.
+    """
+
+    time: np.ndarray
+    flow: np.ndarray
+    number: np.ndarray
+    length: np.ndarray
+    is_marked: np.ndarray
+    sequence: np.ndarray
+    payload: np.ndarray
+
+    def of(self, flow: int) -> Packets:
+        """Return the packets of one flow."""
+        chosen = self.flow == flow
+        return Packets(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+
+def read(file: Path, start: int, flows: int) -> Packets:
+    """Read what the guest wrote about an interface; times are from `start` on, a time of day in ns.
+
+    Numbers of TCP's packets are identifications of IP (16 bits), unwrapped from the first one on;
+    they start at 0 in this interface only, and `aligned` makes them equal at all.
+    """
+    import numpy as np
+
+    slots = np.fromfile(file, dtype=np.uint8).reshape(-1, SLOT)
+    words = slots[:, :32].copy().view("<u4")
+    begin = slots[:, 12:14].copy().view("<u2")[:, 0].astype(np.int64)
+    rows = np.arange(len(slots))
+
+    def big_endian(offset: int, length: int) -> np.ndarray:
+        number = np.zeros(len(slots), dtype=np.int64)
+        for byte in range(length):
+            number = (number << 8) | slots[rows, begin + offset + byte].astype(np.int64)
+        return number
+
+    protocol = big_endian(23, 1)
+    is_tcp = protocol == TCP
+    flow = big_endian(30, 4) - ADDRESSES - 1
+    flags = np.where(is_tcp, big_endian(47, 1), 0)
+    header = np.where(is_tcp, (big_endian(46, 1) >> 4) * 4, 8)
+    number = np.where(is_tcp, big_endian(18, 2), big_endian(42, 4))
+    payload = big_endian(16, 2) - 20 - header
+    number = np.where(is_tcp & (flags & SYN != 0), -1, number)
+    packets = Packets(
+        time=words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start,
+        flow=flow,
+        number=number,
+        length=words[:, 1].astype(np.int64),
+        is_marked=big_endian(15, 1) & 3 == CE,
+        sequence=np.where(is_tcp, big_endian(38, 4), 0),
+        payload=payload,
+    )
+    known = (flow >= 0) & (flow < flows) & (is_tcp | (protocol == UDP))
+    return Packets(*(getattr(packets, name)[known] for name in packets.__dataclass_fields__))
+
+
+def unwrapped(numbers: np.ndarray, first: int) -> np.ndarray:
+    """Return numbers of 16 bits, counted on from `first`; those below 0 stay as they are."""
+    import numpy as np
+
+    counted = numbers.copy()
+    chosen = numbers >= 0
+    if chosen.any():
+        steps = np.diff(np.concatenate(([first], numbers[chosen])))
+        steps = (steps + WRAP // 2) % WRAP - WRAP // 2
+        counted[chosen] = np.cumsum(steps)
+    return counted
+
+
+def read_all(
+    place: Path, plan: Mapping[str, Any], flows: Sequence[Mapping[str, Any]], start: int
+) -> dict[tuple[str, int], Packets]:
+    """Return the packets that started on each link and those received behind it, by (`started`, link)."""
+    import dataclasses
+
+    found: dict[tuple[str, int], Packets] = {}
+    for at, link in enumerate(plan["links"]):
+        if link["is_recorded"]:
+            for what in ("started", "received"):
+                found[what, at] = read(place / f"{what}-{at}", start, len(flows))
+    # The first number of a flow of TCP, at the first interface that it passes.
+    for index, flow in enumerate(flows):
+        if flow["source"]["kind"] == "open-loop":
+            continue
+        own = found["started", flow["route"][0]].of(index).number
+        sent = own[own >= 0]
+        first = int(sent[0]) if len(sent) else 0
+        for at in flow["route"]:
+            for what in ("started", "received"):
+                packets = found[what, at]
+                mine = packets.flow == index
+                number = packets.number.copy()
+                number[mine] = unwrapped(number[mine], first)
+                found[what, at] = dataclasses.replace(packets, number=number)
+    return found

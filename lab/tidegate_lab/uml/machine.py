@@ -1,0 +1,141 @@
+"""Boots the kernel in virtual time with a module of Python as its first process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tidegate import TidegateError
+from tidegate_lab.uml.build import Kernel
+
+START = 1_700_000_000_000_000_000
+"""The time of day at which every kernel boots, in ns since 1970."""
+MEMORY = 2048
+"""Memory of the kernel, in MiB: with less, TCP would be short of it now and then. A file without
+blocks stands for it here, so what is not used costs nothing."""
+PROGRESS = re.compile(r"progress (\d+(?:\.\d+)?)")
+"""A line by which the guest tells the share of its work that is done, in per cent."""
+HERE = "/proc/self/cwd"
+"""The working directory of the kernel, as its guest finds it among this machine's files."""
+DONE = "done"
+"""The line of a guest that has done its work."""
+KEPT_LINES = 40
+"""Lines of the console that an error shows."""
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """Make a folder for a job and its results, which is removed afterwards."""
+    place = Path(tempfile.mkdtemp(prefix="tidegate-lab-"))
+    try:
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def run(
+    kernel: Kernel,
+    module: str,
+    place: Path,
+    *,
+    seed: int = 0,
+    memory: int = MEMORY,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Boot `kernel` and carry out `module`, whose `main` gets the folder `place`; wait for its end.
+
+    The guest sees the files of this machine, and can write to `place` only.
+
+    Args:
+        kernel: The kernel.
+        module: Name of a module that this interpreter can import.
+        place: The folder of the job: what the module writes there stays.
+        seed: Seed of all that the kernel draws.
+        memory: Memory of the guest in MiB.
+        progress: Called with the share that is done, 0 to 1.
+
+    Raises:
+        TidegateError: The kernel could not be started, or the module failed; with the last lines of
+            the console.
+        KeyboardInterrupt: Ctrl-C; the kernel has been stopped by then.
+    """
+    init = place / "init"
+    init.write_text(_init(module, place), encoding="utf-8")
+    init.chmod(0o755)
+    # The kernel draws from its command line, too, so that has no name of a folder in it.
+    words = [
+        str(kernel.program),
+        f"mem={memory}M",
+        "rootfstype=hostfs",
+        "ro",
+        f"init={HERE}/init",
+        "con=null",
+        "con0=null,fd:1",
+        "quiet",
+        "time-travel=inf-cpu",
+        f"time-travel-start={START}",
+        "uml_dir=./",
+        "umid=kernel",
+    ]
+    process = subprocess.Popen(
+        words,
+        cwd=place,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        env={"LD_PRELOAD": str(kernel.getrandom), "TIDEGATE_LAB_SEED": str(seed), "TMPDIR": _memory(place, memory)},
+        text=True,
+        errors="replace",
+    )
+    lines: list[str] = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            text = line.strip()
+            if told := PROGRESS.fullmatch(text):
+                if progress is not None:
+                    progress(float(told[1]) / 100)
+            elif text:
+                lines = [*lines[1 - KEPT_LINES :], text]
+        process.wait()
+    finally:
+        _stop(process)
+    if DONE not in lines:
+        said = "\n".join(f"  {line}" for line in lines)
+        raise TidegateError(f"the kernel in virtual time ended before its work was done; it printed:\n{said}")
+
+
+def _memory(place: Path, memory: int) -> str:
+    """Return where the file stands that is the guest's memory: not on a disk, if there is room elsewhere."""
+    shared = Path("/dev/shm")
+    fits = shared.is_dir() and shutil.disk_usage(shared).free > (memory << 20)
+    return str(shared if fits else place)
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    """Kill what is left of the kernel: each of its processes is one here."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _init(module: str, place: Path) -> str:
+    """Return the first process of the guest: a script, because a kernel takes no long command line."""
+    return (
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        f"sys.path[:0] = {[path for path in sys.path if path]!r}\n"
+        "from tidegate_lab.uml import guest\n"
+        f"guest.main({module!r}, {str(place)!r})\n"
+    )
+
+
