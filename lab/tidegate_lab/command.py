@@ -1,76 +1,57 @@
-"""`tidegate lab`: the gate on a Linux link, measured beside the kernel's queueing disciplines."""
+"""`tidegate lab`: experiments on Linux, in network namespaces and in a kernel in virtual time."""
 
 from __future__ import annotations
 
 import json
-import signal
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from tidegate import commands
-
-if TYPE_CHECKING:
-    from tidegate_lab.measures import Outcome
-
-BROKEN = 3
-"""Exit code when a bar does not hold."""
-
-TERMINATED = 128 + signal.SIGTERM
-
-VERDICTS = {True: "yes", None: "inconclusive", False: "no"}
+from tidegate import TidegateError, commands
+from tidegate_lab import experiment_command, kernel_command, run_command
+from tidegate_lab.names import NAMES
 
 
-def command(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Experiment; without it, list all.", show_default=False),
-    ] = None,
-    seconds: Annotated[
-        float,
-        typer.Option("--for", metavar="SECONDS", help="Measured time of each row.", min=1.0, max=3600.0),
-    ] = 20.0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Write the figures and their plot to this directory.", show_default=False
-        ),
-    ] = None,
-    as_json: commands.Json = False,
-) -> None:
-    """Measure the gate in network namespaces, beside HTB and TBF.
+class Laboratory(TyperGroup):
+    """The commands of the laboratory, and a command for each experiment."""
 
-    Needs root. The namespaces are created for the measurement and removed afterwards. A row is
-    repeated, at most twice, when the gate itself was too late for a conclusion. Exits with 3 when a
-    bar does not hold.
-    """
-    from tidegate_lab import experiments
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command.
 
-    if name is None:
+        Raises:
+            TidegateError: There is none of that name.
+        """
+        command = super().get_command(ctx, cmd_name)
+        if command is None:
+            raise TidegateError(
+                f"there is no experiment `{cmd_name}`\n  help: it is one of {', '.join(NAMES)}; "
+                "a scenario is run by `tidegate lab run FILE`"
+            )
+        return command
+
+
+app = typer.Typer(
+    cls=Laboratory,
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Experiments on Linux: scenarios in a kernel in virtual time, and the gate in network namespaces.",
+)
+app.command("run")(run_command.command)
+app.command("kernel")(kernel_command.command)
+for _name, _about in NAMES.items():
+    app.command(_name, short_help=_about)(experiment_command.command)
+
+
+@app.callback(invoke_without_command=True)
+def start(ctx: typer.Context, as_json: commands.Json = False) -> None:
+    """Experiments on Linux: scenarios in a kernel in virtual time, and the gate in network namespaces."""
+    if ctx.invoked_subcommand is None:
         _list(as_json)
-        return
-    if out is not None:
-        # Before the measurement, so that an error does not come after a long wait.
-        out.mkdir(parents=True, exist_ok=True)
-    # Its namespaces are removed then, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
-    outcome = experiments.carry_out(name, seconds, lambda what: typer.echo(f"{name}: {what}", err=True))
-    document = json.dumps(outcome.document(), ensure_ascii=False)
-    if out is not None:
-        _write(outcome, document, out)
-    if as_json:
-        typer.echo(document)
-    else:
-        _print(outcome)
-    if any(bar.holds is False for bar in outcome.bars):
-        raise typer.Exit(BROKEN)
 
 
 def _list(as_json: bool) -> None:
-    from tidegate_lab.experiments import NAMES
-
     if as_json:
         rows = [{"experiment": name, "about": about} for name, about in NAMES.items()]
         typer.echo(json.dumps({"experiments": rows}, ensure_ascii=False))
@@ -79,40 +60,7 @@ def _list(as_json: bool) -> None:
     table.columns[-1].justify = "left"
     for name, about in NAMES.items():
         table.add_row(name, about)
-    commands.console().print(table)
-
-
-def _write(outcome: Outcome, document: str, out: Path) -> None:
-    from tidegate.plots import save
-    from tidegate_lab.plots import distributions
-
-    (out / f"{outcome.name}.json").write_text(document + "\n", encoding="utf-8")
-    if outcome.samples:
-        save(distributions(outcome), out / f"{outcome.name}.png")
-
-
-def _print(outcome: Outcome) -> None:
-    from tidegate.show import quantity
-
     console = commands.console()
-    console.print(f"{outcome.name}: {outcome.about}", style="bold")
-    console.print()
-    # An experiment does not measure every column.
-    measured = {name for row in outcome.rows for name in row.figures}
-    columns = [column for column in outcome.columns if column.name in measured]
-    table = commands.table("", *(column.heading for column in columns))
-    for row in outcome.rows:
-        cells = (quantity(row.figures.get(column.name), column.unit) for column in columns)
-        table.add_row(row.name, *cells)
     console.print(table)
     console.print()
-    bars = commands.table("asked", "measured", "bar", "holds")
-    for bar in outcome.bars:
-        words = "at least" if bar.at_least else "at most"
-        bars.add_row(
-            bar.name,
-            quantity(bar.measured, bar.unit),
-            f"{words} {quantity(bar.limit, bar.unit)}",
-            VERDICTS[bar.holds],
-        )
-    console.print(bars)
+    console.print("  `tidegate lab run FILE` runs a scenario in a Linux kernel in virtual time", style="dim")

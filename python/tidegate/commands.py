@@ -11,9 +11,25 @@ It is imported when the command is used and when `tidegate --help` lists it, so 
 large where it uses it. A `TidegateError` ends the command with its message and exit code 1.
 """
 
-from tidegate.cli.options import Jobs, Json
+from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 from tidegate.cli.progress import bar
 from tidegate.cli.screen import console, seconds, seeds, table
 
-__all__ = ["Jobs", "Json", "bar", "console", "plain", "seconds", "seeds", "table"]
+__all__ = [
+    "File",
+    "Force",
+    "Jobs",
+    "Json",
+    "Seed",
+    "Set",
+    "bar",
+    "console",
+    "overrides",
+    "plain",
+    "scenario",
+    "seconds",
+    "seeds",
+    "table",
+    "tell",
+]

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tidegate import notebook
+from tidegate import backends, notebook
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
-from tidegate.comparison_columns import Policy, about_column, of_policies, unique
+from tidegate.comparison_columns import Policy, about_column, of_policies, on_each, unique
 from tidegate.comparison_dir import identity
 from tidegate.estimates import Estimate, Values, estimate
 from tidegate.policies import ANSWERS, RESPONSIVE
@@ -137,6 +137,7 @@ def compare(
     jobs: int | None = None,
     seed: int | None = None,
     sets: Overrides = (),
+    on: Sequence[str] = (backends.SIMULATOR,),
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a scenario under each of `policies`, at every port of a switch that does not state its own.
@@ -154,14 +155,19 @@ def compare(
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
         sets: Overrides that hold for all of them.
+        on: What runs them: the simulator (`sim`), a Linux kernel in virtual time (`linux`, in the
+            distribution tidegate-lab), or several. With several there is a column for each policy
+            on each, and `policies` may be one or none.
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
-        TidegateError: The scenario or a policy is unusable, there are fewer than two, or one occurs
-            twice.
+        TidegateError: The scenario, a policy or what runs it is unusable, there are fewer than two
+            columns, or one occurs twice.
     """
     source = resolve(scenario, sets)
-    columns = unique(list(policies.items()) if isinstance(policies, Mapping) else of_policies(policies))
+    found = backends.find_all(on)
+    given = list(policies.items()) if isinstance(policies, Mapping) else of_policies(policies)
+    columns = unique(on_each(given, on))
     sources = _under_each(source, columns)
     seeds = runs.seeds_of(source, replications, seed)
     results: dict[str, Results] = {}
@@ -171,7 +177,9 @@ def compare(
             if progress is not None:
                 progress((done + share) / len(sources))
 
-        results[name] = runs.run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
+        # Columns of one policy follow each other, in the order of what runs them.
+        run = list(found.values())[index % len(found)]
+        results[name] = run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
     notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
     notes += _same_outcomes(results) + _own_policies(source) + _unequal_packets(source, results)
     warnings = of_several({name: one.warnings for name, one in results.items()})

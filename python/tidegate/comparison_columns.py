@@ -70,6 +70,18 @@ def of_settings(text: str) -> tuple[str, Overrides]:
     return label, sets
 
 
+def on_each(columns: Sequence[tuple[str, Overrides]], on: Sequence[str]) -> list[tuple[str, Overrides]]:
+    """Return a column for each of these on each of several backends; without any, one for each backend.
+
+    On one backend columns keep their names.
+    """
+    if len(on) == 1:
+        return list(columns)
+    if not columns:
+        return [(name, ()) for name in on]
+    return [(f"{label} on {name}", sets) for label, sets in columns for name in on]
+
+
 def unique(columns: Sequence[tuple[str, Overrides]]) -> dict[str, Overrides]:
     """Return the columns by their names.
 

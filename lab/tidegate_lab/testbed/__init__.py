@@ -1,2 +1,5 @@
-"""A scenario's network in a Linux kernel: hosts as namespaces, links as virtual Ethernet, the kernel's
-queueing disciplines at its ports, the kernel's TCP at the ends of its connections."""
+"""A scenario's network in a Linux kernel.
+
+Hosts are namespaces, links are virtual Ethernet, ports have the kernel's queueing disciplines, and
+connections are the kernel's TCP.
+"""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from tidegate_lab.testbed import network
 from tidegate_lab.testbed.clock import Loop
@@ -34,7 +36,8 @@ def main(results: str) -> None:
     loop = Loop(time.monotonic_ns() + AHEAD)
     # The answers of a connection are made by its other end.
     flows = [KINDS[flow["kind"]](loop, flow, place) for flow in plan["flows"] if flow["kind"] in KINDS]
-    duration, figures = plan["duration"], {}
+    duration: int = plan["duration"]
+    figures: dict[str, Any] = {}
 
     def drain(when: int) -> None:
         for recorder in recorders:
@@ -50,8 +53,7 @@ def main(results: str) -> None:
 
     loop.at(0, lambda: drain(0))
     for report in range(1, REPORTS):
-        share = report / REPORTS
-        loop.at(int(share * duration), lambda share=share: print(f"progress {100 * share:g}", flush=True))
+        loop.at(duration * report // REPORTS, partial(_tell, report / REPORTS))
     loop.at(plan["warmup"], lambda: look("warmup"))
     loop.run(duration)
     look("end")
@@ -59,6 +61,10 @@ def main(results: str) -> None:
         recorder.end()
     figures["start"] = loop.start + _time_of_day()
     (place / FIGURES).write_text(json.dumps(figures), encoding="utf-8")
+
+
+def _tell(share: float) -> None:
+    print(f"progress {100 * share:g}", flush=True)
 
 
 def _time_of_day() -> int:

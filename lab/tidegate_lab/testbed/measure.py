@@ -151,13 +151,12 @@ def _figures(name: str, values: np.ndarray, wanted: Sequence[str]) -> dict[str, 
 
 
 def link_row(
-    at: int, link: Mapping[str, Any], flows: Sequence[tuple[int, FlowPackets]], warmup: int, duration: int
+    link: Mapping[str, Any], flows: Sequence[tuple[int, FlowPackets]], warmup: int, duration: int
 ) -> dict[str, Any]:
     """Return the figures of a link over the measured time, as the table `links` names them.
 
     Args:
-        at: The link.
-        link: Its rate in bit/s.
+        link: The link, with its `rate` in bit/s.
         flows: The flows that pass it, with its place in the route of each.
         warmup: Start of the measured time, in ns.
         duration: Its end.
@@ -173,7 +172,9 @@ def link_row(
     span = duration - warmup
     # The queue with the packet in service; a dropped one is not counted.
     inside = np.clip(np.where(started >= 0, departed, duration), warmup, duration)
-    waited = np.where((arrived >= 0) & ~lost, np.clip(inside - np.clip(arrived, warmup, duration), 0, None), 0)
+    waited = np.where(
+        (arrived >= 0) & ~lost, np.clip(inside - np.clip(arrived, warmup, duration), 0, None), 0
+    )
     return {
         "packets": int(sent.sum()),
         "bytes": int(length[sent].sum()),

@@ -112,8 +112,9 @@ def _line_end(link: Mapping[str, Any]) -> list[str]:
     """Return the commands that hold a link's packets until their last bits are in."""
     device = f"c{link['cable']}{'ba'[link['end'] == 'b']}"
     behind = arrival(link)
+    line = f"delay {link['delay'] / 1000:.3f}us rate {link['rate']}bit"
     return [
-        f"qdisc add dev {behind} root netem limit {FLIGHT} delay {link['delay'] / 1000:.3f}us rate {link['rate']}bit",
+        f"qdisc add dev {behind} root netem limit {FLIGHT} {line}",
         f"qdisc add dev {device} ingress",
         f"filter add dev {device} ingress matchall action mirred egress redirect dev {behind}",
     ]

@@ -14,7 +14,8 @@ from tidegate_lab.testbed import network, qdisc
 
 if TYPE_CHECKING:
     import numpy as np
-    from tidegate import Scenario
+
+    from tidegate.source import LoadedScenario
 
 ETHERNET = 14
 """Bytes of an Ethernet header, which are part of a packet's size."""
@@ -56,7 +57,7 @@ class Arrivals:
     stop: Sequence[int | None]
 
 
-def described(scenario: Scenario) -> dict[str, Any]:
+def described(scenario: LoadedScenario) -> dict[str, Any]:
     """Return the network of a scenario.
 
     Raises:
@@ -97,7 +98,9 @@ def _unusable(flow: Mapping[str, Any]) -> str | None:
     return None
 
 
-def plan(scenario: Scenario, found: Mapping[str, Any], arrivals: Arrivals, place: Path) -> dict[str, Any]:
+def plan(
+    scenario: LoadedScenario, found: Mapping[str, Any], arrivals: Arrivals, place: Path
+) -> dict[str, Any]:
     """Return the plan of a run, and write the packets of its open-loop flows to `place`.
 
     Raises:
@@ -214,8 +217,8 @@ def _set(sysctls: dict[str, str], flow: Mapping[str, Any], name: str) -> None:
         path = f"net/ipv4/{key}"
         if sysctls.setdefault(path, str(value)) != str(value):
             raise TidegateError(
-                f"flow `{flow['name']}`: another connection of `{name}` has other settings, and the kernel keeps "
-                f"`{key}` by host"
+                f"flow `{flow['name']}`: another connection of `{name}` has other settings, "
+                f"and the kernel keeps `{key}` by host"
             )
 
 

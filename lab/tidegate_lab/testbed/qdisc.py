@@ -29,7 +29,9 @@ def lines(link: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flow
     if port["meters"]:
         raise TidegateError(f"link `{link['name']}`: the kernel has no meters before a queue")
     if port["ceiling"] is not None or port["classes"]:
-        raise TidegateError(f"link `{link['name']}`: classes and ceilings are not carried over to the kernel yet")
+        raise TidegateError(
+            f"link `{link['name']}`: classes and ceilings are not carried over to the kernel yet"
+        )
     scheduler, dropper = port["scheduler"], port["dropper"]
     limit = packets(buffer, longest) if buffer else UNLIMITED
     if dropper is not None:
@@ -37,7 +39,8 @@ def lines(link: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flow
         make = PER_FLOW.get((scheduler["name"], name)) if dropper["per_flow"] else DROPPERS.get(name)
         if make is None or (not dropper["per_flow"] and scheduler["name"] != "fifo"):
             raise _nothing(link, f"{scheduler['name']} with {name}")
-        return [f"qdisc add dev @ parent 1:1 handle 10: {make(dropper['policy']['values'], scheduler['values'], limit, link)}"]
+        kind = make(dropper["policy"]["values"], scheduler["values"], limit, link)
+        return [f"qdisc add dev @ parent 1:1 handle 10: {kind}"]
     known = SCHEDULERS.get(scheduler["name"])
     if known is None:
         raise _nothing(link, scheduler["name"])
@@ -58,7 +61,9 @@ def packets(buffer: Mapping[str, int], longest: int) -> int:
     return max(buffer["bytes"] // longest - 1, 1)
 
 
-def _fifo(values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
+def _fifo(
+    values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int
+) -> list[str]:
     del values, flows
     if buffer and "bytes" in buffer:
         kind = f"bfifo limit {max(buffer['bytes'] - longest, longest)}"
@@ -82,7 +87,9 @@ def _priority(
     return made
 
 
-def _drr(values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
+def _drr(
+    values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int
+) -> list[str]:
     quantum = values.get("quantum") or longest
     limit = packets(buffer, longest) if buffer else UNLIMITED
     made = ["qdisc add dev @ parent 1:1 handle 10: drr"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tidegate import _tidegate
@@ -15,15 +15,30 @@ from tidegate_lab.testbed import measure, records
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
 from tidegate_lab.testbed.plan import Arrivals, described, plan
 from tidegate_lab.uml import machine
+from tidegate_lab.uml.build import Kernel
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
-    from tidegate.source import Source
+
+    from tidegate.source import LoadedScenario, Source
 
 SLICE = 200_000
 """Events of the simulator between two looks at whether to stop."""
-EMPTY = ("drops", "usage", "non_responsive", "aal5", "credit", "credit_vcs", "stalls", "series", "signals", "gate", "workahead", "histogram")
+EMPTY = (
+    "drops",
+    "usage",
+    "non_responsive",
+    "aal5",
+    "credit",
+    "credit_vcs",
+    "stalls",
+    "series",
+    "signals",
+    "gate",
+    "workahead",
+    "histogram",
+)
 """Tables of which the kernel gives no rows."""
 
 
@@ -50,7 +65,9 @@ class Outcome:
     flows: dict[str, measure.FlowPackets]
 
 
-def drawn(scenario: _tidegate.Scenario, seed: int, found: Mapping[str, Any]) -> tuple[Arrivals, dict[str, pa.Table]]:
+def drawn(
+    scenario: LoadedScenario, seed: int, found: Mapping[str, Any]
+) -> tuple[Arrivals, dict[str, pa.Table]]:
     """Return what a simulation of this seed draws: the packets of open-loop flows, and its tables."""
     import numpy as np
 
@@ -70,15 +87,24 @@ def drawn(scenario: _tidegate.Scenario, seed: int, found: Mapping[str, Any]) -> 
     tables = as_arrow(run.tables())
     starts, stops = tables["flows"]["start"].to_pylist(), tables["flows"]["stop"].to_pylist()
     return (
-        Arrivals(packets, [round(one * 1e9) for one in starts], [None if one is None else round(one * 1e9) for one in stops]),
+        Arrivals(
+            packets,
+            [round(one * 1e9) for one in starts],
+            [None if one is None else round(one * 1e9) for one in stops],
+        ),
         tables,
     )
 
 
 def run_once(
-    kernel: Path, source: Source, seed: int, replication: int, progress: Callable[[float], None] | None = None
+    kernel: Kernel,
+    source: Source,
+    seed: int,
+    replication: int,
+    progress: Callable[[float], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> Outcome:
-    """Carry out one run.
+    """Carry out one run; `stop` ends it early.
 
     Raises:
         TidegateError: Something in the scenario cannot be carried over, or the kernel failed.
@@ -89,7 +115,7 @@ def run_once(
     with machine.workspace() as place:
         planned = plan(scenario, found, arrivals, place)
         (place / PLAN).write_text(json.dumps(planned), encoding="utf-8")
-        machine.run(kernel, "tidegate_lab.testbed.experiment", place, progress=progress)
+        machine.run(kernel, "tidegate_lab.testbed.experiment", place, seed=seed, progress=progress, stop=stop)
         figures = json.loads((place / FIGURES).read_text(encoding="utf-8"))
         seen = records.read_all(place, planned, found["flows"], figures["start"])
     followed = {
@@ -101,8 +127,12 @@ def run_once(
         fingerprint=_fingerprint(seen),
         packets=sum(len(packets.time) for (what, _), packets in seen.items() if what == "started"),
         queues=figures["end"]["queues"],
-        qdiscs={link["name"]: own["qdisc"] for link, own in zip(found["links"], planned["links"], strict=True)},
-        sysctls={node["name"]: own["sysctls"] for node, own in zip(found["nodes"], planned["nodes"], strict=True)},
+        qdiscs={
+            link["name"]: own["qdisc"] for link, own in zip(found["links"], planned["links"], strict=True)
+        },
+        sysctls={
+            node["name"]: own["sysctls"] for node, own in zip(found["nodes"], planned["nodes"], strict=True)
+        },
         flows={flow["name"]: followed[index] for index, flow in enumerate(found["flows"])},
     )
 
@@ -135,7 +165,12 @@ def _tables(
         row = measure.flow_row(followed[index], warmup, duration) | ends.get(index, {})
         rows.append(row | {"timeouts": timeouts.get(index)})
     flows = _replaced(drawn_tables["flows"], rows, replication, seed)
-    groups = _replaced(drawn_tables["groups"], _groups(drawn_tables, found, rows, followed, timeouts, warmup, duration), replication, seed)
+    groups = _replaced(
+        drawn_tables["groups"],
+        _groups(drawn_tables, found, rows, followed, timeouts, warmup, duration),
+        replication,
+        seed,
+    )
     links = _replaced(drawn_tables["links"], _links(found, followed, warmup, duration), replication, seed)
     empty = {name: drawn_tables[name].slice(0, 0) for name in EMPTY}
     return {name: {"flows": flows, "groups": groups, "links": links, **empty}[name] for name in drawn_tables}
@@ -195,9 +230,9 @@ def _groups(
         for name in ("retransmissions", "goodput"):
             values = [one[name] for one in own if one.get(name) is not None]
             row[name] = sum(values) if values else None
-        row["timeouts"] = sum(timeouts[index] for index in members) if all(
-            index in timeouts for index in members
-        ) else None
+        row["timeouts"] = (
+            sum(timeouts[index] for index in members) if all(index in timeouts for index in members) else None
+        )
         row["jain"] = float(rates.sum() ** 2 / (len(rates) * squares)) if squares else None
         made.append(row)
     return made
@@ -213,7 +248,7 @@ def _links(
             for index, flow in enumerate(found["flows"])
             if at in flow["route"]
         ]
-        made.append(measure.link_row(at, link, passing, warmup, duration) if passing else {})
+        made.append(measure.link_row(link, passing, warmup, duration) if passing else {})
     return made
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -18,7 +19,7 @@ from pathlib import Path
 from tidegate import TidegateError
 
 PACKAGE = "linux-source-6.1"
-"""The source package of Debian 12; it is used where it is installed, or downloaded without being installed."""
+"""The source package of Debian 12, which is used where it is installed, and else downloaded."""
 SOURCES = Path("/usr/src") / f"{PACKAGE}.tar.xz"
 TOOLS = {
     "make": "make",
@@ -77,8 +78,8 @@ def find() -> Kernel:
     place = cache()
     if not (place / "version").exists():
         raise TidegateError(
-            "the laboratory's kernel is not built yet\n  help: run `tidegate lab kernel`, or `make lab-kernel` in "
-            "a clone; it takes some minutes, once"
+            "the laboratory's kernel is not built yet\n"
+            "  help: run `tidegate lab kernel`, or `make lab-kernel` in a clone; it takes some minutes, once"
         )
     return Kernel(place / "linux", place / "getrandom.so", (place / "version").read_text().strip())
 
@@ -174,7 +175,11 @@ def _configure(source: Path, tell: Callable[[str], None]) -> str:
     wanted.write_bytes(_read("kernel.config"))
     _step(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"], source, "configuring", tell)
     made = (source / ".config").read_text(encoding="utf-8").splitlines()
-    missing = [line for line in _read("kernel.config").decode().splitlines() if line.endswith("=y") and line not in made]
+    missing = [
+        line
+        for line in _read("kernel.config").decode().splitlines()
+        if line.endswith("=y") and line not in made
+    ]
     if missing:
         raise TidegateError(f"the kernel cannot be configured with {', '.join(missing)}")
     return subprocess.run(
@@ -198,6 +203,7 @@ def _step(words: Sequence[str], place: Path, what: str, tell: Callable[[str], No
             stdout=printed,
             stderr=subprocess.STDOUT,
             env={**os.environ, **REPEATABLE},
+            start_new_session=True,
         )
         try:
             while True:
@@ -207,7 +213,7 @@ def _step(words: Sequence[str], place: Path, what: str, tell: Callable[[str], No
                 except subprocess.TimeoutExpired:
                     tell(f"{what}: {time.monotonic() - began:.0f} s")
         except BaseException:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise
         if process.returncode != 0:

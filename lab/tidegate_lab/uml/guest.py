@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import traceback
+from pathlib import Path
 
 MOUNTS = (
     ("proc", "proc", "/proc", ""),
@@ -27,25 +28,26 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def main(module: str, place: str) -> None:
-    """Carry out `module.main(RESULTS)` and switch the machine off; its last line is `done` if all went well."""
+    """Carry out `module.main(RESULTS)` and switch the machine off; `done` is printed if all went well."""
     try:
         for source, kind, target, options in MOUNTS:
             _mount(source, kind, target, options)
-        os.mkdir(RESULTS)
+        Path(RESULTS).mkdir()
         _mount("results", "hostfs", RESULTS, place)
         os.environ.update(PATH=PATH, TMPDIR="/run")
         importlib.import_module(module).main(RESULTS)
         print("done", flush=True)
     except BaseException as failure:
-        explained = isinstance(failure, subprocess.CalledProcessError)
-        print(_of_command(failure) if explained else traceback.format_exc(), flush=True)
+        print(_explained(failure), flush=True)
     os.sync()
     _libc.syscall(SYS_REBOOT, *(ctypes.c_ulong(word) for word in MAGIC), None)
     sys.exit(1)
 
 
-def _of_command(failure: subprocess.CalledProcessError) -> str:
-    return f"{failure.cmd}: {failure.stderr or failure.stdout}"
+def _explained(failure: BaseException) -> str:
+    if isinstance(failure, subprocess.CalledProcessError):
+        return f"{failure.cmd}: {failure.stderr or failure.stdout}"
+    return traceback.format_exc()
 
 
 def _mount(source: str, kind: str, target: str, options: str) -> None:

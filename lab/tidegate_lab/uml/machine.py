@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 from tidegate import TidegateError
@@ -27,6 +29,8 @@ HERE = "/proc/self/cwd"
 """The working directory of the kernel, as its guest finds it among this machine's files."""
 DONE = "done"
 """The line of a guest that has done its work."""
+INTERVAL = 0.2
+"""Time between two looks at whether to stop, in s."""
 KEPT_LINES = 40
 """Lines of the console that an error shows."""
 
@@ -49,6 +53,7 @@ def run(
     seed: int = 0,
     memory: int = MEMORY,
     progress: Callable[[float], None] | None = None,
+    stop: threading.Event | None = None,
 ) -> None:
     """Boot `kernel` and carry out `module`, whose `main` gets the folder `place`; wait for its end.
 
@@ -61,8 +66,10 @@ def run(
         seed: Seed of all that the kernel draws.
         memory: Memory of the guest in MiB.
         progress: Called with the share that is done, 0 to 1.
+        stop: Ends the kernel when it is set.
 
     Raises:
+        CancelledError: `stop` was set.
         TidegateError: The kernel could not be started, or the module failed; with the last lines of
             the console.
         KeyboardInterrupt: Ctrl-C; the kernel has been stopped by then.
@@ -92,11 +99,17 @@ def run(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        env={"LD_PRELOAD": str(kernel.getrandom), "TIDEGATE_LAB_SEED": str(seed), "TMPDIR": _memory(place, memory)},
+        env={
+            "LD_PRELOAD": str(kernel.getrandom),
+            "TIDEGATE_LAB_SEED": str(seed),
+            "TMPDIR": _memory(place, memory),
+        },
         text=True,
         errors="replace",
     )
     lines: list[str] = []
+    watcher = threading.Thread(target=_end_when, args=(stop, process), daemon=True)
+    watcher.start()
     try:
         assert process.stdout is not None
         for line in process.stdout:
@@ -109,6 +122,8 @@ def run(
         process.wait()
     finally:
         _stop(process)
+    if stop is not None and stop.is_set():
+        raise CancelledError
     if DONE not in lines:
         said = "\n".join(f"  {line}" for line in lines)
         raise TidegateError(f"the kernel in virtual time ended before its work was done; it printed:\n{said}")
@@ -119,6 +134,13 @@ def _memory(place: Path, memory: int) -> str:
     shared = Path("/dev/shm")
     fits = shared.is_dir() and shutil.disk_usage(shared).free > (memory << 20)
     return str(shared if fits else place)
+
+
+def _end_when(stop: threading.Event | None, process: subprocess.Popen[str]) -> None:
+    """End the kernel once it is to stop."""
+    while stop is not None and process.poll() is None:
+        if stop.wait(INTERVAL):
+            _stop(process)
 
 
 def _stop(process: subprocess.Popen[str]) -> None:
@@ -137,5 +159,3 @@ def _init(module: str, place: Path) -> str:
         "from tidegate_lab.uml import guest\n"
         f"guest.main({module!r}, {str(place)!r})\n"
     )
-
-

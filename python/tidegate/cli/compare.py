@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli import screen
-from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
+from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, listed, overrides, scenario, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -59,6 +59,13 @@ def command(
         ),
     ] = None,
     replications: Annotated[int, typer.Option(metavar="N", help="Number of runs of each.")] = 10,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="What runs it: the simulator (sim), a Linux kernel in virtual time (linux), or both.",
+        ),
+    ] = "sim",
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -73,19 +80,20 @@ def command(
 ) -> None:
     """Compare policies, or other settings, on the same packets.
 
-    Runs a scenario under each of them, and shows the differences with their intervals.
+    Runs a scenario under each of them, and shows the differences with their intervals. With `--on
+    sim,linux` it compares the simulator with a Linux kernel, under one policy or several.
     """
     from tidegate import comparison_dir, outdir
     from tidegate.cli import comparison_tables
     from tidegate.cli.progress import bar
     from tidegate.comparison import compare
-    from tidegate.comparison_columns import unique
+    from tidegate.comparison_columns import on_each, unique
     from tidegate.groups import chosen
     from tidegate.replications import seeds_of
     from tidegate.source import resolve
 
-    columns = unique(_columns(policy or [], scheduler or [], column or []))
-    names = list(columns)
+    columns, backends = _columns(policy or [], scheduler or [], column or []), listed("--on", on)
+    names = list(unique(on_each(columns, backends)))
     places = {} if out is None else _places(out, names)
     given = resolve(scenario(file), overrides(sets))
     stale: list[Path] = []
@@ -95,7 +103,8 @@ def command(
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             given,
-            columns,
+            dict(columns),
+            on=backends,
             replications=replications,
             jobs=jobs,
             seed=seed,

@@ -98,7 +98,7 @@ def command(
             typer.echo(part, nl=False)
         typer.echo()
         return
-    _print(results, all_links)
+    show(results, all_links=all_links)
     if out is not None:
         without = "" if series else ", without series: there would be too many"
         replaced = "; they replace those of another text of the scenario" if edited else ""
@@ -122,7 +122,8 @@ def _factors(given: str | None) -> list[float]:
     return factors
 
 
-def _print(results: Results, all_links: bool) -> None:
+def show(results: Results, *, all_links: bool = False) -> None:
+    """Show the results of a scenario on the terminal."""
     from tidegate.cli import credit_tables, provisioning, screen, transports
 
     console = screen.console()

@@ -1,0 +1,14 @@
+"""Names of the experiments."""
+
+NAMES = {
+    "voice": "a call beside four bulk TCPs on 10 Mbit/s: FIFO, VirtualClock, the kernel's HTB, the simulator",
+    "shaping": "a backlogged source at four rates: departures, gaps, the processor's time, HTB and TBF",
+    "fairness": "a host that starts to send after another has uploaded alone: the gate, HTB, CAKE, a FIFO",
+    "household": "two hosts that upload and a call beside them: the gate without a file, HTB, CAKE, a FIFO",
+    "starvation": "what no flow of a file matches, beside a full line: the gate, HTB, CAKE, a FIFO",
+    "reports": "a call beside 60,000 idle flows and four clients that scrape the metrics",
+    "overload": "a call beside more frames than the gate's processor can forward",
+    "late": "a call on a processor that others keep busy: is the gate as late as it reports?",
+    "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
+}
+"""Experiments and their subjects."""

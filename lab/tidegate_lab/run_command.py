@@ -1,0 +1,72 @@
+"""`tidegate lab run`: a scenario in a Linux kernel in virtual time."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tidegate import commands
+
+MANIFEST = "linux.json"
+"""The file of `--out` that says what ran: kernel, queueing disciplines and settings."""
+
+
+def command(
+    file: commands.File,
+    seed: commands.Seed = None,
+    replications: Annotated[
+        int, typer.Option(metavar="N", help="Number of runs, each with the next seed.")
+    ] = 1,
+    jobs: commands.Jobs = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write all results to this directory, as `tidegate run` does.",
+            show_default=False,
+        ),
+    ] = None,
+    sets: commands.Set = None,
+    force: commands.Force = False,
+    all_links: Annotated[
+        bool, typer.Option("--all-links", help="Show idle links as well.", show_default=False)
+    ] = False,
+    as_json: commands.Json = False,
+) -> None:
+    """Run a scenario in a Linux kernel in virtual time.
+
+    Hosts are namespaces, links are virtual Ethernet with the scenario's rates and delays, its ports
+    have the kernel's queueing disciplines, and its connections are the kernel's TCP. Open-loop flows
+    send the packets that the simulator draws from the same seed. Runs repeat to the nanosecond.
+    """
+    from tidegate import outdir
+    from tidegate.cli.document import document
+    from tidegate.cli.run import show
+    from tidegate.source import resolve
+    from tidegate_lab.testbed import backend
+
+    source = resolve(commands.scenario(file), commands.overrides(sets))
+    commands.tell(source.scenario.warnings, source.scenario.notes)
+    if out is not None:
+        outdir.check_writable(out, source, force=force)
+    with commands.bar(source.scenario.name) as progress:
+        results, about = backend.run_and_describe(
+            source, replications=replications, jobs=jobs, seed=seed, progress=progress
+        )
+    if out is not None:
+        place = outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
+        (place / MANIFEST).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    if as_json:
+        for part in document(results):
+            typer.echo(part, nl=False)
+        typer.echo()
+        return
+    show(results, all_links=all_links)
+    typer.echo(commands.plain(f"Linux {about['kernel']} in virtual time"))
+    if out is not None:
+        typer.echo(commands.plain(f"results in {out}"))
