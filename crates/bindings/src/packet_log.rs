@@ -9,8 +9,9 @@ use tidegate_sim::packet_log::{Entry, PacketEvent, PacketId};
 const TICKS: u64 = 100;
 
 /// The events of packets, as the buffers of columns: `time`, `link`, `flow`, `sequence` and
-/// `length` of 8 bytes each, and `event`, a byte that is an index into `names`. Events that are not
-/// of one packet are left out.
+/// `length` of 8 bytes each, `event`, a byte that is an index into `names`, and `is_marked`, a byte
+/// that is 1 where a packet starts with a congestion mark. Events that are not of one packet are
+/// left out.
 pub fn columns<'py>(py: Python<'py>, log: &[Entry]) -> PyResult<Bound<'py, PyDict>> {
     let rows: Vec<Row> = log.iter().filter_map(Row::of).collect();
     let made = PyDict::new(py);
@@ -27,6 +28,8 @@ pub fn columns<'py>(py: Python<'py>, log: &[Entry]) -> PyResult<Bound<'py, PyDic
     }
     let events: Vec<u8> = rows.iter().map(|row| row.event).collect();
     made.set_item("event", PyBytes::new(py, &events))?;
+    let marked: Vec<u8> = rows.iter().map(|row| u8::from(row.is_marked)).collect();
+    made.set_item("is_marked", PyBytes::new(py, &marked))?;
     made.set_item("names", NAMES)?;
     Ok(made)
 }
@@ -41,6 +44,7 @@ struct Row {
     event: u8,
     packet: PacketId,
     len: u64,
+    is_marked: bool,
 }
 
 impl Row {
@@ -59,7 +63,8 @@ impl Row {
             | PacketEvent::Amended(..)
             | PacketEvent::Closed(_) => return None,
         };
+        let is_marked = matches!(entry.what, PacketEvent::Started { is_marked: true, .. });
         let time = entry.at.since(Time::ORIGIN).ticks() / TICKS;
-        Some(Row { time, link: entry.link.into(), event, packet, len: len.into() })
+        Some(Row { time, link: entry.link.into(), event, packet, len: len.into(), is_marked })
     }
 }

@@ -42,6 +42,8 @@ pub enum PacketEvent {
         packet: PacketId,
         /// Time at which it joined the queue: its arrival or, behind an envelope, its release.
         queued: Time,
+        /// True if it carries a congestion mark (CE, EFCI).
+        is_marked: bool,
     },
     /// A packet's last bit is out.
     Departed(PacketId),

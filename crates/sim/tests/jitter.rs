@@ -59,7 +59,7 @@ fn delays(network: &Network, seed: u64) -> (Span, Span) {
     let mut took: Vec<Span> = Vec::new();
     for entry in world.log() {
         match entry.what {
-            PacketEvent::Started { packet, queued } if packet.flow == 0 && entry.link == 0 => {
+            PacketEvent::Started { packet, queued, .. } if packet.flow == 0 && entry.link == 0 => {
                 began.insert(packet.sequence, queued);
             }
             PacketEvent::Received(packet) if packet.flow == 0 => {

@@ -9,6 +9,7 @@ comes out there when its last bit is in.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -19,6 +20,12 @@ CLONE_NEWNET = 0x40000000
 NETNS = "/run/netns"
 FLIGHT = 10_000_000
 """Packets for which netem has room: more than are ever on a line."""
+CLOCK_STEP = 256
+"""Steps of the clock of a kernel in virtual time, in ns."""
+BURST = 1.05e-6
+"""Time, in s, by which a packet may start early after one that has started late, where a byte does not
+take whole steps of the clock: their differences would otherwise add up. `tc` counts it in
+microseconds."""
 CABLES = (10 << 24) + (192 << 16)
 """The first address of cables, two for each."""
 
@@ -100,10 +107,11 @@ def gateway(link: Mapping[str, Any]) -> str:
 def _port(link: Mapping[str, Any]) -> list[str]:
     """Return the queueing disciplines at the egress of a link."""
     device, rate = egress(link), link["rate"]
+    burst = math.ceil(rate / 8 * BURST) if 8_000_000_000 % (rate * CLOCK_STEP) else 1
     return [
         f"qdisc add dev {device} root handle 1: htb default 1",
-        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit burst 1 cburst 1 "
-        "quantum 60000",
+        f"class add dev {device} parent 1: classid 1:1 htb rate {rate}bit ceil {rate}bit "
+        f"burst {burst} cburst {burst} quantum 60000",
         *(line.replace("@", device) for line in link["qdisc"]),
     ]
 

@@ -77,7 +77,7 @@ def read(file: Path, start: int, flows: int) -> Packets:
     payload = big_endian(16, 2) - 20 - header
     number = np.where(is_tcp & (flags & SYN != 0), -1, number)
     packets = Packets(
-        time=words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start,
+        time=_in_order(words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start),
         flow=flow,
         number=number,
         length=words[:, 1].astype(np.int64),
@@ -87,6 +87,15 @@ def read(file: Path, start: int, flows: int) -> Packets:
     )
     known = (flow >= 0) & (flow < flows) & (is_tcp | (protocol == UDP))
     return Packets(*(getattr(packets, name)[known] for name in packets.__dataclass_fields__))
+
+
+def _in_order(times: np.ndarray) -> np.ndarray:
+    """Return times of which no two are equal: packets of one step of the clock follow each other by 1 ns."""
+    import numpy as np
+
+    count = np.arange(len(times))
+    is_new = np.concatenate(([True], np.diff(times) > 0)) if len(times) else np.zeros(0, dtype=bool)
+    return times + count - np.maximum.accumulate(np.where(is_new, count, 0))
 
 
 def unwrapped(numbers: np.ndarray, first: int) -> np.ndarray:

@@ -31,7 +31,7 @@ DONE = "done"
 """The line of a guest that has done its work."""
 INTERVAL = 0.2
 """Time between two looks at whether to stop, in s."""
-KEPT_LINES = 40
+KEPT_LINES = 80
 """Lines of the console that an error shows."""
 
 

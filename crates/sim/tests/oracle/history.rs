@@ -85,7 +85,7 @@ impl<'n> History<'n> {
                 }
                 self.visits.push(visit);
             }
-            PacketEvent::Started { packet, queued } => {
+            PacketEvent::Started { packet, queued, .. } => {
                 let ix = ix(packet)?;
                 once(&mut self.visits[ix].started, at)?;
                 self.visits[ix].queued = Some(queued);

@@ -49,7 +49,11 @@ impl Stage for PacketLog {
     }
 
     fn start(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
-        let what = PacketEvent::Started { packet: cx.id_of(packet), queued: packet.arrived };
+        let what = PacketEvent::Started {
+            packet: cx.id_of(packet),
+            queued: packet.arrived,
+            is_marked: packet.mark.is_congested(),
+        };
         self.note(cx, cx.link_of(hop), what);
     }
 

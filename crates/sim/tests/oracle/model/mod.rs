@@ -272,7 +272,7 @@ impl<'n> Model<'n> {
                 let links: Vec<usize> = entries.iter().map(|entry| entry.link as usize).collect();
                 self.arrive(now, switch, &links, packet, len)
             }
-            PacketEvent::Started { packet, queued } => {
+            PacketEvent::Started { packet, queued, .. } => {
                 self.nothing_expected(switch)?;
                 let serving = self.ports[ix].start(now)?;
                 self.checked.starts += 1;
