@@ -11,7 +11,7 @@ BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
 RECORDS := $(shell find crates/core/src crates/formats/src -name '*.rs') crates/formats/examples/formats_docs.rs
 
-.PHONY: help demo test lint verify fuzz bench bench-readme wheel generated clean
+.PHONY: help demo test lint verify fuzz lab-kernel bench bench-readme wheel generated clean
 
 help:
 	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
@@ -20,6 +20,7 @@ help:
 	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
+	@echo "make lab-kernel builds the Linux kernel in which \`tidegate lab run\` runs scenarios: some minutes, once"
 	@echo "make bench      instructions, speed and memory, in one report; bench-readme writes it into the pages"
 	@echo "make generated  reference pages and Python types, from the records of policies and files"
 	@echo "make clean      remove $(VENV) and target"
@@ -69,6 +70,10 @@ verify: $(VENV)/beside
 # Every fuzz target for FUZZ_SECONDS (60), from its corpus.
 fuzz:
 	fuzz/run.sh
+
+# A Linux kernel in virtual time, from the distribution's source package, into the user's cache.
+lab-kernel: $(VENV)/beside
+	$(BIN)/tidegate lab kernel
 
 bench: $(VENV)/installed
 	cargo build --release --benches --package tidegate-sim

@@ -44,29 +44,21 @@ def command(
     have the kernel's queueing disciplines, and its connections are the kernel's TCP. Open-loop flows
     send the packets that the simulator draws from the same seed. Runs repeat to the nanosecond.
     """
-    from tidegate import outdir
-    from tidegate.cli.document import document
-    from tidegate.cli.run import show
-    from tidegate.source import resolve
     from tidegate_lab.testbed import backend
 
-    source = resolve(commands.scenario(file), commands.overrides(sets))
+    source = commands.resolved(commands.scenario(file), sets)
     commands.tell(source.scenario.warnings, source.scenario.notes)
     if out is not None:
-        outdir.check_writable(out, source, force=force)
+        commands.check_writable(out, source, force=force)
     with commands.bar(source.scenario.name) as progress:
         results, about = backend.run_and_describe(
             source, replications=replications, jobs=jobs, seed=seed, progress=progress
         )
     if out is not None:
-        place = outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
+        place = commands.write_results(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
         (place / MANIFEST).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    if as_json:
-        for part in document(results):
-            typer.echo(part, nl=False)
-        typer.echo()
-        return
-    show(results, all_links=all_links)
-    typer.echo(commands.plain(f"Linux {about['kernel']} in virtual time"))
-    if out is not None:
-        typer.echo(commands.plain(f"results in {out}"))
+    commands.show_results(results, as_json=as_json, all_links=all_links)
+    if not as_json:
+        typer.echo(commands.plain(f"Linux {about['kernel']} in virtual time"))
+        if out is not None:
+            typer.echo(commands.plain(f"results in {out}"))

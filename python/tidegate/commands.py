@@ -11,10 +11,19 @@ It is imported when the command is used and when `tidegate --help` lists it, so 
 large where it uses it. A `TidegateError` ends the command with its message and exit code 1.
 """
 
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 from tidegate.cli.progress import bar
 from tidegate.cli.screen import console, seconds, seeds, table
+from tidegate.source import ScenarioLike, Source
+
+if TYPE_CHECKING:
+    from tidegate.results import Results
 
 __all__ = [
     "File",
@@ -23,13 +32,61 @@ __all__ = [
     "Json",
     "Seed",
     "Set",
+    "Source",
     "bar",
+    "check_writable",
     "console",
     "overrides",
     "plain",
+    "resolved",
     "scenario",
     "seconds",
     "seeds",
+    "show_results",
     "table",
     "tell",
+    "write_results",
 ]
+
+
+def resolved(scenario: ScenarioLike, sets: list[str] | None = None) -> Source:
+    """Return a scenario under the overrides of `--set`.
+
+    Raises:
+        TidegateError: It cannot be read, or has a mistake.
+    """
+    from tidegate.source import resolve
+
+    return resolve(scenario, overrides(sets))
+
+
+def check_writable(out: Path, source: Source, *, force: bool) -> None:
+    """Make sure, before a long run, that `--out` can be written.
+
+    Raises:
+        TidegateError: Something else is there, or results of another scenario without `--force`.
+    """
+    from tidegate import outdir
+
+    outdir.check_writable(out, source, force=force)
+
+
+def write_results(results: Results, out: Path, command: str, *, force: bool) -> Path:
+    """Write results to the directory of `--out`, and note the command that made them; return its path."""
+    from tidegate import outdir
+
+    return outdir.write(results, out, command, force=force)
+
+
+def show_results(results: Results, *, as_json: bool, all_links: bool) -> None:
+    """Show results as `tidegate run` does."""
+    if as_json:
+        from tidegate.cli.document import document
+
+        for part in document(results):
+            print(part, end="")
+        print()
+        return
+    from tidegate.cli.run import show
+
+    show(results, all_links=all_links)

@@ -155,8 +155,8 @@ def compare(
         jobs: Runs at a time; by default as many as there are processors.
         seed: Seed of the first replication; by default the scenario's own.
         sets: Overrides that hold for all of them.
-        on: What runs them: the simulator (`sim`), a Linux kernel in virtual time (`linux`, in the
-            distribution tidegate-lab), or several. With several there is a column for each policy
+        on: What runs them: the simulator (`sim`), a Linux kernel in virtual time (`linux`, which
+            another distribution adds), or several. With several there is a column for each policy
             on each, and `policies` may be one or none.
         progress: Called with the share that is done, 0 to 1.
 

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any
 
-from tidegate import _tidegate, inputs
+from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
 from tidegate.results import Results
-from tidegate.run_tables import as_arrow, joined
+from tidegate.run_results import Measured, results_of
+from tidegate.run_tables import as_arrow
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 
 __all__ = ["Progress", "Simulation", "simulate", "simulate_all"]
@@ -188,13 +188,6 @@ def jobs_for(replications: int, jobs: int | None) -> int:
     return min(jobs, replications)
 
 
-@dataclass(frozen=True)
-class _Finished:
-    tables: dict[str, Any]
-    fingerprint: str
-    packet_hops: int
-
-
 class _Work:
     """The runs of one scenario, which threads share.
 
@@ -215,14 +208,14 @@ class _Work:
         self._seeds = seeds_of(self._source, simulation.replications, simulation.seed)
         self._factors = factors_of(simulation.workahead)
         self._done = [0.0] * len(self._seeds)
-        self._futures: list[Future[_Finished]] = []
+        self._futures: list[Future[Measured]] = []
         self._started = time.perf_counter()
 
     def submit(self, pool: ThreadPoolExecutor) -> None:
         """Hand every replication to a pool."""
         self._futures = [pool.submit(self.replicate, index) for index in range(len(self._seeds))]
 
-    def replicate(self, index: int) -> _Finished:
+    def replicate(self, index: int) -> Measured:
         """Carry out one replication.
 
         Raises:
@@ -239,7 +232,7 @@ class _Work:
             self._check_stopped()
             self._done[index] = run.progress
         self._done[index] = 1.0
-        return _Finished(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
+        return Measured(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
 
     def _check_stopped(self) -> None:
         if self._stop.is_set():
@@ -255,7 +248,7 @@ class _Work:
         """Simulated seconds that are done."""
         return self._source.scenario.duration * sum(self._done)
 
-    def pending(self) -> set[Future[_Finished]]:
+    def pending(self) -> set[Future[Measured]]:
         """Return the replications that are not over, and raise what one has failed with."""
         for future in self._futures:
             if future.done():
@@ -266,23 +259,8 @@ class _Work:
         """Put together what all replications have measured, and forget what is not to be kept."""
         finished = [future.result() for future in self._futures]
         self._futures = []
-        source, scenario = self._source, self._source.scenario
-        results = Results(
-            tables=joined([one.tables for one in finished]),
-            scenario_name=scenario.name,
-            scenario_toml=scenario.toml,
-            base_dir=source.base_dir,
-            overrides=source.overrides,
-            duration=scenario.duration,
-            warmup=scenario.warmup,
-            seeds=self._seeds,
-            fingerprints=tuple(one.fingerprint for one in finished),
-            packet_hops=sum(one.packet_hops for one in finished),
-            wall_seconds=time.perf_counter() - self._started,
-            version=_tidegate.__version__,
-            inputs=inputs.digests(scenario.toml, source.base_dir),
-            warnings=tuple(scenario.warnings),
-        )
+        source = self._source
+        results = results_of(source, finished, self._seeds, time.perf_counter() - self._started)
         return results if self._simulation.keep is None else self._simulation.keep(results)
 
 

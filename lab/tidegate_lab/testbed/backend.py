@@ -8,13 +8,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any
 
-from tidegate.replications import jobs_for, seeds_of
+from tidegate.backends import Measured, jobs_for, results_of, seeds_of
 from tidegate_lab.testbed import runs
 from tidegate_lab.uml import build
 
 if TYPE_CHECKING:
+    from tidegate.backends import Source
     from tidegate.results import Results
-    from tidegate.source import Source
 
 REPORT_INTERVAL = 0.1
 """Time between two reports of progress, in s."""
@@ -87,4 +87,5 @@ def run_and_describe(
         "sysctls": outcomes[0].sysctls,
         "queues": [one.queues for one in outcomes],
     }
-    return runs.results(source, outcomes, seeds, time.perf_counter() - began), about
+    measured = [Measured(one.tables, one.fingerprint, one.packets) for one in outcomes]
+    return results_of(source, measured, seeds, time.perf_counter() - began), about

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate import TidegateError
+from tidegate import TidegateError, backends
 from tidegate_lab.testbed import network, qdisc
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ ADDRESSES, SOURCES = 10 << 24, (10 << 24) + (64 << 16)
 """The first destination address of flows, and the first source address of those that get no answer."""
 ECT0 = 2
 GREATEST_WINDOW = 1 << 20
-"""The receiver's window from which on the kernel's own tuning is left as it is, in bytes."""
+"""The receiver's window at or above which the kernel's own tuning is left as it is, in bytes."""
 NANOSECONDS = 1e9
 
 HOST = {
@@ -63,7 +62,7 @@ def described(scenario: LoadedScenario) -> dict[str, Any]:
     Raises:
         TidegateError: Something in it cannot be carried over to the kernel.
     """
-    found: dict[str, Any] = json.loads(scenario.network_json())
+    found = backends.network(scenario)
     if found["has_gate"]:
         raise TidegateError("a gate in the scenario is not carried over to the kernel")
     for link in found["links"]:

@@ -1,4 +1,4 @@
-"""What the guest has recorded: the packets that left each interface, with their flows and numbers."""
+"""Recordings of the guest: the packets that left each interface, with their flows and numbers."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tidegate import _tidegate
-from tidegate.results import Results
+from tidegate import backends
 from tidegate_lab.testbed import measure, records
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
 from tidegate_lab.testbed.plan import Arrivals, described, plan
@@ -21,10 +20,9 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from tidegate.source import LoadedScenario, Source
+    from tidegate.backends import Source
+    from tidegate.source import LoadedScenario
 
-SLICE = 200_000
-"""Events of the simulator between two looks at whether to stop."""
 EMPTY = (
     "drops",
     "usage",
@@ -71,29 +69,16 @@ def drawn(
     """Return what a simulation of this seed draws: the packets of open-loop flows, and its tables."""
     import numpy as np
 
-    from tidegate.run_tables import as_arrow
-
-    run = _tidegate.Run(scenario, seed, 0, log=True)
-    while not run.advance(SLICE):
-        pass
-    log = run.log()
-    columns = {name: np.frombuffer(log[name], dtype=np.int64) for name in ("time", "link", "flow", "length")}
-    arrived = np.frombuffer(log["event"], dtype=np.uint8) == log["names"].index("arrived")
+    log, tables = backends.logged_run(scenario, seed)
+    arrived = np.asarray(log.event) == log.names.index("arrived")
     packets: dict[int, np.ndarray] = {}
     for index, flow in enumerate(found["flows"]):
         if flow["source"]["kind"] == "open-loop":
-            own = arrived & (columns["flow"] == index) & (columns["link"] == flow["route"][0])
-            packets[index] = np.column_stack((columns["time"][own], columns["length"][own]))
-    tables = as_arrow(run.tables())
-    starts, stops = tables["flows"]["start"].to_pylist(), tables["flows"]["stop"].to_pylist()
-    return (
-        Arrivals(
-            packets,
-            [round(one * 1e9) for one in starts],
-            [None if one is None else round(one * 1e9) for one in stops],
-        ),
-        tables,
-    )
+            own = arrived & (np.asarray(log.flow) == index) & (np.asarray(log.link) == flow["route"][0])
+            packets[index] = np.column_stack((np.asarray(log.time)[own], np.asarray(log.length)[own]))
+    start, stop = (tables["flows"][name].to_pylist() for name in ("start", "stop"))
+    times = [round(one * 1e9) for one in start], [None if one is None else round(one * 1e9) for one in stop]
+    return Arrivals(packets, *times), tables
 
 
 def run_once(
@@ -268,27 +253,3 @@ def _replaced(table: pa.Table, rows: Sequence[Mapping[str, Any]], replication: i
             values = [row.get(field.name, empty) for row in rows]
         arrays.append(pa.array(values, type=field.type))
     return pa.table(arrays, schema=table.schema)
-
-
-def results(source: Source, outcomes: Sequence[Outcome], seeds: Sequence[int], wall: float) -> Results:
-    """Return the results of several runs as those of a simulation are."""
-    from tidegate import inputs
-    from tidegate.run_tables import joined
-
-    scenario = source.scenario
-    return Results(
-        tables=joined([one.tables for one in outcomes]),
-        scenario_name=scenario.name,
-        scenario_toml=scenario.toml,
-        base_dir=source.base_dir,
-        overrides=source.overrides,
-        duration=scenario.duration,
-        warmup=scenario.warmup,
-        seeds=tuple(seeds),
-        fingerprints=tuple(one.fingerprint for one in outcomes),
-        packet_hops=sum(one.packets for one in outcomes),
-        wall_seconds=wall,
-        version=_tidegate.__version__,
-        inputs=inputs.digests(scenario.toml, source.base_dir),
-        warnings=tuple(scenario.warnings),
-    )

@@ -6,18 +6,19 @@ packets reach that port there are then the arrivals of the simulator's port.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate import _tidegate
-from tidegate.source import Source
+from tidegate import backends, commands
 from tidegate_lab.testbed import runs
 from tidegate_lab.uml import machine
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from tidegate.backends import Source
     from tidegate_lab.uml.build import Kernel
 
 RATE = 31_250_000
@@ -37,7 +38,7 @@ TURNS = (0.05, 2.0)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What both did with the same packets.
+    """Outcome of the same packets in both.
 
     Attributes:
         packets: Packets that reached the port.
@@ -112,10 +113,20 @@ def judge(
     verdicts = []
     for own, (started, marked) in zip(there, here, strict=True):
         kernel_started = np.where(own.started[1] >= 0, own.started[1] - first, -1)
-        # What still waits at the end of either run is no verdict.
+        # Packets that still wait at the end of either run have no verdict.
         known = own.arrived[1] - first < (end - 0.9) * 1e9
-        verdicts.append((kernel_started[known], started[known], own.is_marked[known], marked[known], reached_at(own, first)[known]))
-    theirs, ours, theirs_marked, ours_marked, at = (np.concatenate(column) for column in zip(*verdicts, strict=True))
+        verdicts.append(
+            (
+                kernel_started[known],
+                started[known],
+                own.is_marked[known],
+                marked[known],
+                reached_at(own, first)[known],
+            )
+        )
+    theirs, ours, theirs_marked, ours_marked, at = (
+        np.concatenate(column) for column in zip(*verdicts, strict=True)
+    )
     both = (theirs >= 0) & (ours >= 0)
     return Verdict(
         packets=len(theirs),
@@ -138,11 +149,15 @@ def _write(file: Path, packets: list[np.ndarray]) -> None:
     """Write packets as the source `trace` reads them."""
     import numpy as np
 
-    rows = np.concatenate([np.column_stack((own, np.full(len(own), flow))) for flow, own in enumerate(packets)])
+    rows = np.concatenate(
+        [np.column_stack((own, np.full(len(own), flow))) for flow, own in enumerate(packets)]
+    )
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     with file.open("w", encoding="utf-8") as text:
         text.write("time,size,flow\n")
-        text.writelines(f"{time // 10**9}.{time % 10**9:09d},{size},{flow}\n" for time, size, flow in rows.tolist())
+        text.writelines(
+            f"{time // 10**9}.{time % 10**9:09d},{size},{flow}\n" for time, size, flow in rows.tolist()
+        )
 
 
 def _scenario(place: Path, file: str, policy: str, buffer: str, duration: float, *, access: bool) -> Source:
@@ -159,30 +174,27 @@ def _scenario(place: Path, file: str, policy: str, buffer: str, duration: float,
         f'source = {{ kind = "trace", file = "{file}", flow = "{flow}" }}\n'
         for flow in range(FLOWS)
     )
-    text = (
-        f'version = 1\nduration = "{duration:.6f}s"\nport = {policy}\nswitch = {{ buffer = "{buffer}" }}\n{links}]\n{nodes}{flows}'
-    )
-    return Source(_tidegate.Scenario.parse(text, "one-port", place), place)
+    head = f'version = 1\nduration = "{duration:.6f}s"\nport = {policy}\nswitch = {{ buffer = "{buffer}" }}\n'
+    text = f"{head}{links}]\n{nodes}{flows}"
+    described = place / "one-port.toml"
+    described.write_text(text, encoding="utf-8")
+    return commands.resolved(described)
 
 
 def _simulated(source: Source, seed: int, reached: list[np.ndarray]) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return when the simulator began to send each packet (-1 for never), and whether it marked it."""
     import numpy as np
 
-    run = _tidegate.Run(source.scenario, seed, 0, log=True)
-    while not run.advance(runs.SLICE):
-        pass
-    log: Mapping[str, Any] = run.log()
-    column = {name: np.frombuffer(log[name], dtype=np.int64) for name in ("time", "flow", "sequence")}
-    event = np.frombuffer(log["event"], dtype=np.uint8)
-    begun = event == log["names"].index("started")
-    is_marked = np.frombuffer(log["is_marked"], dtype=np.uint8) == 1
+    log, _ = backends.logged_run(source.scenario, seed)
+    sequence = np.asarray(log.sequence)
+    begun = np.asarray(log.event) == log.names.index("started")
+    is_marked = np.asarray(log.is_marked) == 1
     found = []
     for flow, own in enumerate(reached):
         started = np.full(len(own), -1, dtype=np.int64)
-        chosen = begun & (column["flow"] == flow)
-        started[column["sequence"][chosen]] = column["time"][chosen]
+        chosen = begun & (np.asarray(log.flow) == flow)
+        started[sequence[chosen]] = np.asarray(log.time)[chosen]
         marked = np.zeros(len(own), dtype=bool)
-        marked[column["sequence"][chosen & is_marked]] = True
+        marked[sequence[chosen & is_marked]] = True
         found.append((started, marked))
     return found

@@ -32,7 +32,7 @@ TOOLS = {
     "ip": "iproute2",
     "tc": "iproute2",
 }
-"""What a build or a run needs, and the package of Debian that has it."""
+"""Programs that a build or a run needs, and the package of Debian that has each."""
 HZ = 1000
 """Ticks of the kernel's clock in a second: PIE's updates every 15 ms would otherwise take 20."""
 CACHE = "tidegate/lab-kernel"
@@ -44,7 +44,7 @@ REPEATABLE = {
     "KBUILD_BUILD_HOST": "lab",
     "KBUILD_BUILD_VERSION": "1",
 }
-"""What the kernel would otherwise say of when and where it was built."""
+"""Time and place of the build, which the kernel would otherwise draw from, too."""
 
 
 @dataclass(frozen=True)

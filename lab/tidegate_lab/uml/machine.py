@@ -23,7 +23,7 @@ START = 1_700_000_000_000_000_000
 MEMORY = 2048
 """Memory of the kernel, in MiB: with less, TCP would be short of it now and then. A file without
 blocks stands for it here, so what is not used costs nothing."""
-PROGRESS = re.compile(r"progress (\d+(?:\.\d+)?)")
+PROGRESS = re.compile(r"^progress (\d+(?:\.\d+)?)\r?$", re.MULTILINE)
 """A line by which the guest tells the share of its work that is done, in per cent."""
 HERE = "/proc/self/cwd"
 """The working directory of the kernel, as its guest finds it among this machine's files."""
@@ -31,7 +31,7 @@ DONE = "done"
 """The line of a guest that has done its work."""
 INTERVAL = 0.2
 """Time between two looks at whether to stop, in s."""
-KEPT_LINES = 80
+KEPT_LINES = 40
 """Lines of the console that an error shows."""
 
 
@@ -92,41 +92,40 @@ def run(
         "uml_dir=./",
         "umid=kernel",
     ]
-    process = subprocess.Popen(
-        words,
-        cwd=place,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-        env={
-            "LD_PRELOAD": str(kernel.getrandom),
-            "TIDEGATE_LAB_SEED": str(seed),
-            "TMPDIR": _memory(place, memory),
-        },
-        text=True,
-        errors="replace",
-    )
-    lines: list[str] = []
-    watcher = threading.Thread(target=_end_when, args=(stop, process), daemon=True)
-    watcher.start()
+    # A file, not a pipe: at a pipe that is read, the machine's time would interrupt the kernel's.
+    console = place / "console"
+    with console.open("wb") as written:
+        process = subprocess.Popen(
+            words,
+            cwd=place,
+            stdin=subprocess.DEVNULL,
+            stdout=written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={
+                "LD_PRELOAD": str(kernel.getrandom),
+                "TIDEGATE_LAB_SEED": str(seed),
+                "TMPDIR": _memory(place, memory),
+            },
+        )
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            text = line.strip()
-            if told := PROGRESS.fullmatch(text):
-                if progress is not None:
-                    progress(float(told[1]) / 100)
-            elif text:
-                lines = [*lines[1 - KEPT_LINES :], text]
-        process.wait()
+        while process.poll() is None:
+            if stop is not None and stop.is_set():
+                raise CancelledError
+            if progress is not None and (told := PROGRESS.findall(_text(console))):
+                progress(float(told[-1]) / 100)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(INTERVAL)
     finally:
         _stop(process)
-    if stop is not None and stop.is_set():
-        raise CancelledError
+    lines = [line.strip() for line in _text(console).splitlines() if not PROGRESS.match(line)]
     if DONE not in lines:
-        said = "\n".join(f"  {line}" for line in lines)
+        said = "\n".join(f"  {line}" for line in lines[-KEPT_LINES:])
         raise TidegateError(f"the kernel in virtual time ended before its work was done; it printed:\n{said}")
+
+
+def _text(console: Path) -> str:
+    return console.read_text(encoding="utf-8", errors="replace")
 
 
 def _memory(place: Path, memory: int) -> str:
@@ -136,14 +135,7 @@ def _memory(place: Path, memory: int) -> str:
     return str(shared if fits else place)
 
 
-def _end_when(stop: threading.Event | None, process: subprocess.Popen[str]) -> None:
-    """End the kernel once it is to stop."""
-    while stop is not None and process.poll() is None:
-        if stop.wait(INTERVAL):
-            _stop(process)
-
-
-def _stop(process: subprocess.Popen[str]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Kill what is left of the kernel: each of its processes is one here."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

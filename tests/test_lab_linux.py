@@ -1,0 +1,235 @@
+"""Scenarios in a Linux kernel in virtual time: the plan everywhere, the kernel itself where it is built."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from conftest import call
+from tidegate import TidegateError, backends
+from tidegate.source import resolve
+from tidegate_lab.testbed import backend, measure, qdisc, records, runs
+from tidegate_lab.testbed.plan import described, plan
+from tidegate_lab.testbed.recorder import SLOT
+from tidegate_lab.uml import build
+
+DUMBBELL = """
+version = 1
+name = "dumbbell"
+duration = "3s"
+warmup = "1s"
+topology = { kind = "dumbbell", pairs = 2, rate = "10mbit", delay = "10ms", access = { rate = "1gbit" } }
+port = "fifo"
+switch = { buffer = "50p" }
+
+[[connection]]
+name = "upload"
+from = "l1"
+to = "r1"
+size = "1500B"
+transport = { kind = "tcp", congestion = "cubic" }
+
+[[flow]]
+name = "call"
+from = "l2"
+to = "r2"
+size = "200B"
+source = { kind = "poisson", rate = "80kbit" }
+"""
+
+
+@pytest.fixture
+def kernel():
+    try:
+        return build.find()
+    except TidegateError as error:
+        pytest.skip(f"{error}".splitlines()[0])
+
+
+def planned(tmp_path, text=DUMBBELL, sets=()):
+    scenario = resolve(text, sets).scenario
+    found = described(scenario)
+    arrivals, _ = runs.drawn(scenario, 1, found)
+    return found, plan(scenario, found, arrivals, tmp_path)
+
+
+def test_without_the_kernel_the_command_says_how_to_build_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "a.toml").write_text(DUMBBELL)
+    refused = call("lab", "run", tmp_path / "a.toml")
+    assert refused.exit_code == 1
+    assert "the laboratory's kernel is not built yet" in refused.stderr
+    assert "help: run `tidegate lab kernel`" in refused.stderr
+
+
+def test_a_missing_tool_is_named_with_its_package(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(TidegateError, match=r"apt install make gcc flex bison bc xz-utils tar iproute2$"):
+        build.check_tools()
+
+
+def test_every_flow_has_an_address_and_a_route_along_its_links(tmp_path):
+    found, made = planned(tmp_path)
+    for index, flow in enumerate(found["flows"]):
+        address = f"10.0.0.{index + 1}/32"
+        places = [node for node, own in enumerate(made["nodes"]) if f"addr add {address} dev lo" in own["ip"]]
+        assert places == [found["links"][flow["route"][-1]]["to"]]
+        on_the_way = {
+            node
+            for node, own in enumerate(made["nodes"])
+            if any(line.startswith(f"route add {address} ") for line in own["ip"])
+        }
+        assert on_the_way == {found["links"][at]["from"] for at in flow["route"]}
+    # Both directions of a link have one cable.
+    assert sorted(link["cable"] for link in made["links"]) == sorted([*range(len(made["cables"]))] * 2)
+
+
+def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
+    found, made = planned(tmp_path)
+    (call_flow,) = (flow for flow in made["flows"] if flow["kind"] == "datagrams")
+    packets = np.fromfile(tmp_path / call_flow["packets"], dtype=np.int64).reshape(-1, 2)
+    assert set(packets[:, 1]) == {200}
+    assert (np.diff(packets[:, 0]) > 0).all()
+    log, tables = backends.logged_run(resolve(DUMBBELL).scenario, 1)
+    row = next(row for row in tables["flows"].to_pylist() if row["flow"] == "call")
+    assert (packets[:, 0] >= 1e9).sum() == row["sent_packets"]
+    assert found["flows"][0]["name"] in {"call", "upload"}
+    assert len(log.time) == len(log.event)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("fifo", "pfifo limit 49"),
+        ("codel", "codel limit 49 target 5000us interval 100000us ecn"),
+        ("fq-codel", "fq_codel limit 49 flows 1024 quantum 1514 target 5000us interval 100000us ecn"),
+        ("pie", "pie limit 49 target 15000us tupdate 15000us ecn"),
+        (
+            "red",
+            "red limit 24500 min 2500 max 7500 avpkt 500 burst 8 probability 0.1 bandwidth 10000000bit ecn",
+        ),
+    ],
+)
+def test_a_policy_is_the_kernels_queueing_discipline(tmp_path, policy, expected):
+    found, made = planned(tmp_path, sets=[("port.policy", policy)])
+    bottleneck = next(at for at, link in enumerate(found["links"]) if link["rate"] == 10_000_000)
+    assert made["links"][bottleneck]["qdisc"] == [f"qdisc add dev @ parent 1:1 handle 10: {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        ([("port.policy", "virtual-clock")], "no queueing discipline like virtual-clock"),
+        ([("connection.upload.transport.recovery", "reno-1990")], "loss recovery `reno-1990`"),
+        ([("flow.call.size", "40B")], "shorter than a datagram"),
+    ],
+)
+def test_what_the_kernel_lacks_is_refused_before_it_starts(tmp_path, sets, message):
+    with pytest.raises(TidegateError, match=message):
+        planned(tmp_path, sets=sets)
+
+
+def test_a_link_that_loses_packets_is_refused(tmp_path):
+    link = """
+version = 1
+duration = "1s"
+link = [{ from = "a", to = "b", rate = "1mbit", loss = 0.1 }]
+node = [{ name = "a" }, { name = "b" }]
+flow = [{ name = "f", from = "a", to = "b", size = "100B", source = { kind = "cbr", rate = "10kbit" } }]
+"""
+    with pytest.raises(TidegateError, match="link `a->b`: loss is not carried over"):
+        planned(tmp_path, link)
+
+
+def test_a_limit_of_bytes_is_one_of_packets_where_the_kernel_counts_those():
+    assert qdisc.packets({"bytes": 15_000}, 1500) == 9
+    assert qdisc.packets({"packets": 1}, 1500) == 1
+
+
+def slot(time, flow, identification, flags, sequence, payload, ecn=0):
+    ip = struct.pack(">BBHHHBBH", 0x45, ecn, 40 + payload, identification, 0x4000, 64, 6, 0)
+    ip += bytes([10, 0, 0, 9]) + bytes([10, 0, 0, flow + 1])
+    tcp = struct.pack(">HHIIBBHHH", 5000, 5000, sequence, 0, 5 << 4, flags, 0, 0, 0)
+    frame = bytes(12) + b"\x08\x00" + ip + tcp
+    header = struct.pack("<IIIHHIIHHI", 1, 54 + payload, len(frame), 66, 80, 5, time, 0, 0, 0)
+    return (header.ljust(66, b"\0") + frame).ljust(SLOT, b"\0")
+
+
+def test_records_are_read_as_the_kernel_writes_them(tmp_path):
+    numbers = [65_534, 65_535, 0, 1]
+    ring = slot(100, 1, 7, 2, 99, 0)
+    ring += b"".join(slot(200, 1, number, 16, 100 + 1000 * at, 1000, 3) for at, number in enumerate(numbers))
+    ring += slot(200, 77, 1, 16, 0, 0)
+    (tmp_path / "ring").write_bytes(ring)
+    packets = records.read(tmp_path / "ring", 5_000_000_000, 3)
+    # Packets of one step of the clock keep their order; those of no flow are left out.
+    assert packets.time.tolist() == [100, 200, 201, 202, 203]
+    assert packets.flow.tolist() == [1] * 5
+    assert packets.number.tolist() == [-1, *numbers]
+    assert records.unwrapped(packets.number, 65_534).tolist() == [-1, 0, 1, 2, 3]
+    assert packets.payload.tolist() == [0, 1000, 1000, 1000, 1000]
+    assert packets.is_marked.tolist() == [False, True, True, True, True]
+
+
+def test_packets_are_followed_from_port_to_port():
+    def seen(times, numbers):
+        count = len(times)
+        columns = [np.array(times), np.zeros(count, int), np.array(numbers), np.full(count, 1000)]
+        return records.Packets(*columns, np.zeros(count, bool), np.zeros(count, int), np.zeros(count, int))
+
+    found = {
+        ("started", 0): seen([0, 10, 20, 30], [0, 1, 2, 3]),
+        ("received", 0): seen([5, 15, 25, 35], [0, 1, 2, 3]),
+        ("started", 1): seen([5, 40], [0, 2]),
+        ("received", 1): seen([9, 44], [0, 2]),
+    }
+    sent = np.array([[0, 1000], [10, 1000], [20, 1000], [30, 1000]])
+    flow = measure.follow(0, {"route": [0, 1]}, found, sent)
+    assert flow.received.tolist() == [9, -1, 44, -1]
+    # The last one may still wait.
+    assert flow.lost_at.tolist() == [-1, 1, -1, -1]
+    assert flow.queueing.tolist() == [0, 0, 15, 0]
+    row = measure.flow_row(flow, 0, 100)
+    assert (row["sent_packets"], row["received_packets"], row["dropped_packets"]) == (4, 2, 1)
+    assert row["delay_max"] == pytest.approx(24e-9)
+
+
+def test_runs_in_the_kernel_repeat_to_the_nanosecond(kernel):
+    for policy in ("fifo", "red", "pie"):
+        source = resolve(DUMBBELL, [("port.policy", policy)])
+        one, other = (runs.run_once(kernel, source, 3, 0).fingerprint for _ in range(2))
+        assert one == other, policy
+
+
+@pytest.mark.usefixtures("kernel")
+def test_seeds_are_replications_in_the_kernel_too():
+    results = backend.run(resolve(DUMBBELL, [("port.policy", "pie")]), replications=2, seed=1)
+    assert len(set(results.fingerprints)) == 2
+
+
+def test_a_packet_alone_takes_what_its_lines_take(kernel):
+    source = resolve(DUMBBELL, [("connection.upload.start", "2900ms")])
+    outcome = runs.run_once(kernel, source, 1, 0)
+    row = next(row for row in outcome.tables["flows"].to_pylist() if row["flow"] == "call")
+    alone = 200 * 8 * (1 / 10e6 + 2 / 1e9) + 10e-3
+    assert row["delay_p50"] == pytest.approx(alone, abs=2e-6)
+    assert row["dropped_packets"] == 0
+
+
+@pytest.mark.usefixtures("kernel")
+def test_the_kernel_and_the_simulator_are_two_columns(tmp_path):
+    (tmp_path / "a.toml").write_text(DUMBBELL)
+    done = call("compare", tmp_path / "a.toml", "--on", "sim,linux", "--replications", 2, "--json")
+    assert done.exit_code == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["policies"] == ["sim", "linux"]
+    (row,) = (row for row in document["rows"] if (row["group"], row["metric"]) == ("upload", "throughput"))
+    assert row["values"]["linux"]["mean"] == pytest.approx(row["values"]["sim"]["mean"], rel=0.05)
+
+
+def test_an_unknown_backend_is_answered_with_the_known_ones(tmp_path):
+    (tmp_path / "a.toml").write_text(DUMBBELL)
+    wrong = call("compare", tmp_path / "a.toml", "--on", "sim,bsd")
+    assert wrong.exit_code == 1
+    assert "help: it is one of sim, linux" in wrong.stderr
