@@ -59,6 +59,7 @@ ELSEWHERE = [
     ),
     Elsewhere("tidegate reference | grep largest-first", "a copy's policy", "test_add_a_policy.py"),
     Elsewhere("tidegate paper ", "minutes", "test_paper.py"),
+    Elsewhere("tidegate compare examples/bufferbloat.toml --on", "it needs a kernel", "test_lab_linux.py"),
     Elsewhere("tidegate lab ", "root, and minutes on a quiet machine", "test_lab.py"),
     Elsewhere("tidegate gate ", "root: a gate with its two interfaces", "test_blocks.py"),
     Elsewhere("tidegate-gate ", "root: a gate with its two interfaces", "test_blocks.py"),

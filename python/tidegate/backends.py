@@ -153,7 +153,7 @@ class PacketLog:
 
 def logged_run(scenario: LoadedScenario, seed: int) -> tuple[PacketLog, dict[str, pa.Table]]:
     """Run a scenario in the simulator; return the log of its packets, and its tables."""
-    run = _tidegate.Run(scenario, seed, 0, log=True)
+    run = _tidegate.Run.logged(scenario, seed)
     while not run.advance(SLICE):
         pass
     log = run.log()

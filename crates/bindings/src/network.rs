@@ -127,7 +127,9 @@ fn source_json(source: &Source) -> Json {
             "transport": policy(&*transport.policy),
             "application": application_json(application),
         }),
-        Source::Receiver { transport } => json!({"kind": "receiver", "transport": policy(&*transport.policy)}),
+        Source::Receiver { transport } => {
+            json!({"kind": "receiver", "transport": policy(&*transport.policy)})
+        }
         _ => json!({"kind": "open-loop"}),
     }
 }

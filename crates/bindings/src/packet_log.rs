@@ -15,7 +15,7 @@ const TICKS: u64 = 100;
 pub fn columns<'py>(py: Python<'py>, log: &[Entry]) -> PyResult<Bound<'py, PyDict>> {
     let rows: Vec<Row> = log.iter().filter_map(Row::of).collect();
     let made = PyDict::new(py);
-    let numbers: [(&str, fn(&Row) -> u64); 5] = [
+    let numbers: [(&str, Number); 5] = [
         ("time", |row| row.time),
         ("link", |row| row.link),
         ("flow", |row| row.packet.flow.into()),
@@ -37,6 +37,9 @@ pub fn columns<'py>(py: Python<'py>, log: &[Entry]) -> PyResult<Bound<'py, PyDic
 /// Names of the events.
 const NAMES: [&str; 8] =
     ["arrived", "released", "started", "departed", "dropped", "absorbed", "lost", "received"];
+
+/// Reads a number of a row.
+type Number = fn(&Row) -> u64;
 
 struct Row {
     time: u64,

@@ -35,11 +35,9 @@ pub struct Run {
 impl Run {
     /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's
     /// packets and keeps the given number of the slowest; `workahead` are factors on reserved rates
-    /// at which the exact W of every flow is measured along its route; `log` keeps every packet's
-    /// events.
+    /// at which the exact W of every flow is measured along its route.
     #[new]
-    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new(),
-        log = false))]
+    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
@@ -48,7 +46,6 @@ impl Run {
         series: bool,
         watch: Option<(String, usize)>,
         workahead: Vec<f64>,
-        log: bool,
     ) -> PyResult<Run> {
         let network = scenario.network.clone();
         let watch = watch
@@ -63,12 +60,15 @@ impl Run {
             sample: series.then_some(scenario.spec.sample),
             workahead,
             watch,
-            log,
+            log: false,
         };
-        let world = py
-            .detach(|| World::new(&network, seed, &probes))
-            .map_err(|refused| TidegateError::new_err(refused.to_string()))?;
-        Ok(Run { world: Mutex::new(world), network, replication, seed })
+        Run::under(py, network, seed, replication, &probes)
+    }
+
+    /// Prepares a run that keeps every packet's events.
+    #[staticmethod]
+    fn logged(py: Python<'_>, scenario: &Scenario, seed: u64) -> PyResult<Run> {
+        Run::under(py, scenario.network.clone(), seed, 0, &Probes { log: true, ..Probes::default() })
     }
 
     /// Carries out at most `events` events without holding the interpreter's lock. True when
@@ -163,6 +163,19 @@ impl Run {
 }
 
 impl Run {
+    fn under(
+        py: Python<'_>,
+        network: Arc<Network>,
+        seed: u64,
+        replication: u64,
+        probes: &Probes,
+    ) -> PyResult<Run> {
+        let world = py
+            .detach(|| World::new(&network, seed, probes))
+            .map_err(|refused| TidegateError::new_err(refused.to_string()))?;
+        Ok(Run { world: Mutex::new(world), network, replication, seed })
+    }
+
     /// The message about a network that holds more packets than it may.
     fn too_many(&self, overflow: &Overflow) -> String {
         let Overflow { at, packets, link, waiting } = *overflow;
