@@ -143,8 +143,10 @@ ABR = Feature(
         "crates/sim/tests/abr.rs",
         "crates/sim/tests/abr_carried.rs",
         "crates/sim/tests/abr_fairness.rs",
+        "crates/sim/tests/accounts/abr.rs",
         "crates/sim/tests/common/generate/abr.rs",
         "crates/sim/tests/common/pairs/abr.rs",
+        "crates/sim/tests/delay_causes/abr.rs",
     ),
     re.compile(
         r"\babr\b|\babr_\w+|\b\w*Abr\w*|\brate_control\b|\b\w*RateControl\w*|\bvsvd\b|\bVsVd\w*|\bcoupling\b|\b\w*Coupling\b"

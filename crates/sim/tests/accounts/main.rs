@@ -4,6 +4,7 @@
 //!
 //! The judge is the packet log, which `ledger` counts without looking at the world's own counts.
 
+mod abr;
 mod credit;
 #[path = "../common/generate/mod.rs"]
 mod generate;
