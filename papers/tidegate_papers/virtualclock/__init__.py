@@ -1,6 +1,7 @@
 """Zhang 1991: how its figures are measured.
 
-`paper.toml` holds what section 4 publishes, `design.toml` what the paper argues for elsewhere.
+`paper.toml` holds what section 4 publishes, `design.toml` what the paper argues for elsewhere, and
+`remarks.toml` its remarks beside the tables.
 """
 
 from tidegate_papers.virtualclock import (
@@ -11,6 +12,7 @@ from tidegate_papers.virtualclock import (
     offenders,
     priority,
     random_walk,
+    remarks,
     section4,
     spectrum,
 )
@@ -27,4 +29,5 @@ MEASURES = {
     "offenders": offenders.OFFENDERS,
     "datagrams": datagrams.DATAGRAMS,
     "datagrams-alone": datagrams.ALONE,
+    **remarks.MEASURES,
 }
