@@ -62,6 +62,7 @@ pub struct Hop {
 /// - classes: a class is served by tokens, and the bound does not cover the flows inside it.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);
+    //= zhang1991 6
     let clock = long_time_for(reserve, burst + again);
     hops.iter().fold(clock, |sum, hop| sum + hop.rate.time_for(hop.largest) + hop.delay)
 }

@@ -77,6 +77,7 @@ pub fn allocate(capacities: &[Exact], flows: &[Demand]) -> Result<Vec<Exact>, Un
     check(capacities, flows)?;
     let mut links = Links::new(capacities, flows)?;
     let mut rates: Vec<Option<Exact>> = vec![None; flows.len()];
+    //= kung1997 4
     while let Some(share) = links.next_share()? {
         let full = links.at(share)?;
         for (flow, rate) in flows.iter().zip(&mut rates) {

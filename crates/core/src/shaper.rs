@@ -34,6 +34,7 @@ parameters! {
         queue: Option<Limit>,
         /// Packets that do not conform: they wait, are dropped, or are sent at once, marked as out
         /// of profile
+        //= zhang1991 3.3.1
         excess: Excess = Excess::Wait,
     }
 }
@@ -206,14 +207,17 @@ impl TokenBucket {
     /// The time at which a packet of `len` bytes conforms; in the past if it already does.
     #[inline]
     pub fn conforms_at(&self, len: u32) -> Time {
+        //= zhang1991 3.3
         self.full_at.before(self.burst - self.rate.time_for(len)).max(self.apart_at)
     }
 
     /// Takes a packet's bytes out of the bucket at `now`.
     #[inline]
     pub fn take(&mut self, now: Time, len: u32) {
+        //= zhang1991 5.2.1
         self.full_at = self.full_at.max(now) + self.rate.time_for(len);
         if let Some(peak) = self.peak {
+            //= pincheira1994 2.1
             self.apart_at = now + peak.time_for(len);
         }
     }

@@ -87,6 +87,7 @@ impl LinkCounters {
     /// carried.
     pub(crate) fn share(&self, bytes: u64, span: Span, offered: Option<u64>) -> Option<f64> {
         let carried = offered.unwrap_or_else(|| self.capacity.bytes_in_about(span));
+        //= clark1998 II.D
         (carried > 0).then(|| bytes as f64 / carried as f64)
     }
 

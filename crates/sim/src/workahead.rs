@@ -111,6 +111,7 @@ impl Workaheads {
 
     fn see(&mut self, flow: u32, place: usize, born: Time, at: Time, len: u32) {
         let Some(flow) = self.flows[flow as usize].as_mut().filter(|_| born >= self.warm_at) else { return };
+        //= pincheira1994 2.1
         for (_, ideal) in &mut flow.places[place] {
             ideal.see(at, len);
         }

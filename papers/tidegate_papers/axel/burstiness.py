@@ -43,6 +43,7 @@ def _lowest(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     return {MAIN: figures | {"VirtualClock above FIFO+": minus(*end.values())}}
 
 
+# = pincheira1994 4.2
 def _end_to_end(runs: list[list[Row]]) -> Values:
     return [_largest(run, SMOOTH, len(SERVERS), "increase_from_source") for run in runs]
 

@@ -39,6 +39,7 @@ def _equation_2(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     most: list[list[float]] = []
     for rtt, n2, buffer, active in GRID:
         found = rates(runs[f"{rtt} {n2} {buffer} {active}"], "vc")
+        # = kung1997 3.1
         low = min(buffer / (rtt + n2 * active), 1 / active)
         high = min(buffer / (rtt + n2), 1 / active)
         shares = [[rate / RATE for rate in run] for run in found]
@@ -94,6 +95,7 @@ LOW, HIGH = 30, 250
 RTT."""
 
 
+# = kung1997 3.4
 def growth(results: Results) -> Values:
     """Return by what factor the newcomer's allocation grows with each allocation, over two of them."""
     factors: Values = []

@@ -102,6 +102,7 @@ def warned(results: Results, group: str, parts: int) -> list[Values]:
     return values
 
 
+# = zhang1991 3.3
 def growth(results: Results, group: str) -> Values:
     """Return the exponent with which the largest lead grows with time: the slope on two logarithmic axes."""
     exponents: Values = []

@@ -28,6 +28,7 @@ queues."""
 MEASURED = 'vc_rate = "class", input_rate = "class"'
 """Settings of B, D and F, which measure both at the entry to the class queue."""
 
+# = kalyanaraman1998 5.4
 SETTINGS = {
     "A": f'{DECLARED}, acts_on = "previous", updated_at = "frm1"',
     "B": f'{MEASURED}, acts_on = "previous", updated_at = "frm1"',

@@ -45,6 +45,7 @@ use crate::units::{Rate, Time};
 
 words! {
     /// Current rate of a VC (section 4.1).
+    //= kalyanaraman1998 4.1
     pub enum VcRate {
         /// Rate declared by the source of the previous loop.
         Frm1 = "frm1",
@@ -59,6 +60,7 @@ words! {
 
 words! {
     /// Input rate of the port (section 4.2).
+    //= kalyanaraman1998 4.2
     pub enum InputRate {
         /// Sum of the input rates of the per-VC queues.
         PerVc = "per-vc",
@@ -69,6 +71,7 @@ words! {
 
 words! {
     /// Loops on which congestion of the link acts (section 4.3).
+    //= kalyanaraman1998 4.3
     pub enum ActsOn {
         /// Only on the previous loop, by ER1.
         Previous = "previous",
@@ -81,6 +84,7 @@ words! {
 
 words! {
     /// Time at which the allocated rate is calculated (section 4.4).
+    //= kalyanaraman1998 4.4
     pub enum UpdatedAt {
         /// At the turn-round of an FRM cell of the previous loop.
         Frm1 = "frm1",
@@ -255,6 +259,7 @@ impl Coupled {
         if self.params.vc_rate != VcRate::Frm2 {
             self.algorithm.declared(now, vc, frm.ccr as f64);
         }
+        //= kalyanaraman1998 5.5
         if self.params.updated_at != UpdatedAt::Brm2 {
             let feedback = self.algorithm.feedback(now, vc, queue);
             let state = &mut self.vcs[vc.ix()];
@@ -264,10 +269,12 @@ impl Coupled {
             }
         }
         let state = &mut self.vcs[vc.ix()];
+        //= kalyanaraman1998 2.3
         let mut brm = state.destination.turn_round(frm);
         if self.params.acts_on != ActsOn::Next {
             state.table.write(&mut brm);
         }
+        //= kalyanaraman1998 3.2
         if self.params.er_bound == ErBound::Acr2 {
             brm = brm.at_most(state.source.acr());
         }
@@ -277,6 +284,7 @@ impl Coupled {
     /// Processes BRM2, which has come from the next loop.
     pub fn brm(&mut self, now: Time, vc: VcIx, brm: &RmCell, queue: Count) {
         let mut brm = *brm;
+        //= kalyanaraman1998 5.5
         if self.params.updated_at != UpdatedAt::Frm1 {
             let feedback = self.algorithm.feedback(now, vc, queue);
             self.vcs[vc.ix()].table = feedback;
@@ -284,6 +292,7 @@ impl Coupled {
                 feedback.write(&mut brm);
             }
         }
+        //= kalyanaraman1998 2.3
         self.vcs[vc.ix()].source.answered(&brm);
     }
 
@@ -293,6 +302,7 @@ impl Coupled {
         if self.params.input_rate == InputRate::Class {
             self.algorithm.arrived(now, Some(vc), len);
         }
+        //= kalyanaraman1998 5.1
         if self.params.vc_rate == VcRate::Class {
             self.algorithm.measured(now, vc, len);
         }

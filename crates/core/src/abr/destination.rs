@@ -20,6 +20,7 @@ impl Destination {
     /// had met congestion. The saved EFCI state is then cleared.
     pub fn turn_round(&mut self, frm: &RmCell) -> RmCell {
         let ci = frm.ci | std::mem::take(&mut self.efci);
+        //= kalyanaraman1998 1
         RmCell { direction: Direction::Backward, bn: false, ci, ..*frm }
     }
 }

@@ -56,6 +56,7 @@ impl RateControl for Efci {
     }
 
     fn marks(&self, queue: Count) -> bool {
+        //= kalyanaraman1998 1
         queue.packets >= self.threshold
     }
 

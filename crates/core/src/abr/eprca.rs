@@ -76,12 +76,14 @@ pub struct Eprca {
 
 impl RateControl for Eprca {
     fn declared(&mut self, _: Time, _: VcIx, rate: f64) {
+        //= kalyanaraman1998 1
         self.macr = Some(self.macr.map_or(rate, |macr| macr + self.params.weight * (rate - macr)));
     }
 
     fn feedback(&mut self, _: Time, _: VcIx, queue: Count) -> Feedback {
         let EprcaParams { down_pressure, congested, very_congested, .. } = self.params;
         let is_congested = queue.packets >= u64::from(congested);
+        //= kung1997 4
         let share = self.macr.filter(|_| is_congested).map_or(f64::INFINITY, |macr| down_pressure * macr);
         Feedback { er: share, ci: queue.packets >= u64::from(very_congested), ni: false }
     }

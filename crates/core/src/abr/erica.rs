@@ -222,6 +222,7 @@ impl Erica {
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
         let (input, capacity) = (rate(self.interval.bytes), (self.link - rate(self.interval.above)).max(0.0));
         let target = match self.params.queue_delay {
+            //= kalyanaraman1998 3
             None => (self.params.utilisation * self.link - rate(self.interval.above)).max(0.0),
             Some(delay) => capacity * self.share_for_queue(capacity, delay),
         };
@@ -273,8 +274,11 @@ impl Erica {
     /// Computes VAL of a VC anew.
     fn allocation(&mut self, vc: VcIx) -> f64 {
         let (overload, rate) = (self.overload(), self.vcs[vc.ix()].rate);
+        //= kalyanaraman1998 3
         let fairness = self.load.target / self.load.active;
+        //= kalyanaraman1998 3
         let efficiency = if rate > 0.0 { rate / overload } else { 0.0 };
+        //= kalyanaraman1998 3
         let mut allocation = fairness.max(efficiency);
         if self.params.fairness_boost.is_some_and(|boost| overload <= 1.0 + boost) {
             allocation = allocation.max(self.interval.greatest_before);

@@ -45,6 +45,7 @@ impl OutputPort {
     /// Processes a cell of the VC that enters the class queue: an FRM cell, or a data cell.
     #[inline(always)]
     pub fn cell(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&RmCell>) {
+        //= kalyanaraman1998 2.1
         self.algorithm.arrived(now, Some(vc), len);
         if let Some(frm) = frm {
             self.algorithm.declared(now, vc, frm.ccr as f64);
@@ -53,6 +54,7 @@ impl OutputPort {
 
     /// Processes a BRM cell of the VC on its way back.
     pub fn answer(&mut self, now: Time, vc: VcIx, brm: &mut RmCell, queue: Count) {
+        //= kalyanaraman1998 3.1
         self.algorithm.feedback(now, vc, queue).write(brm);
     }
 }

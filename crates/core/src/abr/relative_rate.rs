@@ -66,6 +66,7 @@ impl RateControl for RelativeRate {
     fn feedback(&mut self, _: Time, _: VcIx, queue: Count) -> Feedback {
         Feedback {
             er: f64::INFINITY,
+            //= kalyanaraman1998 1
             ci: queue.packets >= self.congested,
             ni: queue.packets >= self.no_increase,
         }

@@ -88,6 +88,7 @@ impl Source {
     /// 6); the cell then declares it (rule 7).
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         let idle = self.frm_sent.is_some_and(|sent| now.since(sent) > self.terms.adtf);
+        //= kalyanaraman1998 5.1
         if idle {
             self.acr = self.acr.min(self.terms.icr);
         }
@@ -119,6 +120,7 @@ impl Source {
             self.unanswered = 0;
         }
         if brm.ci {
+            //= kalyanaraman1998 1
             self.set_acr(self.acr * (1.0 - self.terms.rdf));
         } else if !brm.ni {
             self.set_acr(self.acr + self.terms.rif * self.terms.pcr);

@@ -40,6 +40,7 @@ impl VirtualSource {
     #[must_use]
     pub fn data_entered(&mut self) -> bool {
         let since = self.since_frm.map_or(0, |since| since + 1);
+        //= kalyanaraman1998 2.2
         let is_due = self.since_frm.is_none() || since + 1 >= self.source.terms().nrm;
         self.since_frm = Some(if is_due { 0 } else { since });
         is_due

@@ -15,6 +15,7 @@ pub struct FlowId(pub u64);
 pub struct Policy {
     /// Bits per second that may be reserved: the link's rate less the rate kept aside for
     /// datagrams (section 2.3).
+    //= zhang1991 2.3
     pub reservable: u64,
     /// The longest average interval that a flow may ask for; `None` for any.
     pub longest_interval: Option<Span>,
@@ -77,6 +78,7 @@ impl Booking {
     /// Booked rate in bit/s: the greater of the promise and the request.
     fn booked(&self) -> u64 {
         let rate = |spec: Option<FlowSpec>| spec.map_or(0, |spec| spec.rate);
+        //= zhang1991 2.1
         rate(self.granted).max(rate(self.asked))
     }
 }
@@ -185,15 +187,18 @@ impl Ledger {
         let Policy { reservable, longest_interval } = self.policy;
         if let Some(interval) = spec.interval {
             let least = spec.shortest_interval();
+            //= zhang1991 2.2
             if interval < least {
                 return Err(Refusal::IntervalTooShort { least });
             }
+            //= zhang1991 2.2
             if let Some(most) = longest_interval.filter(|most| interval > *most) {
                 return Err(Refusal::IntervalTooLong { most });
             }
         }
         let after = Booking { asked: Some(spec), ..before };
         let left = reservable - (self.booked - before.booked()) - self.claimed_sum;
+        //= zhang1991 2.1
         if after.booked() > left {
             return Err(Refusal::TooMuch { asked: spec.rate, left, reservable });
         }

@@ -12,6 +12,7 @@ use crate::units::{Rate, Span};
 
 /// The request of a flow: (AR, AI).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+//= zhang1991 2.1
 pub struct FlowSpec {
     /// Average rate AR, in bit/s, above zero.
     pub rate: u64,

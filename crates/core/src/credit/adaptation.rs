@@ -16,12 +16,15 @@ pub enum Confirmation {
 
 /// Rule by which the receiver divides a pool among the VCs (receiver-oriented adaptation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+//= kung1997 3.3
 pub struct Adaptation {
     /// M, the pool in cells.
     pub pool: u32,
     /// Cells of the pool that are divided: M/2 in equation (3).
+    //= kung1997 3.4
     pub divided: u32,
     /// N2 of every VC, at most its Buf_Alloc; `None` for Buf_Alloc/4 (equation 4), at least 1.
+    //= kung1997 3.4
     pub n2: Option<u32>,
     /// Evidence by which a smaller allocation takes effect.
     pub confirmation: Confirmation,

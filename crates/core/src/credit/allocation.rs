@@ -29,6 +29,7 @@ pub struct Division {
 impl Division {
     /// Returns the new allocation of each VC, in cells. Where the limit would be exceeded, only the
     /// largest safe number of cells is divided.
+    //= kung1997 3.3
     pub fn allocations(&self, claims: &[Claim]) -> Vec<u32> {
         let total: u64 = claims.iter().map(|claim| u64::from(claim.used)).sum();
         let shared = match self.limit {
@@ -43,6 +44,7 @@ impl Division {
         if total == 0 {
             return self.least;
         }
+        //= kung1997 3.4
         let share = (u128::from(shared) * u128::from(used)).div_ceil(u128::from(total));
         u32::try_from(share).unwrap_or(u32::MAX).max(self.least)
     }

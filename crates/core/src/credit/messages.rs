@@ -38,6 +38,7 @@ pub struct VcIx(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Credit {
     /// Fwd_Cnt of the receiver when the credit cell was made (the Credit Update Protocol).
+    //= kung1997 3.1
     Forwarded(Counter),
     /// Cells that have left since the record before (incremental credits).
     Added(u32),
@@ -105,6 +106,7 @@ impl CreditCell {
 /// Number of cells of a VC that the sender has sent: a credit_check cell, sent from the sender to
 /// the receiver behind these cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+//= kung1997 3.1
 pub struct CreditCheck {
     /// The VC.
     pub vc: VcIx,

@@ -138,6 +138,7 @@ use thiserror::Error;
 
 /// Credit records in one credit cell, at most (Kung 1997, section "Receiver-oriented adaptive
 /// buffer allocation").
+//= kung1997 3.4
 pub const RECORDS_PER_CELL: usize = 6;
 
 /// The reason for which an end, or a VC of it, cannot be opened.

@@ -170,6 +170,7 @@ impl Receiver {
     pub fn arrived(&mut self, now: Time, vc: VcIx) -> Arrival {
         let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
         let is_full = self.pool.is_some_and(|pool| self.queued >= u64::from(pool));
+        //= kung1997 3.5.2
         let drops = is_full || state.queued() >= state.limit(now);
         state.rx_cnt = state.rx_cnt.plus(1);
         self.queued += 1;
@@ -190,6 +191,7 @@ impl Receiver {
         assert!(state.queued() > 0, "a cell leaves the empty queue of VC {}", vc.0);
         state.fwd_cnt = state.fwd_cnt.plus(1);
         self.queued -= 1;
+        //= kung1997 3.1
         if state.fwd_cnt.since(state.reported) >= state.n2 {
             self.make_due(vc);
         }
@@ -208,6 +210,7 @@ impl Receiver {
         }
         state.confirm(check.allocation);
         state.rx_cnt = check.tx_cnt;
+        //= kung1997 3.1
         state.fwd_cnt = state.fwd_cnt.plus(lost);
         self.make_due(check.vc);
         lost
@@ -233,6 +236,7 @@ impl Receiver {
         };
         let claims: Vec<Claim> = self.vcs.iter_mut().map(claim).collect();
         let limit = (confirmation == Confirmation::Check).then_some(pool.into());
+        //= kung1997 3.4
         let shared = u64::from(divided).saturating_sub(self.queued + self.vcs.len() as u64);
         let allocations = Division { shared, least: 1, limit }.allocations(&claims);
         let holds_at = match confirmation {
@@ -247,6 +251,7 @@ impl Receiver {
                 continue;
             }
             state.allocate(buf_alloc, holds_at);
+            //= kung1997 3.4
             state.n2 = n2.unwrap_or(buf_alloc / 4).clamp(1, buf_alloc);
             self.make_due(VcIx(number));
         }
@@ -321,6 +326,7 @@ impl Receiver {
         let state = &self.vcs[vc.0 as usize];
         let credit = match self.protocol {
             Protocol::Cup => Credit::Forwarded(state.fwd_cnt),
+            //= kung1997 3.1
             Protocol::Incremental => Credit::Added(state.fwd_cnt.since(state.reported)),
         };
         let (number, buf_alloc) = (state.number, state.buf_alloc);

@@ -55,6 +55,7 @@ impl Vc {
 
     /// Equation (1). Cells beyond an allocation that has become smaller leave no balance.
     fn balance(&self) -> u32 {
+        //= kung1997 3.1
         u32::try_from(i64::from(self.buf_alloc) - self.outstanding()).unwrap_or(0)
     }
 
@@ -117,6 +118,7 @@ impl Sender {
     /// # Errors
     ///
     /// The VC has no credit: the cell must not be sent, and is not counted.
+    //= kung1997 3
     pub fn sent(&mut self, now: Time, vc: VcIx) -> Result<(), NoCredit> {
         let state = self.vcs.get_mut(vc.0 as usize).filter(|state| state.balance() > 0);
         let state = state.ok_or(NoCredit { vc })?;
@@ -139,6 +141,7 @@ impl Sender {
             let had = vc.balance() > 0;
             match record.credit {
                 Credit::Forwarded(fwd_cnt) => {
+                    //= kung1997 3.1
                     if vc.tx_cnt.since(fwd_cnt) < vc.tx_cnt.since(vc.fwd_cnt) {
                         vc.fwd_cnt = fwd_cnt;
                     }
@@ -166,6 +169,7 @@ impl Sender {
     pub fn allocate(&mut self, now: Time, cells: u32, least: u32, mut changed: impl FnMut(VcIx, bool)) {
         let floor = u64::from(least) * self.vcs.len() as u64;
         let division =
+            //= kung1997 3.3
             Division { shared: u64::from(cells).saturating_sub(floor), least, limit: Some(cells.into()) };
         let claim = |vc: &Vc| Claim {
             used: vc.tx_cnt.since(vc.tx_before),
@@ -200,6 +204,7 @@ impl Sender {
             state.checked = false;
             if state.outstanding() > 0 || state.unconfirmed {
                 state.unconfirmed = false;
+                //= kung1997 3.1
                 let check = CreditCheck { vc, tx_cnt: state.tx_cnt, allocation: state.number };
                 self.expect_check(now, vc);
                 return Some(check);

@@ -185,6 +185,7 @@ impl Loop {
         let with_turns = |turns: u128| {
             let cells = waiting.checked_mul(turns).ok_or(Unsizable::TooLarge)?;
             let time = self.rtt.checked_add(&whole(cells)).ok_or(Unsizable::TooLarge)?;
+            //= kung1997 3.1
             let share = batches.checked_mul(&time.recip()).ok_or(Unsizable::TooLarge)?;
             Ok(share.min(fair))
         };
@@ -235,10 +236,12 @@ impl Pool {
         }
         let times = |factor: Exact| rtt.checked_mul(&factor).ok_or(Unsizable::TooLarge);
         let alpha = u128::from(alpha);
+        //= kung1997 3.4
         let cells = up(times(whole(2 * alpha))?).checked_add(2 * u128::from(vcs));
         let cells = cells.and_then(|cells| u64::try_from(cells).ok()).ok_or(Unsizable::TooLarge)?;
         // With X < 4·RTT / (3·N), where equation (2) gives less than 1/N at N2 = X/4, equation (3)
         // gives more than X if α·RTT − TQ > RTT + X·N/4, which is less than 4/3·RTT.
+        //= kung1997 3.4
         Ok(Pool { cells, queued_below: times(Exact::new(3 * alpha - 4, 3))? })
     }
 }

@@ -250,6 +250,7 @@ impl DropHistory {
         }
         match action {
             Action::Report => Verdict::Accept,
+            //= clark1998 IV.E
             Action::Police => Verdict::Drop(Reason::NonResponsive),
         }
     }
@@ -302,6 +303,7 @@ impl Detector for DropHistory {
         if record.window != window {
             let lost = record.lost as f64;
             let against =
+                //= clark1998 IV.E
                 record.window + 1 == window && lost >= share * last.0 && record.intervals as f64 >= last.1;
             record.against = if against { record.against.saturating_add(1) } else { 0 };
             (record.window, record.lost, record.intervals) = (window, 0, 0);

@@ -97,6 +97,7 @@ impl Average {
     #[inline]
     pub(super) fn arrive(&mut self, now: Time, queue: f64, server: &Server) -> f64 {
         if queue > 0.0 {
+            //= clark1998 III.B
             self.value = (1.0 - self.weight) * self.value + self.weight * queue;
         } else {
             self.pass_idle(now, server);
@@ -154,6 +155,7 @@ impl Thresholds {
 
     fn ask(&self, average: f64) -> Asked {
         let Thresholds { min, max, max_p, slope } = *self;
+        //= clark1998 III.B
         if average < min {
             Asked::Nothing
         } else if average < max {
@@ -255,6 +257,7 @@ impl Settings {
             Asked::All => {
                 spacing.restart();
                 match self.signal {
+                    //= clark1998 IV.C
                     Signal::Mark => Verdict::Congested(Reason::ForcedDrop),
                     _ => Verdict::Drop(Reason::ForcedDrop),
                 }

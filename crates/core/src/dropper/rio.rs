@@ -190,9 +190,11 @@ impl Rio {
     fn governing(&self) -> f64 {
         let (within, beyond) = (self.within.average.value(), self.beyond.average.value());
         match self.governs {
+            //= clark1998 III.B
             Governs::Total => self.total.value(),
             Governs::Out => beyond,
             Governs::In => within,
+            //= clark1998 III.B
             Governs::Both => within.max(beyond),
         }
     }
@@ -215,7 +217,9 @@ impl Dropper for Rio {
         let (settings, server) = (self.settings, self.server);
         self.total.arrive(cx.now, settings.length(at.queue), &server);
         let state = self.state_of(packet);
+        //= clark1998 A
         let own = state.average.arrive(cx.now, settings.length(state.queued), &server);
+        //= clark1998 A
         let average = if packet.mark.colour() == Colour::Green { own } else { self.governing() };
         let state = self.state_of(packet);
         let verdict =

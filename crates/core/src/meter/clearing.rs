@@ -136,8 +136,10 @@ impl Meter for ClearingMeter {
             usage.add_congested(colour, packet.len, packet.mark);
         }
         if colour == Colour::Green {
+            //= clark1998 II.E
             packet.mark = packet.mark.congestion_cleared();
         } else if self.drops {
+            //= clark1998 II.E
             return Verdict::Drop(Reason::Meter).into();
         }
         Verdict::Accept.into()

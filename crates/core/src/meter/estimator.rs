@@ -105,7 +105,9 @@ impl Estimate {
         let Estimate { rates, memory, front, pending } = self;
         let (gap, size) = (now.since(*front).ticks() as f64, f64::from(len));
         match average {
+            //= clark1998 III.C
             Average::Window(_) => rates.average = (rates.average * *memory + size) / (gap + *memory),
+            //= clark1998 III.C
             Average::Packets(_) if gap > 0.0 => {
                 rates.average = (1.0 - *memory) * rates.average + *memory * ((*pending + size) / gap);
                 *pending = 0.0;

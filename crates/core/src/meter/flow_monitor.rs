@@ -145,6 +145,7 @@ impl Meter for FlowMonitor {
             rate,
             air: rate.bytes_in_about(interval).max(1),
             interval,
+            //= zhang1991 3.3
             threshold: self.threshold.unwrap_or(interval),
         });
         if self.monitors.len() <= profile.ix() {
@@ -164,22 +165,28 @@ impl Meter for FlowMonitor {
         };
         let clock = &mut monitor.metered.virtual_clock;
         if *clock == Time::from_ticks(0) {
+            //= zhang1991 3.1
             (*clock, monitor.checked) = (now, now);
         }
         let tick = rate.time_for(packet.len);
+        //= zhang1991 5.2.1
         let refuse = self.polices && (*clock + tick).since(now) > threshold;
         let tick = if refuse { Span::ZERO } else { tick };
+        //= zhang1991 3.1
         *clock += tick;
         monitor.refused |= refuse;
         monitor.received += u64::from(packet.len);
         let verdict = if refuse { Verdict::Drop(Reason::Meter) } else { Verdict::Accept };
 
+        //= zhang1991 3.2.3
         let due = if self.by_time { now.since(monitor.checked) >= interval } else { monitor.received >= air };
         if !due {
             return verdict.into();
         }
         let lead = clock.since(now);
+        //= zhang1991 3.1
         let warn = lead > threshold || monitor.refused;
+        //= zhang1991 3.2.4
         *clock = (*clock).max(now);
         let virtual_clock = clock.before(tick);
         monitor.metered.checks += 1;

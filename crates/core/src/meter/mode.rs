@@ -20,6 +20,7 @@ impl Mode {
     pub(super) fn colour_of(self, mark: Mark) -> Colour {
         match self {
             Mode::Blind => Colour::Green,
+            //= clark1998 II.B
             Mode::Aware => mark.shown_colour(),
         }
     }

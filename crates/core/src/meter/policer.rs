@@ -111,6 +111,7 @@ impl Profile {
             *bucket = bucket.with_peak(peak);
             self.changed = false;
         }
+        //= pincheira1994 2.1
         let conforms = bucket.conforms_at(len) <= now;
         if conforms {
             bucket.take(now, len);

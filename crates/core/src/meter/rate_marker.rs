@@ -48,6 +48,7 @@ impl<R: Rule> Meter for RateMarker<R> {
     }
 
     fn set_round_trip(&mut self, profile: ProfileIx, round_trip: Span) {
+        //= clark1998 IV.D
         self.estimators.set_round_trip(profile, round_trip);
     }
 

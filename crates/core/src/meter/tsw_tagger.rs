@@ -126,17 +126,21 @@ pub struct Tagger {
 impl Rule for Tagger {
     fn colour(&self, &Rates { average, target, .. }: &Rates, rng: &mut Rng) -> Colour {
         let start = match self.approach {
+            //= clark1998 III.C
             Approach::Long => target,
+            //= clark1998 III.C
             Approach::Short => target * (4.0 / 3.0),
         };
         if average <= start {
             return Colour::Green;
         }
         let probability = match self.tagging {
+            //= clark1998 III.C
             Tagging::Probabilistic => (average - target) / target,
             Tagging::Deterministic => 1.0,
         };
         // The probability is infinite without a target.
+        //= clark1998 III.D
         if probability >= 1.0 || rng.chance(probability) { Colour::Red } else { Colour::Green }
     }
 }

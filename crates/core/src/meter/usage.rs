@@ -47,6 +47,7 @@ impl Usage {
     /// Counts it as congested if it came with a mark of congestion.
     #[inline]
     pub(super) fn add_congested(&mut self, colour: Colour, len: u32, came: Mark) {
+        //= clark1998 II.E
         if came.has_met_congestion() {
             let congested = match colour {
                 Colour::Green => &mut self.congested_inside,

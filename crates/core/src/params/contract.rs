@@ -43,6 +43,7 @@ impl Contract {
     /// W in bytes: as stated, or AR times AI, rounded down (Pincheira 1994, section 2.1); `None`
     /// where neither is stated.
     pub fn max_workahead(&self) -> Option<u64> {
+        //= pincheira1994 2.1
         let from_interval = || Some(self.reserve?.bytes_in(self.interval?));
         self.workahead.map(u64::from).or_else(from_interval)
     }
@@ -57,6 +58,7 @@ impl Contract {
     /// it; zero where neither is stated.
     pub fn workahead_time(&self) -> Span {
         let stated = self.reserve.zip(self.workahead).map(|(reserve, workahead)| reserve.time_for(workahead));
+        //= pincheira1994 2.1
         stated.or(self.interval).unwrap_or(Span::ZERO)
     }
 

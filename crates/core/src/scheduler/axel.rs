@@ -71,6 +71,7 @@ impl Restamp for Axel {
     #[inline]
     fn stamp(&self, latest: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
         let accelerated = accelerate(latest, backlog_before, arrival);
+        //= pincheira1994 3
         accelerated.max(arrival.baseline.before(arrival.workahead))
     }
 }
@@ -79,9 +80,11 @@ impl Restamp for Axel {
 #[inline]
 pub(super) fn accelerate(clock: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
     let before = core::mem::replace(backlog_before, arrival.backlog);
+    //= pincheira1994 3
     let grown = match arrival.backlog > before {
         true => arrival.backlog.min(arrival.workahead) - before,
         false => Span::ZERO,
     };
+    //= pincheira1994 3
     clock.max(arrival.at) + (arrival.tick - grown).max(arrival.peak_tick)
 }

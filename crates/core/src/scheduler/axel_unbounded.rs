@@ -61,6 +61,7 @@ impl Restamp for AxelUnbounded {
 
     #[inline]
     fn stamp(&self, latest: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
+        //= pincheira1994 3
         accelerate(latest, backlog_before, arrival)
     }
 }

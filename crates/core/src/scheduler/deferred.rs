@@ -65,7 +65,9 @@ impl Restamp for Deferred {
 
     #[inline]
     fn stamp(&self, latest: Time, (): &mut (), arrival: &Arrival) -> Time {
+        //= pincheira1994 3
         let deferred = arrival.baseline.before(arrival.backlog.min(arrival.workahead));
+        //= pincheira1994 3
         deferred.max(latest + arrival.peak_tick)
     }
 }

@@ -93,6 +93,7 @@ impl StampRule for FifoPlus {
 
     #[inline]
     fn stamp(&mut self, packet: &mut Packet, queues: &Queues) {
+        //= pincheira1994 2.3.3
         packet.tag = self.floors.tag(packet.flow, expected(packet.arrived, packet.carry), queues);
     }
 
@@ -112,6 +113,7 @@ impl StampRule for FifoPlus {
         self.waited += u128::from(waited);
         // At most the longest wait, which fits in 64 bits.
         let mean = (self.waited / u128::from(self.served)) as u64;
+        //= pincheira1994 2.3.3
         let deviation = i128::from(waited) - i128::from(mean);
         let carry = i128::from(packet.carry) + deviation;
         packet.carry = carry.clamp(i64::MIN.into(), i64::MAX.into()) as i64;

@@ -92,6 +92,7 @@ pub struct JitterEdd {
 impl JitterEdd {
     /// Returns the time at which a packet of the flow becomes eligible.
     fn eligible_at(&self, flow: FlowIx, packet: &Packet) -> Time {
+        //= pincheira1994 5
         match u64::try_from(packet.carry) {
             Ok(ahead) if self.deadlines.has_one(flow) => packet.arrived + Span::from_ticks(ahead),
             _ => packet.arrived,

@@ -55,6 +55,7 @@ impl Restamp for PeakVc {
 
     #[inline]
     fn stamp(&self, latest: Time, (): &mut (), arrival: &Arrival) -> Time {
+        //= pincheira1994 4.3
         latest.max(arrival.at) + arrival.peak_tick
     }
 }

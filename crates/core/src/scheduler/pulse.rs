@@ -83,12 +83,14 @@ impl Restamp for Pulse {
         if arrival.max_workahead == 0 {
             return clock + arrival.tick;
         }
+        //= pincheira1994 2.3.2
         let large = arrival.workahead - arrival.peak_workahead;
         let times = arrival.len.saturating_sub(own.credits).div_ceil(arrival.max_workahead);
         let credits = u64::from(own.credits) + u64::from(times) * u64::from(arrival.max_workahead);
         // The remaining credits are less than W, or were there before.
         own.credits = (credits - u64::from(arrival.len)) as u32;
         let large_ticks = Span::from_ticks(large.ticks().saturating_mul(u64::from(times)));
+        //= pincheira1994 2.3.2
         clock + arrival.peak_tick + large_ticks
     }
 }

@@ -139,6 +139,7 @@ impl<R: Restamp> StampRule for Restamped<R> {
         self.baseline.stamp(packet, queues);
         let entry = &mut self.flows[flow.ix()];
         let (Some(reserve), Some(peak)) = (self.baseline.reserve(flow), entry.peak) else { return };
+        //= pincheira1994 3
         let backlog = match self.backlog {
             Backlog::Ideal => found,
             Backlog::Real => reserve.time_for(u32::try_from(queues.bytes_of(flow)).unwrap_or(u32::MAX)),

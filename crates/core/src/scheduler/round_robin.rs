@@ -101,6 +101,7 @@ impl Scheduler for RoundRobin {
 
     #[inline]
     fn select(&self, _: Time, _: &Queues) -> Select {
+        //= kung1997 3.5.3
         self.turns.first().map_or(Select::Idle, Select::Flow)
     }
 
@@ -108,6 +109,7 @@ impl Scheduler for RoundRobin {
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         debug_assert_eq!(self.turns.first(), Some(packet.flow));
         match queues.len(packet.flow) {
+            //= zhang1991 5.1
             0 => self.turns.leave(packet.flow),
             _ => self.turns.end_turn(),
         }

@@ -144,6 +144,7 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     #[inline]
     fn select(&self, _now: Time, _queues: &Queues) -> Select {
+        //= zhang1991 3.1
         match self.heads.top() {
             Some(flow) => Select::Flow(flow),
             None => Select::Idle,

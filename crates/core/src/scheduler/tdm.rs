@@ -144,6 +144,7 @@ struct Member {
 }
 
 /// A frame of slots and their owners.
+//= zhang1991 5.2
 pub struct Tdm {
     /// The scheduler's own rate, if it has one.
     own_rate: Option<Rate>,
@@ -195,6 +196,7 @@ impl Tdm {
     }
 
     /// Gives the flow `needed` slots, spread as evenly as the free ones allow.
+    //= zhang1991 3
     fn assign(&mut self, flow: FlowIx, needed: usize) {
         let frame = self.owners.len();
         self.owners.iter_mut().filter(|owner| **owner == flow.0).for_each(|owner| *owner = NOBODY);

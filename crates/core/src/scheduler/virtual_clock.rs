@@ -265,15 +265,20 @@ impl StampRule for VirtualClock {
             self.offsets.set(packet.flow, Offsets { pulled_back: 0, ..offsets });
         }
         let clock = &mut self.clocks[packet.flow.ix()];
+        //= pincheira1994 2.3.1
         packet.tag = match clock.reserve {
             Some(rate) => {
                 let lags = self.saves_credit && clock.aux_vc > NEWCOMER.aux_vc;
+                //= zhang1991 3.2.4
                 let from = if lags { clock.aux_vc } else { clock.aux_vc.max(packet.arrived) };
+                //= zhang1991 3.1
                 clock.aux_vc = from + rate.time_for(packet.len);
                 let Offsets { head_start, shift, pulled_back, .. } = self.offsets.get(packet.flow);
+                //= zhang1991 3.2.2
                 let stamp = clock.aux_vc.before(head_start).before(shift).ticks().min(LATEST);
                 stamp.wrapping_add(pulled_back).min(LATEST)
             }
+            //= zhang1991 3.2.2
             None => Time::NEVER.ticks(),
         };
     }
@@ -338,6 +343,7 @@ impl StampRule for VirtualClock {
         let clock = &mut self.clocks[flow.ix()];
         let head_start = self.offsets.get(flow).head_start;
         let stamp = clock.aux_vc.before(head_start).ticks();
+        //= zhang1991 3.1
         if sending.is_none_or(|sending| sending > stamp) {
             let last = last.map_or(NEWCOMER.aux_vc, |last| Time::from_ticks(last) + head_start);
             clock.aux_vc = virtual_clock.max(last);

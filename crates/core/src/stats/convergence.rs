@@ -41,6 +41,7 @@ impl Nearness {
         let samples = courses.iter().map(|course| course.rates.len()).min()?.min(queue.len());
         let is_near =
             |at: usize| queue[at] < self.queue && courses.iter().all(|course| self.is_near(course, at));
+        //= kalyanaraman1998 6.1
         let tail = (0..samples).rev().take_while(|at| is_near(*at)).count();
         (tail > 0).then(|| self.after(samples - tail))
     }
@@ -55,6 +56,7 @@ impl Nearness {
             let is_there = |rate: &f64| {
                 self.is_close(*rate, optimum) || (!rate.is_nan() && above(*rate) != begins_above)
             };
+            //= kalyanaraman1998 6.1
             rates.iter().position(is_there)
         };
         let firsts: Option<Vec<usize>> = courses.iter().map(first).collect();

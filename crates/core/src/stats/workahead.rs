@@ -51,6 +51,7 @@ impl Workahead {
         // At most 2⁸⁸, then 2⁹⁶ a packet: it takes 2³¹ of the longest packets at the
         // lowest rate to saturate.
         self.done = self.done.max(now).saturating_add(u128::from(bytes) * self.per_byte);
+        //= pincheira1994 2.1
         self.most = self.most.max(self.done - now);
         self.stamp.since(self.now)
     }
@@ -96,6 +97,7 @@ impl PeakRate {
 
     fn see_gap(&mut self, bytes: u64, gap: Span) {
         let product = |bytes: u64, span: Span| u128::from(bytes) * u128::from(span.ticks());
+        //= pincheira1994 2.1
         if self.peak.is_none_or(|(b, g)| product(bytes, g) > product(b, gap)) {
             self.peak = Some((bytes, gap));
         }

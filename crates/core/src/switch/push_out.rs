@@ -75,6 +75,7 @@ fn push_out_beyond_share(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>) 
 }
 
 fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Leg]) -> bool {
+    //= zhang1991 3.1
     let longest = ports
         .iter_mut()
         .filter(|port| port.evictable() > 0)

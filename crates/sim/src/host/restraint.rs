@@ -40,10 +40,12 @@ impl Restraint {
         let Some(reserve) = self.reserve else { return };
         match self.when_warned {
             WhenWarned::Ignore => {}
+            //= zhang1991 3.1
             WhenWarned::Slow => {
                 let until = now + lead;
                 self.slowed_until = Some(self.slowed_until.map_or(until, |before| before.max(until)));
             }
+            //= zhang1991 3.3.1
             WhenWarned::Shrink => {
                 let ahead = reserve.bytes_in(lead);
                 let (before, sent) = self.shrinking.unwrap_or((0, now));

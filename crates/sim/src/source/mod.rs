@@ -178,6 +178,7 @@ impl Emission {
                     Gap::Fixed(span) => *span,
                     Gap::AtRate(rate) => mean_time(*rate, sizes),
                 };
+                //= zhang1991 4.1.2
                 let train = mean_time(*rate, sizes).as_secs_f64() * length;
                 Span::from_secs_f64(train - within.as_secs_f64() * (length - 1.0))
             }

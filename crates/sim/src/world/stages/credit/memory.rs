@@ -112,6 +112,7 @@ impl UncreditedMemory {
     /// Counts a packet of a VC that has arrived.
     pub(super) fn arrived(&mut self, of: UncreditedVc) -> Arrival {
         // A constant allocation is valid at any time.
+        //= kung1997 5
         self.memories[of.memory as usize].receiver.arrived(Time::ORIGIN, of.vc)
     }
 
