@@ -51,6 +51,8 @@ pub struct Packet {
     /// 1 when other ports hold the same body (multicast), else 0; kept by the switch. Not a
     /// `bool`: an `Option<Packet>` would hide its tag there, and be copied in pieces.
     pub(crate) shared: u8,
+    /// The driver's own: the switch keeps it with the packet, and reads nothing into it.
+    pub note: u8,
     /// Arrival time of the last bit at this switch.
     pub arrived: Time,
     /// Reserved for the scheduler while the packet is queued.
@@ -73,6 +75,7 @@ impl Packet {
             len,
             mark: Mark::NONE,
             shared: 0,
+            note: 0,
             arrived: Time::from_ticks(0),
             tag: 0,
             carry: 0,

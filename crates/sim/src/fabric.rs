@@ -43,11 +43,11 @@ pub(crate) struct Node {
     pub(crate) switch: Switch,
     pub(crate) rng: Rng,
     /// The link behind each port.
-    pub(crate) links: Vec<u32>,
+    pub(crate) links: Box<[u32]>,
 }
 
 /// One direction of a link, with the port in front of it. Fields used by every packet-hop are on
-/// its first cache line.
+/// its first cache line, up to the lane of the line.
 #[repr(C, align(64))]
 pub(crate) struct Link {
     pub(crate) node: u32,
@@ -55,16 +55,16 @@ pub(crate) struct Link {
     pub(crate) path: Path,
     /// True if an idle port starts no packet before all packets of an instant have arrived.
     pub(crate) waits_for_ties: bool,
-    /// True while it is due to start one then.
-    pub(crate) start_is_due: bool,
     /// Index of the shared flights for its propagation delay; `None` where the line itself keeps
     /// packets in flight.
     pub(crate) flights: Option<u32>,
-    pub(crate) line: Line<Packet>,
-    /// Waiting time of the packet in service.
-    pub(crate) waiting: Span,
     /// Ticks from last bit in to first bit out, since the warm-up.
     pub(crate) waited: u128,
+    /// Waiting time of the packet in service.
+    pub(crate) waiting: Span,
+    pub(crate) line: Line<Packet>,
+    /// True while an idle port is due to start a packet once all packets of an instant have arrived.
+    pub(crate) start_is_due: bool,
     pub(crate) rate: Rate,
     /// Random stream for losses and reordering on the line.
     pub(crate) rng: Rng,
@@ -146,18 +146,29 @@ pub(crate) enum Path {
     SeenStarts,
 }
 
-/// Fate of a packet that has left a link.
+/// Fate of a packet that has left a link. It travels as the packet's note, so that the hop is not
+/// looked up again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum After {
     /// It enters the next hop's port at once.
     Next,
     /// It is received at once, and only counters see it.
     Sink,
-    /// It continues after a flight, or forks, or its reception is reported.
-    Travel {
-        /// True if the link is the last one on the way to a destination.
-        last: bool,
-    },
+    /// Unless it is lost, it enters the next hop, or forks, after a flight.
+    Flight,
+    /// Unless it is lost, it is received after a flight, and only counters see it.
+    FlightToSink,
+    /// Unless it is lost, it is received after a flight or at once, and its reception is reported.
+    FlightToHost,
+}
+
+impl After {
+    /// Returns true if this is the fate that a packet's note tells.
+    #[inline(always)]
+    pub(crate) fn is_of(self, packet: &Packet) -> bool {
+        packet.note == self as u8
+    }
 }
 
 impl Link {
@@ -165,7 +176,13 @@ impl Link {
     /// start, and no cell of the link's lane is being sent or waits.
     #[inline(always)]
     pub(crate) fn is_free(&self) -> bool {
-        self.path != Path::SeenStarts && !self.waits_for_ties && self.line.has_idle_lane()
+        let is_free_of_cells = match self.path {
+            // It has no lane.
+            Path::Fast => true,
+            Path::Stepwise => self.line.has_idle_lane(),
+            Path::SeenStarts => false,
+        };
+        is_free_of_cells && !self.waits_for_ties
     }
 
     /// Starts a packet; returns when it departs.
@@ -246,5 +263,18 @@ impl Fabric {
     pub(crate) fn hop_over(&self, hop: u32, link: u32) -> u32 {
         let over = self.fork(hop).iter().find(|other| self.hops[**other as usize].link == link);
         over.copied().unwrap_or(hop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    #[test]
+    fn a_packet_touches_one_cache_line_of_a_node_and_one_of_a_link() {
+        // Behind the line's first 24 bytes is its lane.
+        assert_eq!(offset_of!(Link, line) + 24, 64);
+        assert_eq!([size_of::<Link>(), size_of::<Node>(), size_of::<Hop>()], [192, 128, 20]);
     }
 }

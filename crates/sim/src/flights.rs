@@ -19,6 +19,9 @@ pub(crate) struct Flights {
 struct Flight {
     arrives: Time,
     link: u32,
+    /// The hop over which the packet flies, so that nothing else has to be read when it lands;
+    /// meaningless for a link's own cell.
+    hop: u32,
     packet: Packet,
 }
 
@@ -30,10 +33,10 @@ impl Flights {
     /// Sends off a packet whose last bit has left a link; returns its arrival time. Links with the
     /// same time come in the order of their indexes.
     #[inline(always)]
-    pub(crate) fn send(&mut self, now: Time, link: u32, packet: &Packet) -> Time {
+    pub(crate) fn send(&mut self, now: Time, link: u32, hop: u32, packet: &Packet) -> Time {
         let arrives = now + self.delay;
         debug_assert!(self.in_flight.last().is_none_or(|last| (last.arrives, last.link) < (arrives, link)));
-        self.in_flight.push(Flight { arrives, link, packet: *packet });
+        self.in_flight.push(Flight { arrives, link, hop, packet: *packet });
         arrives
     }
 
@@ -43,10 +46,10 @@ impl Flights {
         self.in_flight.is_empty()
     }
 
-    /// Removes the packet that arrives first.
+    /// Removes the packet that arrives first; returns it and its hop.
     #[inline(always)]
-    pub(crate) fn land(&mut self) -> Option<Packet> {
-        self.in_flight.pop().map(|flight| flight.packet)
+    pub(crate) fn land(&mut self) -> Option<(Packet, u32)> {
+        self.in_flight.pop().map(|flight| (flight.packet, flight.hop))
     }
 
     /// Returns link and time of the next arrival.

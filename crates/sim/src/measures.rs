@@ -35,8 +35,8 @@ pub(crate) struct Measures {
     pub(crate) drops: BTreeMap<(u32, Reason), DropCounts>,
     /// Flows found not to respond to congestion, in the order of time.
     pub(crate) non_responsive: Vec<NonResponsive>,
-    /// Checks, by flow.
-    pub(crate) checks: Vec<KeptChecks>,
+    /// Checks, by flow that was checked.
+    pub(crate) checks: BTreeMap<u32, KeptChecks>,
     /// Counts of the ends of connections at the end of the warm-up, by the flow of the data.
     pub(crate) counts_before: BTreeMap<u32, Counts>,
     /// Usage of flows at ports where they are closed.
@@ -129,6 +129,11 @@ impl Measures {
         self.records[flow as usize].marked += 1;
     }
 
+    /// Returns the checks of a flow that the meters do not keep themselves.
+    pub(crate) fn checks_of(&self, flow: usize) -> KeptChecks {
+        self.checks.get(&(flow as u32)).copied().unwrap_or_default()
+    }
+
     /// Returns the counts of drops and marks at the port in front of a link, for a reason.
     pub(crate) fn drops_for(&mut self, link: u32, reason: Reason) -> &mut DropCounts {
         self.drops.entry((link, reason)).or_default()
@@ -156,7 +161,7 @@ impl Measures {
         usage: impl Iterator<Item = MeterUsage>,
     ) {
         if let Some(metered) = metered {
-            self.checks[flow as usize].closed.add(&metered);
+            self.checks.entry(flow).or_default().closed.add(&metered);
         }
         usage.for_each(|used| self.usage_closed.take(link, flow, used));
     }

@@ -14,7 +14,7 @@ use tidegate_core::packet::{Colour, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, Shared};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{StageTerms, WhenWarned};
 
@@ -47,7 +47,7 @@ pub struct LinkPlan {
     /// Reordering on the link.
     pub reordering: Reordering,
     /// The port in front of it.
-    pub port: PortPlan,
+    pub port: Shared<PortPlan>,
 }
 
 /// A flow: its traffic, and the terms that it shares with other members of its group.

@@ -6,15 +6,16 @@ use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::BodyId;
 use tidegate_core::units::{Span, Time};
 
-/// Data of a packet while it is in the network.
+/// Data of a packet while it is in the network, on one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
 pub(crate) struct PacketBody {
     /// Time at which it left its source.
     pub(crate) born: Time,
     pub(crate) queueing: Span,
     pub(crate) sequence: u64,
     pub(crate) flow: u32,
-    /// Index of its present hop.
+    /// Index of its present hop; of the next one while it is in flight.
     pub(crate) hop: u32,
     pub(crate) group: u32,
     /// Index of its content; [`NOTHING`] without one.
@@ -166,12 +167,6 @@ impl Packets {
                 (self.contents.len() - 1) as u32
             }
         }
-    }
-
-    /// Forgets a packet without content that has left the network.
-    #[inline(always)]
-    pub(crate) fn forget_plain(&mut self, id: BodyId) {
-        self.free.push(id.0);
     }
 
     /// Forgets a packet that has left the network.

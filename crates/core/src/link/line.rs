@@ -60,14 +60,16 @@ pub enum Flight {
     },
 }
 
-/// A line that carries items of type `T`: a packet, or the number of one.
+/// A line that carries items of type `T`: a packet, or the number of one. The lane, which few lines
+/// have, comes last.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Line<T> {
-    rate: Rate,
     /// True if a trace determines the times at which bytes leave.
     is_traced: bool,
     /// True if items are lost at all.
     loses: bool,
+    rate: Rate,
     /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
     /// less than a tick.
     extras: Option<Box<Extras<T>>>,

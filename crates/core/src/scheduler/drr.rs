@@ -104,6 +104,7 @@ impl Drr {
 
     /// Lets turns pass until that of the flow whose first packet, of this length, has been
     /// selected.
+    #[inline]
     fn choose(&mut self, flow: FlowIx, len: u32, queues: &Queues) {
         if let Some(served) = self.served.take()
             && served != flow
@@ -155,9 +156,10 @@ impl Drr {
 
     /// Lets a flow that takes turns rest if it may not send a packet of this length in its next
     /// turn.
+    #[inline]
     fn rest_if_it_must(&mut self, flow: FlowIx, len: u32) {
         let from = self.turns.round(flow);
-        if self.renewed(flow).turns_for(u64::from(len)) > 1 {
+        if self.renewed(flow).needs_turns(len) {
             self.turns.leave(flow);
             self.rest(flow, from, len);
         }
@@ -175,7 +177,7 @@ impl Drr {
     /// Adds a flow whose first packet has this length: it takes turns at once, or rests until it
     /// may send.
     fn join(&mut self, flow: FlowIx, len: u32) {
-        if self.renewed(flow).turns_for(u64::from(len)) > 1 {
+        if self.renewed(flow).needs_turns(len) {
             self.rest(flow, self.turns.next_round(), len);
         } else {
             self.turns.join(flow);

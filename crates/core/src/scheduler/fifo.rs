@@ -51,12 +51,13 @@ impl PolicyParams for FifoParams {
     }
 }
 
-/// First in, first out.
+/// First in, first out. Fields that every packet touches come first.
 #[derive(Default)]
+#[repr(C)]
 pub struct Fifo {
+    ranking: bool,
     /// The flow of every queued packet, in the order of service; empty while `ranking`.
     line: Ring<FlowIx>,
-    ranking: bool,
     /// Created when first needed, and kept.
     ranked: Option<Box<Stamped<InOrder>>>,
 }

@@ -23,6 +23,12 @@ impl SchedulerKind {
     }
 }
 
+/// The type that holds a scheduler.
+macro_rules! held {
+    (Fifo, $params:path) => { <$params as PolicyParams>::Policy };
+    ($variant:ident, $params:path) => { Box<<$params as PolicyParams>::Policy> };
+}
+
 /// Writes the registry: [`BuiltInScheduler`], and the enum of schedulers with its dispatch. The
 /// methods of the schedulers named first are inlined on the packet path; the others cost a call.
 macro_rules! schedulers {
@@ -32,11 +38,12 @@ macro_rules! schedulers {
             pub enum BuiltInScheduler { $($variant($params),)* }
         }
 
-        /// Every scheduler: the built-in ones without a pointer, `Custom` for the others.
+        /// Every scheduler: the built-in ones, and `Custom` for the others. A port has room for
+        /// the default one; the others have their own.
         // The tag in a byte of its own is read faster than one hidden in a variant's data.
         #[repr(u8)]
         pub enum AnyScheduler {
-            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(<$params as PolicyParams>::Policy),)*
+            $(#[doc = concat!("Of [`", stringify!($params), "`].")] $variant(held!($variant, $params)),)*
             /// A scheduler written outside this crate.
             Custom(Box<dyn Scheduler + Send>),
         }
@@ -44,7 +51,9 @@ macro_rules! schedulers {
         impl AnyScheduler {
             fn built_in(scheduler: &BuiltInScheduler) -> Result<AnyScheduler, Refused> {
                 match scheduler {
-                    $(BuiltInScheduler::$variant(params) => params.make().map(AnyScheduler::$variant),)*
+                    $(BuiltInScheduler::$variant(params) => {
+                        params.make().map(|made| AnyScheduler::$variant(made.into()))
+                    })*
                 }
             }
         }

@@ -138,9 +138,18 @@ impl Turns {
     #[inline]
     pub(super) fn end_turn(&mut self) {
         let Some(flow) = self.first() else { return };
-        self.round = self.round(flow).saturating_add(1);
-        self.leave(flow);
-        self.join(flow);
+        let links = &mut self.links[flow.ix()];
+        self.round = links.round.saturating_add(1);
+        links.round = self.round;
+        let (next, last) = (links.next, self.last);
+        if next == NONE {
+            // It is the only one.
+            return;
+        }
+        (links.next, links.prev) = (NONE, last);
+        self.links[last as usize].next = flow.0;
+        self.links[next as usize].prev = NONE;
+        (self.first, self.last) = (next, flow.0);
     }
 
     /// Lets this number of rounds pass without a packet.

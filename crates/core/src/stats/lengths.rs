@@ -3,15 +3,26 @@
 use super::wrapping_count;
 
 /// Counts of small whole numbers, one for each value. Memory grows with the largest value; none is
-/// used before the first.
+/// used for zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lengths(Vec<u64>);
+#[repr(C)]
+pub struct Lengths {
+    zeros: u64,
+    /// Counts of the values from 1 to the length. Its length depends on the largest value alone.
+    others: Box<[u64]>,
+}
+
+/// Least number of values above zero that are counted once there is one.
+const FEWEST: usize = 4;
 
 impl Lengths {
     /// Counts one value.
     #[inline]
     pub fn add(&mut self, value: u64) {
-        match self.0.get_mut(value as usize) {
+        if value == 0 {
+            return wrapping_count(&mut self.zeros, 1);
+        }
+        match self.others.get_mut((value as usize).wrapping_sub(1)) {
             Some(count) => wrapping_count(count, 1),
             None => self.grow(value),
         }
@@ -20,18 +31,21 @@ impl Lengths {
     /// Grows the table for the largest value so far.
     #[cold]
     fn grow(&mut self, value: u64) {
-        self.0.resize(value as usize + 1, 0);
-        self.0[value as usize] = 1;
+        let mut others = core::mem::take(&mut self.others).into_vec();
+        others.resize((value as usize).next_power_of_two().max(FEWEST), 0);
+        others[value as usize - 1] = 1;
+        self.others = others.into();
     }
 
     /// Number of values.
     pub fn count(&self) -> u64 {
-        self.0.iter().sum()
+        self.zeros + self.others.iter().sum::<u64>()
     }
 
     /// The largest value; `None` if there is none.
     pub fn largest(&self) -> Option<u64> {
-        self.0.len().checked_sub(1).map(|largest| largest as u64)
+        let largest = self.counts().filter(|(_, count)| *count > 0).last();
+        largest.map(|(value, _)| value)
     }
 
     /// Their mean; `None` if there is none.
@@ -62,20 +76,25 @@ impl Lengths {
         }
         let rank = (count * u128::from(part)).div_ceil(u128::from(of)).max(1);
         let mut reached = 0u128;
-        (0..).zip(&self.0).find_map(|(value, count)| {
-            reached += u128::from(*count);
+        self.counts().find_map(|(value, count)| {
+            reached += u128::from(count);
             (reached >= rank).then_some(value)
         })
     }
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.0.capacity() * size_of::<u64>()
+        size_of_val(&*self.others)
     }
 
     /// The sum of `of` over all values.
     fn sum(&self, of: impl Fn(u128) -> u128) -> u128 {
-        (0..).zip(&self.0).map(|(value, count)| of(value) * u128::from(*count)).sum()
+        self.counts().map(|(value, count)| of(value.into()) * u128::from(count)).sum()
+    }
+
+    /// Iterates over the values in their order, with their counts.
+    fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
+        (0..).zip(core::iter::once(self.zeros).chain(self.others.iter().copied()))
     }
 }
 

@@ -21,7 +21,7 @@ impl Switch {
         let mut stored = 0;
         for port in &self.ports {
             port.audit(now).map_err(|what| format!("port {}: {what}", port.ix.0))?;
-            stored += port.backlog.packets + port.shaping.queues.packets();
+            stored += port.backlog.packets + port.shaping.held().packets;
         }
         // A multicast body is counted once, however many ports hold it.
         if self.pool.used.packets > stored {
@@ -36,7 +36,7 @@ impl Switch {
 
 impl Port {
     fn audit(&self, now: Time) -> Result<(), String> {
-        let (mut total, mut sent) = (Count::default(), self.table.forgotten);
+        let (mut total, mut sent) = (Count::default(), self.table.forgotten());
         for (flow, entry) in self.table.flows.iter().enumerate() {
             let flow = FlowIx(flow as u32);
             let node = &self.tree.nodes[usize::from(entry.node)];
@@ -105,8 +105,8 @@ impl Port {
         }
         let flows = (0..self.table.flows.len() as u32).map(FlowIx);
         let claim = flows.fold(Claim::default(), |sum, flow| sum.plus(self.table.claim_of(flow)));
-        if claim != self.table.claim {
-            return Err(format!("flows claim {claim:?} of the pool, {:?} counted", self.table.claim));
+        if claim != self.table.claim() {
+            return Err(format!("flows claim {claim:?} of the pool, {:?} counted", self.table.claim()));
         }
         Ok(())
     }

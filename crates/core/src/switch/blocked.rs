@@ -38,7 +38,7 @@ impl Switch {
     /// does not.
     pub fn at_ceiling_until(&self, now: Time, port: PortIx) -> Option<Time> {
         let root = &self.ports.get(usize::from(port.0))?.tree.nodes[ROOT];
-        root.ceiling.map(|ceiling| ceiling.clear_at()).filter(|until| *until > now)
+        root.ceiling.as_ref().map(|ceiling| ceiling.clear_at()).filter(|until| *until > now)
     }
 }
 
@@ -67,7 +67,7 @@ impl Port {
             let node = &self.tree.nodes[at];
             see(node.scheduler.holds(now, slot, &node.queues).map(|(hold, at)| (Block::Scheduler(hold), at)));
             let Some((parent, above)) = node.parent else { break };
-            see(node.ceiling.map(|ceiling| (Block::ClassCeiling, ceiling.clear_at())));
+            see(node.ceiling.as_ref().map(|ceiling| (Block::ClassCeiling, ceiling.clear_at())));
             (at, slot) = (parent, above);
         }
         longest

@@ -24,6 +24,7 @@ mod ready;
 mod rebuild;
 mod reconfigure;
 mod shaping;
+mod shared;
 mod tree;
 
 pub use blocked::Block;
@@ -37,7 +38,7 @@ use crate::packet::{Leg, Packet, PortIx};
 use crate::queues::Participation;
 use crate::stats::wrapping_count;
 use crate::units::{Span, Time};
-use plan::{ClassPlan, FlowPlan, SwitchPlan};
+use plan::{ClassPlan, FlowPlan, PortPlan, Shared, SwitchPlan};
 use pool::Pool;
 use port::Port;
 
@@ -82,12 +83,30 @@ impl Switch {
     /// When the plan names a class before its parent or nests more than
     /// [`plan::DEEPEST_TREE`] schedulers.
     pub fn new(now: Time, plan: &SwitchPlan) -> Result<Switch, Refused> {
-        let mut switch = Switch { ports: Vec::new(), pool: Pool::new(plan), orders: 0 };
-        for (ix, port) in plan.ports.iter().enumerate() {
+        let ports: Vec<_> = plan.ports.iter().cloned().map(Shared::from).collect();
+        Switch::with_ports(now, plan, &ports)
+    }
+
+    /// Like [`new`](Self::new), with these ports in place of those of the plan: their plans may be
+    /// shared with other owners.
+    ///
+    /// # Errors
+    /// As those of `new`.
+    pub fn with_ports(now: Time, plan: &SwitchPlan, ports: &[Shared<PortPlan>]) -> Result<Switch, Refused> {
+        let mut made = Vec::with_capacity(ports.len());
+        for (ix, port) in ports.iter().enumerate() {
             port.check(ix)?;
-            switch.ports.push(Port::new(now, PortIx(ix as u16), port)?);
+            made.push(Port::new(now, PortIx(ix as u16), port)?);
         }
-        Ok(switch)
+        Ok(Switch { ports: made, pool: Pool::new(plan), orders: 0 })
+    }
+
+    /// Reserves memory for this number of further flows of a port, at its root. A port that is told
+    /// takes no more than it needs.
+    pub fn reserve(&mut self, port: PortIx, flows: usize) {
+        if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
+            port.reserve(flows);
+        }
     }
 
     /// Opens a flow at a port. Returns the leg to which its packets are sent.
@@ -135,7 +154,7 @@ impl Switch {
     /// Sets whether ports report each packet that a shaper releases
     /// ([`Effect::Released`](crate::context::Effect)). Initially they do not.
     pub fn report_released(&mut self, reports: bool) {
-        self.ports.iter_mut().for_each(|port| port.shaping.reports = reports);
+        self.ports.iter_mut().for_each(|port| port.reports_released = reports);
     }
 
     /// The plan of an open flow at a port; `None` for a leg that is not open.

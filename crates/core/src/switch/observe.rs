@@ -139,7 +139,7 @@ impl Switch {
     /// Green packets that have passed a port's meters since counting began, including those dropped
     /// behind them; `None` where they are not counted.
     pub fn green(&self, port: PortIx) -> Option<Count> {
-        self.ports.get(usize::from(port.0))?.green
+        self.ports.get(usize::from(port.0))?.green.as_deref().copied()
     }
 
     /// The packets and bytes that a port has sent, counted at the last bit.
@@ -167,12 +167,12 @@ impl Switch {
 
     /// The drops of a port, by reason.
     pub fn drops(&self, port: PortIx) -> ByReason {
-        self.ports.get(usize::from(port.0)).map(|port| port.drops).unwrap_or_default()
+        self.ports.get(usize::from(port.0)).map(|port| port.losses().drops).unwrap_or_default()
     }
 
     /// The marks of a port, by reason.
     pub fn marks(&self, port: PortIx) -> ByReason {
-        self.ports.get(usize::from(port.0)).map(|port| port.marks).unwrap_or_default()
+        self.ports.get(usize::from(port.0)).map(|port| port.losses().marks).unwrap_or_default()
     }
 
     /// A port's queue over time, until `now`.

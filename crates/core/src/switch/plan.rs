@@ -10,6 +10,7 @@ use crate::shaper::ShaperPlan;
 use crate::stats::Count;
 use crate::units::Rate;
 
+pub use super::shared::Shared;
 pub use crate::params::Scope;
 
 /// Greatest depth of a tree of schedulers: the root, classes, classes within classes, and the

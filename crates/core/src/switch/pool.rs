@@ -46,7 +46,7 @@ pub(super) struct Pool {
     /// The rule that chooses the packet to drop when the pool is exhausted.
     pub(super) push_out: PushOut,
     /// Number of ports that hold each multicast body.
-    copies: BTreeMap<BodyId, u32>,
+    copies: Option<Box<BTreeMap<BodyId, u32>>>,
 }
 
 impl Pool {
@@ -94,7 +94,7 @@ impl Pool {
     pub(super) fn store(&mut self, packet: &Packet, legs: usize) {
         self.used.add(packet.len);
         if legs > 1 {
-            self.copies.insert(packet.body, legs as u32);
+            self.copies.get_or_insert_default().insert(packet.body, legs as u32);
         }
     }
 
@@ -111,10 +111,11 @@ impl Pool {
     /// Counts one port less that holds this multicast body. Returns true if others still hold it.
     #[cold]
     fn others_hold(&mut self, body: BodyId) -> bool {
-        let Some(copies) = self.copies.get_mut(&body) else { return false };
+        let Some(of_bodies) = &mut self.copies else { return false };
+        let Some(copies) = of_bodies.get_mut(&body) else { return false };
         *copies -= 1;
         if *copies == 0 {
-            self.copies.remove(&body);
+            of_bodies.remove(&body);
             return false;
         }
         true

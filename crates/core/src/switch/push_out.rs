@@ -66,10 +66,10 @@ fn push_out(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, arrived: &[Le
 }
 
 fn push_out_beyond_share(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>) -> bool {
-    let all = ports.iter().fold(Claim::default(), |all, port| all.plus(port.table.claim));
+    let all = ports.iter().fold(Claim::default(), |all, port| all.plus(port.table.claim()));
     let most = ports
         .iter_mut()
-        .filter(|port| port.evictable() > 0 || !port.shaping.queues.is_empty())
+        .filter(|port| port.evictable() > 0 || !port.shaping.is_empty())
         .max_by_key(|port| (excess(pool, port, all), port.latest));
     most.is_some_and(|port| port.evict_one(cx, pool))
 }
@@ -92,7 +92,7 @@ fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, ar
         }
     }
     // The pool has become smaller.
-    let most = ports.iter_mut().max_by_key(|port| port.shaping.queues.packets());
+    let most = ports.iter_mut().max_by_key(|port| port.shaping.held().packets);
     most.is_some_and(|port| port.push_out_longest_shaped(cx, pool))
 }
 
@@ -100,7 +100,7 @@ fn push_out_of_longest(ports: &mut [Port], pool: &mut Pool, cx: &mut Ctx<'_>, ar
 /// all ports, so that no division rounds. `all` is the claim of all ports.
 fn excess(pool: &Pool, port: &Port, all: Claim) -> i128 {
     let [held, aside, all_aside] =
-        [port.stored(), port.table.claim.aside, all.aside].map(|count| i128::from(pool.measure(count)));
+        [port.stored(), port.table.claim().aside, all.aside].map(|count| i128::from(pool.measure(count)));
     let Some(Limit::Packets(limit) | Limit::Bytes(limit)) = pool.limit else { return held };
     let rest = i128::from(limit) - all_aside;
     if rest < 0 {
@@ -108,6 +108,6 @@ fn excess(pool: &Pool, port: &Port, all: Claim) -> i128 {
     }
     match i128::from(all.rate) {
         0 => held - aside,
-        rate => 2 * (held - aside) * rate - rest * i128::from(port.table.claim.rate),
+        rate => 2 * (held - aside) * rate - rest * i128::from(port.table.claim().rate),
     }
 }

@@ -51,7 +51,7 @@ impl Switch {
         let mut added = Vec::new();
         for (ix, wanted) in plan.ports.iter().enumerate().skip(self.ports.len()) {
             wanted.check(ix)?;
-            added.push(Port::new(cx.now, PortIx(ix as u16), wanted)?);
+            added.push(Port::new(cx.now, PortIx(ix as u16), &wanted.clone().into())?);
         }
 
         let mut diff = Diff::new();
@@ -229,7 +229,9 @@ impl Port {
         let droppers = DropperChain::new(now, self.ix, wanted)?;
         let before = core::mem::replace(&mut self.droppers, droppers);
         self.droppers.take_over(now, before, same_tree);
-        self.plan = wanted.clone();
+        if *self.plan != *wanted {
+            self.plan = wanted.clone().into();
+        }
         for (flow, mut plan) in self.flows().zip(plans) {
             let entry = &self.table.flows[flow.ix()];
             if entry.state == State::Closed {

@@ -13,19 +13,19 @@ struct Shaper {
     bucket: TokenBucket,
 }
 
-/// Fields that every packet-hop touches, even when no packet waits, come first.
+/// The shapers of a port, and the packets that wait in them; `None` before the first shaper.
 #[derive(Default)]
-#[repr(C)]
-pub(super) struct Shaping {
-    pub(super) queues: Queues,
+pub(super) struct Shaping(Option<Box<Shapers>>);
+
+#[derive(Default)]
+struct Shapers {
+    queues: Queues,
     /// Shapers by flow; as long as the highest index that ever had one.
     shapers: Vec<Option<Box<Shaper>>>,
     /// Waiting packets of all flows.
-    pub(super) held: Count,
+    held: Count,
     /// Flows with waiting packets, by the time at which the first one conforms.
     release: FlowHeap,
-    /// True if each released packet is reported to the driver.
-    pub(super) reports: bool,
     /// Flows by number of waiting packets, the most on top. Built on first use, and kept until
     /// nothing waits.
     longest: Option<FlowHeap>,
@@ -45,6 +45,84 @@ impl Shaping {
     /// Gives a flow this shaper, changes it, or takes it away. Waiting packets keep waiting, or
     /// conform at once where there is no shaper any more.
     pub(super) fn set(&mut self, now: Time, flow: FlowIx, plan: Option<ShaperPlan>) {
+        if plan.is_some() || self.0.is_some() {
+            self.0.get_or_insert_default().set(now, flow, plan);
+        }
+    }
+
+    /// Passes the packet if it conforms now; queues it if it has to wait.
+    pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
+        self.0.as_mut().map_or(Shaped::Conforms, |shapers| shapers.arrive(now, packet, order))
+    }
+
+    /// Takes the next packet that conforms by `now`.
+    pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
+        self.0.as_mut()?.pop(now)
+    }
+
+    /// Takes the flow's latest waiting packet.
+    pub(super) fn evict(&mut self, flow: FlowIx) -> Option<Packet> {
+        self.0.as_mut()?.evict(flow)
+    }
+
+    /// Returns the flow with the most waiting packets; ties go to the latest arrival.
+    pub(super) fn longest(&mut self) -> Option<FlowIx> {
+        self.0.as_mut()?.longest()
+    }
+
+    /// Returns true if no packet waits.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|shapers| shapers.queues.is_empty())
+    }
+
+    /// Waiting packets of all flows.
+    pub(super) fn held(&self) -> Count {
+        self.0.as_ref().map_or(Count::default(), |shapers| shapers.held)
+    }
+
+    /// Returns when `pop` has the next packet.
+    pub(super) fn next(&self) -> Option<Time> {
+        self.0.as_ref()?.release.top().map(|((at, _), _)| Time::from_ticks(at))
+    }
+
+    pub(super) fn backlog(&self, flow: FlowIx) -> Count {
+        let packets = u64::from(self.waiting(flow));
+        let bytes = |shapers: &Shapers| if packets > 0 { shapers.queues.bytes_of(flow) } else { 0 };
+        Count { packets, bytes: self.0.as_deref().map_or(0, bytes) }
+    }
+
+    pub(super) fn waiting(&self, flow: FlowIx) -> u32 {
+        self.0.as_ref().map_or(0, |shapers| shapers.waiting(flow))
+    }
+
+    /// Returns the packet of a flow that is released first.
+    pub(super) fn first(&self, flow: FlowIx) -> Option<&Packet> {
+        let shapers = self.0.as_ref().filter(|shapers| shapers.waiting(flow) > 0)?;
+        shapers.queues.first(flow).map(|first| &first.packet)
+    }
+
+    /// Lists the waiting packets, flow by flow, each in its order.
+    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
+        self.0.iter().flat_map(|shapers| {
+            let flows = (0..shapers.queues.flows()).map(FlowIx);
+            flows.flat_map(|flow| shapers.queues.of(flow).map(|waiting| &waiting.packet))
+        })
+    }
+
+    /// Returns when the flow's bucket equals a newcomer's.
+    pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
+        let shaper = self.0.as_ref().and_then(|shapers| shapers.shaper(flow));
+        shaper.map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.0.as_ref().map_or(0, |shapers| shapers.memory())
+    }
+}
+
+impl Shapers {
+    fn set(&mut self, now: Time, flow: FlowIx, plan: Option<ShaperPlan>) {
         match (self.shaper_mut(flow), plan) {
             (Some(shaper), Some(plan)) => {
                 shaper.bucket.change(now, plan.rate, plan.burst);
@@ -71,8 +149,7 @@ impl Shaping {
         }
     }
 
-    /// Passes the packet if it conforms now; queues it if it has to wait.
-    pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
+    fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
         let flow = packet.flow;
         let waiting = self.waiting(flow);
         if let Some(shaper) = self.shaper_mut(flow) {
@@ -108,8 +185,7 @@ impl Shaping {
         Shaped::Waits
     }
 
-    /// Takes the next packet that conforms by `now`.
-    pub(super) fn pop(&mut self, now: Time) -> Option<Packet> {
+    fn pop(&mut self, now: Time) -> Option<Packet> {
         let ((at, _), flow) = self.release.top()?;
         if Time::from_ticks(at) > now {
             return None;
@@ -124,8 +200,7 @@ impl Shaping {
         Some(packet)
     }
 
-    /// Takes the flow's latest waiting packet.
-    pub(super) fn evict(&mut self, flow: FlowIx) -> Option<Packet> {
+    fn evict(&mut self, flow: FlowIx) -> Option<Packet> {
         if self.waiting(flow) == 0 {
             return None;
         }
@@ -136,8 +211,7 @@ impl Shaping {
         Some(packet)
     }
 
-    /// Returns the flow with the most waiting packets; ties go to the latest arrival.
-    pub(super) fn longest(&mut self) -> Option<FlowIx> {
+    fn longest(&mut self) -> Option<FlowIx> {
         if self.longest.is_none() {
             let mut longest = FlowHeap::default();
             longest.grow_to(self.queues.flows());
@@ -167,43 +241,8 @@ impl Shaping {
         }
     }
 
-    /// Returns true if `pop` has a packet now.
-    #[inline]
-    pub(super) fn is_due(&self, now: Time) -> bool {
-        self.release.top().is_some_and(|((at, _), _)| Time::from_ticks(at) <= now)
-    }
-
-    /// Returns when `pop` has the next packet.
-    pub(super) fn next(&self) -> Option<Time> {
-        self.release.top().map(|((at, _), _)| Time::from_ticks(at))
-    }
-
-    pub(super) fn backlog(&self, flow: FlowIx) -> Count {
-        let packets = u64::from(self.waiting(flow));
-        Count { packets, bytes: if packets > 0 { self.queues.bytes_of(flow) } else { 0 } }
-    }
-
-    pub(super) fn waiting(&self, flow: FlowIx) -> u32 {
+    fn waiting(&self, flow: FlowIx) -> u32 {
         if self.queues.flows() > flow.0 { self.queues.len(flow) } else { 0 }
-    }
-
-    /// Returns the packet of a flow that is released first.
-    pub(super) fn first(&self, flow: FlowIx) -> Option<&Packet> {
-        if self.waiting(flow) == 0 {
-            return None;
-        }
-        self.queues.first(flow).map(|first| &first.packet)
-    }
-
-    /// Lists the waiting packets, flow by flow, each in its order.
-    pub(super) fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let flows = (0..self.queues.flows()).map(FlowIx);
-        flows.flat_map(|flow| self.queues.of(flow).map(|waiting| &waiting.packet))
-    }
-
-    /// Returns when the flow's bucket equals a newcomer's.
-    pub(super) fn forgettable_at(&self, flow: FlowIx) -> Time {
-        self.shaper(flow).map_or(Time::from_ticks(0), |shaper| shaper.bucket.full_at())
     }
 
     #[inline]
@@ -227,8 +266,9 @@ impl Shaping {
         self.release.set(flow, (at.ticks(), order));
     }
 
-    pub(super) fn memory(&self) -> usize {
-        self.shapers.capacity() * size_of::<Option<Box<Shaper>>>()
+    fn memory(&self) -> usize {
+        size_of::<Shapers>()
+            + self.shapers.capacity() * size_of::<Option<Box<Shaper>>>()
             + self.shapers.iter().flatten().count() * size_of::<Shaper>()
             + self.queues.memory()
             + self.release.memory()

@@ -18,7 +18,7 @@ use tidegate_core::admission::Policy;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::shaper::ShaperPlan;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan, Shared};
 use tidegate_core::units::Rate;
 use tidegate_formats::{
     ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, PortSpec, Scenario,
@@ -60,16 +60,19 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         // Classes order the packets that switches forward; a host sends only its own.
         let forwards = scenario.nodes[link.from].kind == NodeKind::Switch;
         let port = match link.gate.and_then(|direction| gate_ports.get(direction as usize)) {
-            Some(port) => port.clone(),
-            None => PortPlan {
-                classes: match forwards {
-                    true => classes_at(scenario, &link.port),
-                    false => Vec::new(),
+            Some(port) => port.clone().into(),
+            None => shared(
+                PortPlan {
+                    classes: match forwards {
+                        true => classes_at(scenario, &link.port),
+                        false => Vec::new(),
+                    },
+                    profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
+                    ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
+                    ..link.port.plan(link.rate, &stated)
                 },
-                profiles: scenario.profiles.iter().map(|profile| profile.contract.contract()).collect(),
-                ceiling: rate_of(link.port.ceiling, scenario, link.place)?,
-                ..link.port.plan(link.rate, &stated)
-            },
+                &network.links,
+            ),
         };
         network.links.push(LinkPlan {
             name: link.name.clone(),
@@ -104,6 +107,14 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     let loads = checks::recorded(scenario, &network)?;
     stage_plans::plan(scenario, &loads, &mut network);
     Ok(network)
+}
+
+/// Returns a plan for the next link: that of one of the latest links if it is equal, so that it is
+/// stored once. Links of one kind are often stated together, or alternate with their reverse links.
+fn shared(plan: PortPlan, links: &[LinkPlan]) -> Shared<PortPlan> {
+    const LATEST: usize = 8;
+    let mut latest = links.iter().rev().take(LATEST).map(|link| &link.port);
+    latest.find(|other| ***other == plan).cloned().unwrap_or_else(|| plan.into())
 }
 
 /// Returns the classes at a port.

@@ -11,7 +11,7 @@ use tidegate_core::units::Time;
 /// Few pending events are kept in a sorted line, whatever the number of components. When the line
 /// is full, or new times often belong far from its end, the queue switches to many for good. Events
 /// that become known equally long before their time share a lane, where insertion takes constant
-/// time. All others are in a knock-out tournament, where it takes log₂ of the number of components.
+/// time. All others are in a knock-out tournament, where it takes log₄ of the number of components.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     first: (Time, u32),

@@ -25,14 +25,14 @@ impl<Q> World<Q> {
     }
 
     fn checks_so_far(&self, flow: usize) -> Checks {
-        let mut checks = self.cx.measures.checks[flow].closed;
+        let mut checks = self.cx.measures.checks_of(flow).closed;
         self.metered(flow).for_each(|metered| checks.add(&metered));
         checks
     }
 
     /// Returns the flow's checks over all ports on its way, since the warm-up.
     pub fn checks(&self, flow: usize) -> Checks {
-        let (all, before) = (self.checks_so_far(flow), self.cx.measures.checks[flow].before);
+        let (all, before) = (self.checks_so_far(flow), self.cx.measures.checks_of(flow).before);
         Checks { checks: all.checks - before.checks, warnings: all.warnings - before.warnings }
     }
 
@@ -159,7 +159,10 @@ impl<Q: EventQueue> World<Q> {
             self.cx.measures.records[*flow as usize].sent = (count.packets, count.bytes);
         }
         for flow in 0..self.cx.flows.len() {
-            self.cx.measures.checks[flow].before = self.checks_so_far(flow);
+            let so_far = self.checks_so_far(flow);
+            if so_far != Checks::default() {
+                self.cx.measures.checks.entry(flow as u32).or_default().before = so_far;
+            }
             let counts = self.counts_so_far(flow);
             if counts != Counts::default() {
                 self.cx.measures.counts_before.insert(flow as u32, counts);

@@ -11,16 +11,23 @@ use tidegate_core::stats::wrapping_count_packet;
 use tidegate_core::units::Time;
 
 impl<Q: EventQueue> World<Q> {
-    /// Handles a packet at the far end of its link.
+    /// Handles a packet that has flown over a hop, at the far end of its link.
     #[inline(always)]
-    pub(super) fn deliver(&mut self, packet: &mut Packet) {
-        let body = self.cx.packets.body_mut(packet.body);
-        let hop = body.hop;
-        if (After::Travel { last: true }) == self.cx.fabric.hops[hop as usize].after {
-            return self.receive(hop, packet);
+    pub(super) fn deliver(&mut self, hop: u32, packet: &mut Packet) {
+        if After::Flight.is_of(packet) {
+            self.enter(hop.wrapping_add(1), packet, Some(hop));
+        } else if After::FlightToSink.is_of(packet) {
+            self.sink(packet);
+        } else {
+            self.receive(hop, packet);
         }
-        body.hop = hop + 1;
-        self.enter(hop + 1, packet, Some(hop));
+    }
+
+    /// Counts a packet at its destination, where only counters see it.
+    #[inline(always)]
+    pub(super) fn sink(&mut self, packet: &Packet) {
+        let (body, _) = self.cx.packets.take(packet.body);
+        self.count_received(packet, &body, body.born);
     }
 
     /// Delivers a packet at its destination: stages there see it, it is counted, and the endpoint
@@ -43,7 +50,7 @@ impl<Q: EventQueue> World<Q> {
         if let Some(series) = &mut self.cx.measures.series {
             series.received(body.group as usize, packet.len);
         }
-        self.sink(packet, &body, first_sent);
+        self.count_received(packet, &body, first_sent);
         let peer = self.cx.flows[flow as usize].peer;
         // Cells without a peer are joined by the adapter of their own flow.
         if let Some(receiver) = peer.or(cell.map(|_| flow)) {
@@ -70,7 +77,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Counts a received packet with data first sent at `first_sent`.
     #[inline(always)]
-    pub(super) fn sink(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
+    fn count_received(&mut self, packet: &Packet, body: &PacketBody, first_sent: Time) {
         let measures = &mut self.cx.measures;
         if body.born < measures.warm_at {
             return;
@@ -92,6 +99,8 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// Counts a packet lost on the line behind a port.
+    #[cold]
+    #[inline(never)]
     pub(super) fn lose(&mut self, ix: u32, packet: &Packet) {
         let body = *self.cx.packets.body(packet.body);
         let missed = self.cx.fabric.destinations_behind(body.hop);

@@ -57,6 +57,8 @@ impl<Q: EventQueue> World<Q> {
             self.cx.packets.release_without_body();
         }
         self.cx.packets.body_mut(packet.body).hop = hop;
+        // A copy of a multicast packet has the note of another one.
+        packet.note = self.cx.fabric.hops[hop as usize].after as u8;
         self.leave_stages(hop, &mut packet);
         self.drain_outbox();
         if self.may_have_next(ix) {
@@ -81,17 +83,13 @@ impl<Q: EventQueue> World<Q> {
         self.cx.measures.fingerprint.add(self.cx.now, ix, body.flow, body.sequence, Outcome::Sent);
         body.queueing += waited;
         let hop = body.hop;
-        match self.cx.fabric.hops[hop as usize].after {
-            After::Next => {
-                body.hop = hop + 1;
-                self.enter(hop + 1, packet, Some(hop));
-            }
-            After::Sink => {
-                let body = *body;
-                self.cx.packets.forget_plain(packet.body);
-                self.sink(packet, &body, body.born);
-            }
-            After::Travel { .. } => self.fly(ix, packet),
+        if After::Next.is_of(packet) {
+            body.hop = hop.wrapping_add(1);
+            self.enter(hop.wrapping_add(1), packet, Some(hop));
+        } else if After::Sink.is_of(packet) {
+            self.sink(packet);
+        } else {
+            self.fly(ix, hop, packet);
         }
     }
 }

@@ -12,10 +12,11 @@ impl<Q: EventQueue> World<Q> {
     /// Lets a packet, whose last bit is in, enter a hop; it came over the hop `from`.
     #[inline(always)]
     pub(super) fn enter(&mut self, hop: u32, packet: &mut Packet, from: Option<u32>) {
-        if self.cx.fabric.hops[hop as usize].stages != 0 {
+        let at = self.cx.fabric.hops[hop as usize];
+        if at.stages != 0 {
             return self.enter_with_stages(hop, packet, from);
         }
-        self.enter_port(hop, packet);
+        self.enter_port(at, packet);
     }
 
     #[inline(never)]
@@ -23,7 +24,8 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.cx.packets.body(packet.body).flow;
         let Hop { stages, link, .. } = self.cx.fabric.hops[hop as usize];
         if self.enter_stages(stages, &Crossing { flow, from, to: Some(hop) }, packet) {
-            self.enter_port(hop, packet);
+            // Stages may have changed it.
+            self.enter_port(self.cx.fabric.hops[hop as usize], packet);
             self.link_changed(link);
         }
         self.drain_outbox();
@@ -31,14 +33,15 @@ impl<Q: EventQueue> World<Q> {
 
     /// Lets the packet enter the port of a hop.
     #[inline(always)]
-    fn enter_port(&mut self, hop: u32, packet: &mut Packet) {
-        let Hop { link: ix, node: at, leg, .. } = self.cx.fabric.hops[hop as usize];
+    fn enter_port(&mut self, hop: Hop, packet: &mut Packet) {
+        let Hop { link: ix, node: at, leg, after, .. } = hop;
+        packet.note = after as u8;
         let node = &mut self.cx.fabric.nodes[at as usize];
         let mut cx = Ctx { now: self.cx.now, rng: &mut node.rng, out: &mut self.cx.fabric.out };
-        let links = &mut self.cx.fabric.links;
-        match node.switch.arrive_and_start(&mut cx, leg, packet, || links[ix as usize].is_free()) {
+        let link = &mut self.cx.fabric.links[ix as usize];
+        match node.switch.arrive_and_start(&mut cx, leg, packet, || link.is_free()) {
             StartOutcome::Started => {
-                let at = links[ix as usize].begin_at_once(self.cx.now, packet.len);
+                let at = link.begin_at_once(self.cx.now, packet.len);
                 self.events.depart(ix, self.cx.now, at);
             }
             StartOutcome::Waits(ready) if ready.should_start() => {

@@ -21,17 +21,17 @@ pub(super) fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<F
     let gate = network.gate.as_ref();
     let gate = gate.map(|gate| ("gate".to_owned(), Some(gate.buffer), Sharing::Partitioned));
     let switches: Vec<_> = network.nodes.iter().map(node).chain(gate).collect();
-    let mut plans = vec![SwitchPlan::default(); switches.len()];
+    let mut ports_of = vec![Vec::new(); switches.len()];
     let mut links_of = vec![Vec::new(); switches.len()];
     for (ix, link) in network.links.iter().enumerate() {
-        plans[network.switch_of(ix)].ports.push(link.port.clone());
+        ports_of[network.switch_of(ix)].push(link.port.clone());
         links_of[network.switch_of(ix)].push(ix as u32);
     }
-    let mut nodes = Vec::with_capacity(plans.len());
-    for ((mut plan, links), (name, buffer, sharing)) in plans.into_iter().zip(links_of).zip(switches) {
-        (plan.buffer, plan.sharing, plan.push_out) = (buffer, sharing, network.push_out);
-        let switch = Switch::new(Time::ORIGIN, &plan)?;
-        nodes.push(Node { switch, rng: Rng::named(seed, &name), links });
+    let mut nodes = Vec::with_capacity(switches.len());
+    for ((ports, links), (name, buffer, sharing)) in ports_of.into_iter().zip(links_of).zip(switches) {
+        let plan = SwitchPlan { ports: Vec::new(), buffer, sharing, push_out: network.push_out };
+        let switch = Switch::with_ports(Time::ORIGIN, &plan, &ports)?;
+        nodes.push(Node { switch, rng: Rng::named(seed, &name), links: links.into() });
     }
     let gate_node = network.gate.as_ref().map(|_| network.nodes.len() as u32);
     let reverse = network.reverse_links();

@@ -2,7 +2,7 @@
 
 use super::provisioning::in_traffic;
 use crate::fingerprint::Fingerprint;
-use crate::measures::{EnvelopeWaits, KeptChecks, Measures};
+use crate::measures::{EnvelopeWaits, Measures};
 use crate::network::Network;
 use crate::probe::{Probes, Series};
 use crate::record::{DelayCounts, FlowRecord};
@@ -35,7 +35,7 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Measures {
         missed: copied.map(|(ix, _)| (ix as u32, 0)).collect(),
         drops: BTreeMap::new(),
         non_responsive: Vec::new(),
-        checks: vec![KeptChecks::default(); flows],
+        checks: BTreeMap::new(),
         counts_before: BTreeMap::new(),
         usage_closed: UsageRecords::default(),
         usage_before: UsageRecords::default(),

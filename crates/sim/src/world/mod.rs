@@ -130,11 +130,14 @@ impl<Q: EventQueue> World<Q> {
         self.cx.now = at;
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn arrival_or_timer(&mut self) -> Event {
-        let event = self.events.first_arrival_or_timer();
+        let (event, flights) = self.events.first_arrival_or_timer();
         match event {
-            Event::Arrived(link) => self.arrived(link),
+            Event::Arrived(link) => match flights {
+                Some(flights) => self.arrived(link, flights),
+                None => self.arrived_alone(link),
+            },
             Event::Timer(link) => {
                 self.cx.fabric.links[link as usize].wake_at = Time::NEVER;
                 self.timer(link);

@@ -27,7 +27,7 @@ impl<Q: EventQueue> Pending<Q> {
         Pending {
             stages: Q::new(stages as u32),
             departures: Q::new(links),
-            arrivals: Arrivals { flights: BinaryHeap::new(), alone: Q::new(links) },
+            arrivals: Arrivals { first: NONE, flights: BinaryHeap::new(), alone: Q::new(links) },
             timers: Q::new(links),
             sources: Q::new(network.flows.len() as u32),
             next_arrival_or_timer: Time::NEVER,
@@ -67,7 +67,7 @@ impl<Q: EventQueue> Pending<Q> {
     /// flights.
     #[inline(always)]
     pub(super) fn arrives(&mut self, link: u32, flights: u32, at: Time) {
-        self.arrivals.flights.push(Reverse((at, link, flights)));
+        self.arrivals.add((at, link, flights));
         self.next_arrival_or_timer = self.next_arrival_or_timer.min(at);
     }
 
@@ -75,13 +75,8 @@ impl<Q: EventQueue> Pending<Q> {
     /// link and time.
     #[inline(always)]
     pub(super) fn landed(&mut self, flights: u32, next: Option<(u32, Time)>) {
-        if let Some(mut first) = self.arrivals.flights.peek_mut() {
-            debug_assert_eq!(first.0.2, flights, "other flights have the first arrival");
-            match next {
-                Some((link, at)) => *first = Reverse((at, link, flights)),
-                None => _ = PeekMut::pop(first),
-            }
-        }
+        debug_assert_eq!(self.arrivals.first.2, flights, "other flights have the first arrival");
+        self.arrivals.renew_first(next.map(|(link, at)| (at, link, flights)));
         self.update_next_arrival_or_timer();
     }
 
@@ -90,30 +85,67 @@ impl<Q: EventQueue> Pending<Q> {
         self.next_arrival_or_timer = self.arrivals.first().0.min(self.timers.first().0);
     }
 
-    /// Returns the first arrival or timer: within an instant, arrivals come first.
+    /// Returns the first arrival or timer, and the flights of an arrival in them: within an instant,
+    /// arrivals come first.
     #[inline(always)]
-    pub(super) fn first_arrival_or_timer(&mut self) -> Event {
-        let (arrival_at, arriving) = self.arrivals.first();
+    pub(super) fn first_arrival_or_timer(&mut self) -> (Event, Option<u32>) {
+        let (at, arriving, flights) = self.arrivals.first;
+        let alone = self.arrivals.alone.first();
         let (timer_at, waking) = self.timers.first();
-        if arrival_at <= timer_at { Event::Arrived(arriving) } else { Event::Timer(waking) }
+        if (at, arriving) < alone && at <= timer_at {
+            (Event::Arrived(arriving), Some(flights))
+        } else if alone.0 <= timer_at {
+            (Event::Arrived(alone.1), None)
+        } else {
+            (Event::Timer(waking), None)
+        }
     }
 }
+
+/// Time and link of the first arrival of packets with one propagation delay, and their flights.
+type FlightsArrival = (Time, u32, u32);
+
+/// No arrival.
+const NONE: FlightsArrival = (Time::NEVER, 0, 0);
 
 /// The next arrivals. Packets with one propagation delay share one event: that of the first to
 /// arrive.
 struct Arrivals<Q> {
-    /// For each propagation delay with a packet in flight: time and link of the first arrival, and
-    /// its flights.
-    flights: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// The first of all flights.
+    first: FlightsArrival,
+    /// The other flights with a packet. Where links have few different delays, there is seldom one.
+    flights: BinaryHeap<Reverse<FlightsArrival>>,
     /// Arrivals on links whose lines keep their packets in flight.
     alone: Q,
 }
 
 impl<Q: EventQueue> Arrivals<Q> {
+    /// Adds the first arrival of flights that were empty.
+    #[inline(always)]
+    fn add(&mut self, arrival: FlightsArrival) {
+        let later = self.first.max(arrival);
+        self.first = self.first.min(arrival);
+        if later.0 != Time::NEVER {
+            self.flights.push(Reverse(later));
+        }
+    }
+
+    /// Replaces the first arrival of all flights, which is done, by the next one of its flights.
+    #[inline(always)]
+    fn renew_first(&mut self, next: Option<FlightsArrival>) {
+        let next = next.unwrap_or(NONE);
+        self.first = match self.flights.peek_mut() {
+            Some(mut other) if other.0 < next => match next {
+                NONE => PeekMut::pop(other).0,
+                next => core::mem::replace(&mut other.0, next),
+            },
+            _ => next,
+        };
+    }
+
     /// Returns time and link of the first arrival.
     #[inline(always)]
     fn first(&mut self) -> (Time, u32) {
-        let flying = self.flights.peek().map_or((Time::NEVER, 0), |Reverse((at, link, _))| (*at, *link));
-        flying.min(self.alone.first())
+        (self.first.0, self.first.1).min(self.alone.first())
     }
 }

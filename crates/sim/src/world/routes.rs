@@ -68,6 +68,18 @@ pub(super) fn stage_sets(
     Ok(of_hops)
 }
 
+/// Reserves memory for the hops of all flows, and for the flows of each port that are open from the
+/// start.
+pub(super) fn reserve(network: &Network, fabric: &mut Fabric) {
+    fabric.hops.reserve_exact(network.flows.iter().map(|setup| setup.route.len()).sum());
+    let mut flows = vec![0; fabric.links.len()];
+    let open = network.flows.iter().filter(|setup| !setup.life.set_up);
+    open.flat_map(|setup| &setup.route).for_each(|link| flows[*link] += 1);
+    for (Link { node, port, .. }, flows) in fabric.links.iter().zip(flows) {
+        fabric.nodes[*node as usize].switch.reserve(*port, flows);
+    }
+}
+
 /// Opens a flow at the ports on its way, and adds its hops, which have these sets of stages.
 /// `is_sampled` is true if samples are taken of received packets.
 ///
@@ -106,20 +118,18 @@ pub(super) fn add_route(
             && !setup.aal5
             && !matches!(setup.traffic, Traffic::Endpoint(_))
             && set.receive.is_empty()
+            && setup.depths.is_empty()
             && fabric.observers.is_empty()
             && !is_sampled;
-        let travels = !line.line.is_immediate() || (last && !is_only_counted) || !setup.depths.is_empty();
-        fabric.hops.push(Hop {
-            link: *link as u32,
-            node,
-            leg,
-            stages: *stages,
-            after: match (travels, last) {
-                (true, last) => After::Travel { last },
-                (false, true) => After::Sink,
-                (false, false) => After::Next,
-            },
-        });
+        let flies = !line.line.is_immediate() || (last && !is_only_counted) || !setup.depths.is_empty();
+        let after = match (flies, last) {
+            (false, false) => After::Next,
+            (false, true) => After::Sink,
+            (true, false) => After::Flight,
+            (true, true) if is_only_counted => After::FlightToSink,
+            (true, true) => After::FlightToHost,
+        };
+        fabric.hops.push(Hop { link: *link as u32, node, leg, stages: *stages, after });
     }
     Ok(())
 }

@@ -76,7 +76,7 @@ impl<Q> World<Q> {
         let mut samples = vec![(Span::ZERO, 0); groups];
         for (ix, flow) in self.cx.flows.iter().enumerate() {
             let (lead, warnings) = &mut samples[flow.group as usize];
-            *warnings += self.cx.measures.checks[ix].closed.warnings;
+            *warnings += self.cx.measures.checks_of(ix).closed.warnings;
             for metered in self.metered(ix) {
                 *lead = (*lead).max(metered.lead(at));
                 *warnings += metered.warnings;

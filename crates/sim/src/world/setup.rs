@@ -6,7 +6,7 @@ use super::host_events::HostEvents;
 use super::lives::lives;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::routes::{add_forks, add_route, open_lanes, stage_sets};
+use super::routes::{add_forks, add_route, open_lanes, reserve, stage_sets};
 use super::stages::{Placed, Sets, StageSetup, stages};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
@@ -47,6 +47,7 @@ impl<Q: EventQueue> World<Q> {
         let of_hops = stage_sets(network, &first_hops, &mut sets)?;
         (fabric.stage_sets, fabric.observers) = (sets.all, sets.observers.into_iter().collect());
         let mut events: Pending<Q> = Pending::new(network, stages.len());
+        reserve(network, &mut fabric);
         for (ix, (flow, setup)) in flows.iter_mut().zip(&network.flows).enumerate() {
             add_route(network, setup, &of_hops[flow.range()], &mut fabric, probes.sample.is_some())?;
             let begins = begin(flow, lives[ix].0, &fabric);

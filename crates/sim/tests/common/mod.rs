@@ -31,7 +31,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         delay,
         loss: Loss::NONE,
         reordering: Reordering::NONE,
-        port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()),
+        port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()).into(),
     };
     Network {
         nodes: (0..=hops).map(node).collect(),

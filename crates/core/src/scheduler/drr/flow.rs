@@ -43,16 +43,26 @@ impl DrrFlow {
         bytes.saturating_mul(1 << FRACTION).saturating_sub(self.deficit).div_ceil(self.quantum)
     }
 
+    /// Returns true if a packet of this length needs more than one further quantum: without the
+    /// division of [`turns_for`](Self::turns_for).
+    #[inline]
+    pub(super) fn needs_turns(&self, len: u32) -> bool {
+        self.deficit.saturating_add(self.quantum) < u64::from(len) << FRACTION
+    }
+
     /// Returns true if its deficit covers a packet of this length.
+    #[inline]
     pub(super) fn may_send(&self, len: u32) -> bool {
         self.deficit >= u64::from(len) << FRACTION
     }
 
+    #[inline]
     pub(super) fn give(&mut self, quanta: u64) {
         self.deficit = self.deficit.saturating_add(self.quantum.saturating_mul(quanta));
     }
 
     /// Begins its turn, with a quantum.
+    #[inline]
     pub(super) fn begin_turn(&mut self) {
         self.turn = Turn::Begun(self.deficit);
         self.give(1);

@@ -31,7 +31,7 @@ impl Port {
         };
         entry.arrived.add(packet.len);
         let (shaped, place) = (entry.shaped, (usize::from(entry.node), entry.slot));
-        let plain = !shaped && self.shaping.queues.is_empty();
+        let plain = !shaped && self.shaping.is_empty();
         if !plain && !self.conforms(cx, pool, packet, order, shaped) {
             return false;
         }
@@ -47,7 +47,7 @@ impl Port {
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
         // With an exhausted pool the packet may have to be dropped.
-        if self.table.with_ceiling > 0 || pool.exhausted() || !self.tree.pass(cx, packet, order) {
+        if self.table.has_ceilings() || pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;
         }
         self.stats.entered(cx.now, 0);
@@ -90,7 +90,7 @@ impl Port {
 
     /// Reports that the packet's shaper has released it.
     pub(super) fn report_released(&self, cx: &mut Ctx<'_>, packet: &Packet) {
-        if self.shaping.reports {
+        if self.reports_released {
             cx.out.push(Effect::Released { port: self.ix, packet: *packet });
         }
     }
@@ -194,7 +194,7 @@ impl Port {
     /// Drops a packet whose flow is not open.
     #[cold]
     fn drop_unclaimed(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet) {
-        self.drops.count(Reason::NoFlow);
+        self.losses_mut().drops.count(Reason::NoFlow);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason: Reason::NoFlow, body });
     }

@@ -8,10 +8,19 @@ use crate::scheduler::Scheduler;
 use crate::stats::Count;
 use crate::switch::flows::{FlowEntry, State};
 use crate::switch::plan::{ClassPlan, FlowPlan};
-use crate::switch::tree::{Member, node_of};
+use crate::switch::tree::{Member, ROOT, node_of};
 use crate::units::{Span, Time};
 
 impl Port {
+    pub(in crate::switch) fn reserve(&mut self, flows: usize) {
+        self.table.flows.reserve_exact(flows);
+        if self.tree.nodes.len() == 1 {
+            let root = &mut self.tree.nodes[ROOT];
+            root.queues.reserve(flows);
+            root.members.reserve_exact(flows);
+        }
+    }
+
     pub(in crate::switch) fn open(&mut self, now: Time, plan: &FlowPlan) -> Result<FlowIx, Refused> {
         let node = node_of(plan.class);
         if node >= self.tree.nodes.len() {
@@ -51,7 +60,6 @@ impl Port {
             held: false,
             shaped: false,
             transient: plan.transient,
-            reserve: None,
             arrived: Count::default(),
         });
         self.table.set_contract(flow, &plan.contract);
@@ -154,10 +162,8 @@ impl Port {
     /// Closes a flow: no more arrivals. Waiting packets are still sent; the index is free once it
     /// is forgettable.
     pub(in crate::switch) fn close(&mut self, now: Time, flow: FlowIx) {
-        let entry = &mut self.table.flows[flow.ix()];
-        if entry.state == State::Open {
-            entry.state = State::Closing;
-            self.table.closing += 1;
+        if self.table.flows[flow.ix()].state == State::Open {
+            self.table.begin_closing(flow);
             self.take_part(now, flow, Participation::Active);
             self.retire_if_drained(now, flow);
         }
@@ -176,7 +182,7 @@ impl Port {
         // Other flows of its class may be sent sooner now.
         self.update_eligibility(now, node);
         if let Some(at) = self.forgettable_at(now, flow) {
-            self.table.closing -= 1;
+            self.table.end_closing();
             self.table.retire(flow, at);
         }
     }

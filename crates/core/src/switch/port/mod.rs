@@ -11,7 +11,7 @@ use super::counters::{ByReason, FlowCounters, QueueStats};
 use super::dropper_chain::DropperChain;
 use super::flows::{FlowEntry, FlowTable};
 use super::metering::Metering;
-use super::plan::{PortPlan, Sharing};
+use super::plan::{PortPlan, Shared, Sharing};
 use super::pool::Pool;
 use super::shaping::Shaping;
 use super::tree::{Member, Tree};
@@ -24,8 +24,9 @@ use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Fields are in the order in which a packet-hop touches them, on as few cache lines as possible.
-/// Those that it does not touch come last.
+/// A port. Fields that a packet-hop touches come first, by cache lines of 64 bytes: what admits a
+/// packet, what counts it, the packet in service, and the tree's queues. A packet that finds nothing
+/// at the port does not touch the line of the queues, and a departure not the tree if nothing waits.
 #[repr(C, align(64))]
 pub(super) struct Port {
     /// True if an arriving packet passes no meter and no dropper, and is not counted by its colour.
@@ -37,34 +38,50 @@ pub(super) struct Port {
     is_plain: bool,
     /// True while a packet is in service.
     pub(super) busy: bool,
+    /// True if the port has droppers.
+    has_droppers: bool,
+    /// True if `held` is not empty.
+    holds: bool,
     pub(super) ix: PortIx,
+    pub(super) shaping: Shaping,
     /// The queue, the packet in service included.
     pub(super) backlog: Count,
+    pub(super) table: FlowTable,
+    // The second line.
     /// Sent packets of all flows, counted at the last bit.
     pub(super) sent: Count,
+    pub(super) stats: QueueStats,
+    // The third line begins within the statistics.
     /// The order of the latest arrival: breaks ties between ports.
     pub(super) latest: u64,
-    /// The earliest wake-up that was requested and is still to come.
-    wake_at: Time,
-    pub(super) stats: QueueStats,
     /// The packet in service, or the last one that was.
     pub(super) serving: Packet,
-    pub(super) droppers: DropperChain,
-    pub(super) table: FlowTable,
+    // The fourth line, and the fifth.
     pub(super) tree: Tree,
+    /// The earliest wake-up that was requested and is still to come.
+    wake_at: Time,
+    /// True if each packet that a shaper releases is reported to the driver.
+    pub(super) reports_released: bool,
     /// Members of the tree that a ceiling holds, by their release time.
     held: BinaryHeap<Reverse<(Time, Member)>>,
-    pub(super) shaping: Shaping,
+    pub(super) droppers: DropperChain,
     pub(super) metering: Metering,
     /// Green packets that have passed the meters; `None` where they are not counted.
-    pub(super) green: Option<Count>,
-    pub(super) plan: PortPlan,
+    pub(super) green: Option<Box<Count>>,
+    pub(super) plan: Shared<PortPlan>,
+    /// `None` before the first packet is dropped or marked.
+    losses: Option<Box<Losses>>,
+}
+
+/// Dropped and marked packets of a port.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Losses {
     pub(super) drops: ByReason,
     pub(super) marks: ByReason,
 }
 
 impl Port {
-    pub(super) fn new(now: Time, ix: PortIx, plan: &PortPlan) -> Result<Port, Refused> {
+    pub(super) fn new(now: Time, ix: PortIx, plan: &Shared<PortPlan>) -> Result<Port, Refused> {
         let mut port = Port {
             ix,
             plan: plan.clone(),
@@ -76,6 +93,9 @@ impl Port {
             is_plain_in: false,
             is_plain_out: false,
             is_plain: false,
+            has_droppers: false,
+            holds: false,
+            reports_released: false,
             shaping: Shaping::default(),
             busy: false,
             serving: Packet::NONE,
@@ -85,16 +105,25 @@ impl Port {
             wake_at: Time::NEVER,
             latest: 0,
             stats: QueueStats::new(now, 0, false),
-            drops: ByReason::default(),
-            marks: ByReason::default(),
+            losses: None,
         };
         port.update_fast_path();
         Ok(port)
     }
 
-    /// Updates the plain flags after the tree, the meters or the droppers have changed.
+    /// Dropped and marked packets.
+    pub(super) fn losses(&self) -> Losses {
+        self.losses.as_deref().copied().unwrap_or_default()
+    }
+
+    fn losses_mut(&mut self) -> &mut Losses {
+        self.losses.get_or_insert_default()
+    }
+
+    /// Updates the flags of the first line after the tree, the meters or the droppers have changed.
     pub(super) fn update_fast_path(&mut self) {
-        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
+        self.has_droppers = !self.droppers.is_empty();
+        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && !self.has_droppers;
         self.is_plain_out = self.tree.is_plain() && !self.droppers.look_at_heads();
         self.is_plain = self.is_plain_in && self.is_plain_out;
     }
@@ -102,7 +131,7 @@ impl Port {
     /// Counts and reports a dropped packet; its flow is the port's index.
     #[cold]
     fn drop(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool, packet: &Packet, reason: Reason) {
-        self.drops.count(reason);
+        self.losses_mut().drops.count(reason);
         self.table.count_dropped(packet.flow, packet.len);
         let body = pool.release(packet);
         cx.out.push(Effect::Dropped { port: self.ix, packet: *packet, reason, body });
@@ -111,7 +140,7 @@ impl Port {
     /// Marks a packet that passes on, and reports it.
     fn mark(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, reason: Reason) {
         packet.mark = packet.mark.congested();
-        self.marks.count(reason);
+        self.losses_mut().marks.count(reason);
         self.table.count_marked(packet.flow);
         cx.out.push(Effect::Marked { port: self.ix, packet: *packet, reason });
     }
@@ -138,7 +167,7 @@ impl Port {
     /// Memory that the port holds: its queue, the packet in service, and packets in its shapers.
     pub(super) fn stored(&self) -> Count {
         let mut stored = self.backlog;
-        stored.merge(self.shaping.held);
+        stored.merge(self.shaping.held());
         stored
     }
 
@@ -152,7 +181,7 @@ impl Port {
     /// flow.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        self.backlog.packets == 0 && self.shaping.queues.is_empty() && self.held.is_empty()
+        self.backlog.packets == 0 && self.shaping.is_empty() && !self.holds
     }
 
     /// The packet in service.
@@ -195,5 +224,21 @@ impl Port {
 
     pub(super) fn leg(&self, flow: FlowIx) -> Leg {
         Leg { port: self.ix, flow }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    #[test]
+    fn a_packet_touches_few_cache_lines() {
+        assert_eq!([offset_of!(Port, table), size_of::<FlowTable>()], [32, 32]);
+        assert_eq!([offset_of!(Port, sent), offset_of!(Port, stats)], [64, 80]);
+        assert_eq!([offset_of!(Port, latest), offset_of!(Port, serving)], [144, 152]);
+        assert_eq!(offset_of!(Port, tree), 192);
+        assert_eq!(size_of::<FlowEntry>(), 32);
+        assert!(size_of::<Port>() <= 640, "{}", size_of::<Port>());
     }
 }

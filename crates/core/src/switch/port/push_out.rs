@@ -20,7 +20,7 @@ impl Port {
     /// packet that would be sent last. Returns false if there was none.
     pub(in crate::switch) fn evict_one(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         self.tree.measure_in_bytes(pool.counts_bytes());
-        let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held));
+        let (queued, shaped) = (pool.measure(self.backlog), pool.measure(self.shaping.held()));
         let blocked = pool.measure(self.tree.blocked());
         // The blocked backlog is part of the queue.
         let rest = queued - blocked;

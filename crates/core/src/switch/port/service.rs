@@ -17,7 +17,7 @@ impl Port {
         if self.busy {
             return false;
         }
-        let taken = match self.is_plain_out && self.table.with_ceiling == 0 {
+        let taken = match self.is_plain_out && !self.table.has_ceilings() {
             // No flow has a ceiling, so none is held.
             true => self.backlog.packets > 0 && self.take_plain(cx),
             false => self.take(cx, pool),
@@ -45,7 +45,7 @@ impl Port {
     #[inline(never)]
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         // While the link is busy no wake-up for a ceiling is requested.
-        if !self.held.is_empty() {
+        if self.holds {
             self.release_due(cx.now);
         }
         let node = match self.is_plain_out {
@@ -53,7 +53,7 @@ impl Port {
             false => self.take_selected(cx, pool),
         };
         let Some(node) = node else { return false };
-        if self.table.with_ceiling > 0 {
+        if self.table.has_ceilings() {
             self.hold_if_over_its_ceiling(cx.now, self.serving);
         }
         self.schedule_release(cx.now, node);
@@ -145,10 +145,10 @@ impl Port {
         self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
         self.sent.add(len);
-        if !self.droppers.is_empty() {
+        if self.has_droppers {
             self.report_sent(cx, pool);
         }
-        if self.table.closing > 0 {
+        if self.table.has_closing() {
             self.retire_if_drained(cx.now, flow);
         }
         true

@@ -44,6 +44,7 @@ impl Port {
             ceiling.take(now, arrived, len);
             let clear_at = ceiling.clear_at();
             self.held.push(Reverse((clear_at, Member::Flow(flow))));
+            self.holds = true;
             self.hold(now, flow, true);
         }
     }
@@ -65,6 +66,7 @@ impl Port {
             {
                 self.tree.nodes[at].release_at = until;
                 self.held.push(Reverse((until, Member::Node(at as u16))));
+                self.holds = true;
             }
             at = parent;
         }
@@ -84,7 +86,10 @@ impl Port {
         if self.wake_at <= cx.now {
             self.wake_at = Time::NEVER;
         }
-        let starts = self.backlog.packets == 0 && self.is_plain && self.shaping.is_due(cx.now) && is_free();
+        let starts = self.backlog.packets == 0
+            && self.is_plain
+            && self.shaping.next().is_some_and(|at| at <= cx.now)
+            && is_free();
         let mut started = false;
         while let Some(packet) = self.shaping.pop(cx.now) {
             let flow = packet.flow;
@@ -98,11 +103,11 @@ impl Port {
                 let place = (usize::from(entry.node), entry.slot);
                 self.admit(cx, pool, &mut packet, *orders, place);
             }
-            if self.table.closing > 0 {
+            if self.table.has_closing() {
                 self.retire_if_drained(cx.now, flow);
             }
         }
-        if !self.held.is_empty() {
+        if self.holds {
             self.release_due(cx.now);
         }
         match self.backlog.packets > 0 && !self.busy {
@@ -137,6 +142,7 @@ impl Port {
                 }
             }
         }
+        self.holds = !self.held.is_empty();
     }
 
     /// Returns true if the port releases a node at this time at the latest.
@@ -150,6 +156,7 @@ impl Port {
     /// Forgets held nodes after a change of the tree: their old indexes are invalid.
     pub(in crate::switch) fn forget_held_nodes(&mut self) {
         self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
+        self.holds = !self.held.is_empty();
     }
 
     /// Requests a wake-up for the next release: now for one that is overdue because the link was

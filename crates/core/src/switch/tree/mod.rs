@@ -112,7 +112,7 @@ impl Tree {
         for at in 0..self.nodes.len() {
             let above = self.nodes[at].parent.map_or(link, |(parent, _)| self.nodes[parent].rate);
             let node = &mut self.nodes[at];
-            let rate = least(above, node.ceiling.map(|ceiling| ceiling.rate()));
+            let rate = least(above, node.ceiling.as_ref().map(|ceiling| ceiling.rate()));
             if rate != node.rate {
                 node.rate = rate;
                 node.scheduler.set_rate(now, rate);
@@ -158,7 +158,7 @@ impl Tree {
         let ceiling = &mut self.nodes[node].ceiling;
         match (ceiling.as_mut(), rate) {
             (Some(ceiling), Some(rate)) => ceiling.change(rate),
-            _ => *ceiling = rate.map(Ceiling::new),
+            _ => *ceiling = rate.map(|rate| Box::new(Ceiling::new(rate))),
         }
         self.renew_above(node);
     }

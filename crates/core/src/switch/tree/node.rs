@@ -23,7 +23,8 @@ pub(in crate::switch) enum Member {
     Node(u16),
 }
 
-/// Fields that every packet-hop touches come first.
+/// Fields that every packet-hop touches come first. The root begins a cache line: what a packet
+/// touches that is not queued is on the next one, from the end of the queues to the scheduler.
 #[repr(C)]
 pub(in crate::switch) struct Node {
     pub(in crate::switch) queues: Queues,
@@ -32,7 +33,7 @@ pub(in crate::switch) struct Node {
     pub(super) eviction: Option<Box<EvictionIndex>>,
     pub(in crate::switch) scheduler: AnyScheduler,
     pub(in crate::switch) members: Vec<Member>,
-    pub(in crate::switch) ceiling: Option<Ceiling>,
+    pub(in crate::switch) ceiling: Option<Box<Ceiling>>,
     /// The rate of the server behind it, if known.
     pub(super) rate: Option<Rate>,
     /// The parent node, and this node's index there; `None` for the root.
@@ -43,7 +44,7 @@ pub(in crate::switch) struct Node {
     pub(super) uncharged: i64,
     /// Members with packets, in order of arrival of their first packet. Built on first use: few
     /// nodes ever have only packets that may not be sent yet.
-    oldest: Option<FlowHeap>,
+    oldest: Option<Box<FlowHeap>>,
     /// Backlog of a class and its subclasses; not counted for the root.
     pub(super) subtree: Count,
     /// Backlog of each member that push-out spares; few members have such a limit.
@@ -74,7 +75,7 @@ impl Node {
             scheduler,
             queues: Queues::default(),
             members: Vec::new(),
-            ceiling: ceiling.map(Ceiling::new),
+            ceiling: ceiling.map(|rate| Box::new(Ceiling::new(rate))),
             rate,
             parent: None,
             release_at: Time::NEVER,
@@ -201,8 +202,9 @@ impl Node {
     /// Returns the first packet, over all members, that arrived earliest.
     pub(super) fn oldest(&mut self) -> Option<&Queued> {
         let queues = &self.queues;
-        let oldest =
-            self.oldest.get_or_insert_with(|| index(queues, |slot| Some((queues.first(slot)?.order, 0))));
+        let oldest = self
+            .oldest
+            .get_or_insert_with(|| index(queues, |slot| Some((queues.first(slot)?.order, 0))).into());
         queues.first(oldest.top()?.1)
     }
 
@@ -228,7 +230,7 @@ impl Node {
         self.queues.memory()
             + self.scheduler.memory()
             + self.members.capacity() * size_of::<Member>()
-            + self.oldest.as_ref().map_or(0, FlowHeap::memory)
+            + self.oldest.as_ref().map_or(0, |oldest| oldest.memory())
             + self.eviction.as_ref().map_or(0, |eviction| eviction.memory())
             + self.spared.memory()
             + size_of::<Node>()
@@ -251,4 +253,17 @@ fn index(queues: &Queues, rank: impl Fn(FlowIx) -> Option<Rank>) -> FlowHeap {
         }
     }
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::offset_of;
+
+    #[test]
+    fn a_packet_that_is_not_queued_touches_one_cache_line() {
+        // From the order of arrival, with which the queues end, to the ring of the default scheduler.
+        assert_eq!([size_of::<Queues>(), offset_of!(Node, eviction)], [80, 80]);
+        assert_eq!([offset_of!(Node, scheduler), size_of::<AnyScheduler>()], [88, 48]);
+    }
 }
