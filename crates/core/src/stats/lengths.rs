@@ -5,24 +5,25 @@ use super::wrapping_count;
 /// Counts of small whole numbers, one for each value. Memory grows with the largest value; none is
 /// used for zeros.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
 pub struct Lengths {
     zeros: u64,
-    /// Counts of the values from 1 to the length. Its length depends on the largest value alone.
-    others: Box<[u64]>,
+    others: PositiveLengths,
 }
 
-/// Least number of values above zero that are counted once there is one.
+/// Like [`Lengths`], for values above zero: index n holds the count of n + 1.
+///
+/// The length depends on the largest value alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PositiveLengths(Box<[u64]>);
+
+/// Least number of values that are counted once there is one.
 const FEWEST: usize = 4;
 
-impl Lengths {
-    /// Counts one value.
+impl PositiveLengths {
+    /// Counts one value, which is not zero.
     #[inline]
-    pub fn add(&mut self, value: u64) {
-        if value == 0 {
-            return wrapping_count(&mut self.zeros, 1);
-        }
-        match self.others.get_mut((value as usize).wrapping_sub(1)) {
+    pub(crate) fn add(&mut self, value: u64) {
+        match self.0.get_mut((value as usize).wrapping_sub(1)) {
             Some(count) => wrapping_count(count, 1),
             None => self.grow(value),
         }
@@ -31,15 +32,36 @@ impl Lengths {
     /// Grows the table for the largest value so far.
     #[cold]
     fn grow(&mut self, value: u64) {
-        let mut others = core::mem::take(&mut self.others).into_vec();
-        others.resize((value as usize).next_power_of_two().max(FEWEST), 0);
-        others[value as usize - 1] = 1;
-        self.others = others.into();
+        let mut counts = core::mem::take(&mut self.0).into_vec();
+        counts.resize((value as usize).next_power_of_two().max(FEWEST), 0);
+        counts[value as usize - 1] = 1;
+        self.0 = counts.into();
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+}
+
+impl Lengths {
+    /// Joins counts of zeros and of other values.
+    pub(crate) fn joined(zeros: u64, others: PositiveLengths) -> Lengths {
+        Lengths { zeros, others }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        match value {
+            0 => wrapping_count(&mut self.zeros, 1),
+            value => self.others.add(value),
+        }
     }
 
     /// Number of values.
     pub fn count(&self) -> u64 {
-        self.zeros + self.others.iter().sum::<u64>()
+        self.zeros + self.others.0.iter().sum::<u64>()
     }
 
     /// The largest value; `None` if there is none.
@@ -84,7 +106,7 @@ impl Lengths {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        size_of_val(&*self.others)
+        self.others.memory()
     }
 
     /// The sum of `of` over all values.
@@ -94,7 +116,7 @@ impl Lengths {
 
     /// Iterates over the values in their order, with their counts.
     fn counts(&self) -> impl Iterator<Item = (u64, u64)> {
-        (0..).zip(core::iter::once(self.zeros).chain(self.others.iter().copied()))
+        (0..).zip(core::iter::once(self.zeros).chain(self.others.0.iter().copied()))
     }
 }
 

@@ -13,6 +13,7 @@ mod workahead;
 
 pub use count::Count;
 pub use lengths::Lengths;
+pub(crate) use lengths::PositiveLengths;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
 pub use rare::rare_half_width_95;

@@ -11,7 +11,7 @@
 //! that are gone included.
 
 use crate::context::Reason;
-use crate::stats::{Count, Lengths};
+use crate::stats::{Count, Lengths, PositiveLengths, wrapping_count};
 use crate::units::{Span, Time};
 
 /// Counters of one flow at one port.
@@ -29,40 +29,58 @@ pub struct FlowCounters {
 
 /// A port's queue over time: the packet in service is included, packets waiting in shapers are not.
 #[derive(Clone, Debug)]
-#[repr(C)]
 pub struct QueueStats {
-    /// Packets × ticks: the area under the queue's length. While the statistics are kept, it is the
-    /// sum of leaving times less that of entering times, modulo 2¹²⁸: two instructions a packet.
     area: u128,
-    /// Ticks during which a packet was in service; while kept, ends less starts of service.
-    busy: u64,
-    since: Time,
+    busy: Span,
     /// The longest queue, in packets.
     pub longest: u64,
     /// Queue lengths as seen by entering packets, excluding themselves.
     pub seen: Lengths,
 }
 
-impl QueueStats {
+/// A port's queue over time while it is counted, without the lengths above zero that packets see:
+/// the part that every packet touches, when it enters and when it leaves.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(super) struct RunningStats {
+    /// Packets × ticks: the sum of leaving times less that of entering times, modulo 2¹²⁸: two
+    /// instructions a packet.
+    area: u128,
+    /// Ends less starts of service, in ticks.
+    busy: u64,
+    since: Time,
+    /// The longest queue that a leaving packet has seen, itself included.
+    longest: u64,
+    /// Packets that found nothing here.
+    alone: u64,
+}
+
+impl RunningStats {
     /// Starts the statistics of a queue that has `packets` packets now.
-    pub(super) fn new(now: Time, packets: u64, in_service: bool) -> QueueStats {
+    pub(super) fn new(now: Time, packets: u64, in_service: bool) -> RunningStats {
         // As if the packets entered now, and service began.
         let busy = if in_service { now.ticks() } else { 0 };
-        QueueStats {
+        RunningStats {
             longest: 0,
-            seen: Lengths::default(),
+            alone: 0,
             area: area_before(now, packets).wrapping_neg(),
             busy: busy.wrapping_neg(),
             since: now,
         }
     }
 
-    /// Counts a packet that enters the queue behind `before` others.
+    /// Counts a packet that enters the queue.
     #[inline]
-    pub(super) fn entered(&mut self, now: Time, before: u64) {
-        self.seen.add(before);
+    pub(super) fn entered(&mut self, now: Time) {
         self.area = self.area.wrapping_sub(u128::from(now.ticks()));
         self.since = now;
+    }
+
+    /// Counts a packet that enters the queue and finds nothing there.
+    #[inline]
+    pub(super) fn entered_alone(&mut self, now: Time) {
+        wrapping_count(&mut self.alone, 1);
+        self.entered(now);
     }
 
     /// Counts the push-out of one of `packets` packets. A length that the queue has reached only at
@@ -101,30 +119,23 @@ impl QueueStats {
     }
 
     /// Closes the statistics at `now`, with `packets` packets in the queue, as if they left then.
-    /// `now` is never before the last change.
-    pub(super) fn closed(mut self, now: Time, packets: u64, in_service: bool) -> QueueStats {
+    /// `now` is never before the last change. `seen` holds the lengths above zero that packets have
+    /// seen.
+    pub(super) fn closed(
+        &self,
+        now: Time,
+        packets: u64,
+        in_service: bool,
+        seen: PositiveLengths,
+    ) -> QueueStats {
         let now = now.max(self.since);
-        self.reached(packets.max(self.seen.largest().unwrap_or(0)));
-        self.area = self.area.wrapping_add(area_before(now, packets));
-        if in_service {
-            self.busy = self.busy.wrapping_add(now.ticks());
+        let seen = Lengths::joined(self.alone, seen);
+        QueueStats {
+            area: self.area.wrapping_add(area_before(now, packets)),
+            busy: self.busy_until(now, in_service),
+            longest: self.longest.max(packets).max(seen.largest().unwrap_or(0)),
+            seen,
         }
-        self
-    }
-
-    /// Bytes of memory held beyond the record itself.
-    pub(super) fn memory(&self) -> usize {
-        self.seen.memory()
-    }
-
-    /// Packets × ticks.
-    pub fn area(&self) -> u128 {
-        self.area
-    }
-
-    /// Time during which a packet was in service.
-    pub fn busy(&self) -> Span {
-        Span::from_ticks(self.busy)
     }
 
     /// Time during which a packet was in service until `now`, at or after the last change of the
@@ -132,6 +143,18 @@ impl QueueStats {
     pub(super) fn busy_until(&self, now: Time, in_service: bool) -> Span {
         let since = if in_service { now.ticks() } else { 0 };
         Span::from_ticks(self.busy.wrapping_add(since))
+    }
+}
+
+impl QueueStats {
+    /// Packets × ticks: the area under the queue's length.
+    pub fn area(&self) -> u128 {
+        self.area
+    }
+
+    /// Time during which a packet was in service.
+    pub fn busy(&self) -> Span {
+        self.busy
     }
 }
 
@@ -175,14 +198,14 @@ mod tests {
         ) {
             let mut now = Time::ORIGIN;
             let (mut packets, mut busy) = (0u64, false);
-            let mut stats = QueueStats::new(now, packets, busy);
+            let (mut stats, mut seen) = (RunningStats::new(now, packets, busy), PositiveLengths::default());
             let (mut area, mut busy_for, mut seen_before) = (0u128, 0u64, Vec::new());
             for (step, (gap, what)) in steps.into_iter().enumerate() {
                 now += Span::from_ticks(gap);
                 area += u128::from(packets) * u128::from(gap);
                 busy_for += if busy { gap } else { 0 };
                 if step == anew {
-                    stats = QueueStats::new(now, packets, busy);
+                    (stats, seen) = (RunningStats::new(now, packets, busy), PositiveLengths::default());
                     (area, busy_for) = (0, 0);
                     seen_before.clear();
                 }
@@ -200,14 +223,20 @@ mod tests {
                         packets -= 1;
                     }
                     _ => {
-                        stats.entered(now, packets);
+                        match packets {
+                            0 => stats.entered_alone(now),
+                            before => {
+                                stats.entered(now);
+                                seen.add(before);
+                            }
+                        }
                         seen_before.push(packets);
                         packets += 1;
                     }
                 }
                 let later = now + Span::from_ticks(7);
                 prop_assert_eq!(stats.busy_until(later, busy).ticks(), busy_for + if busy { 7 } else { 0 });
-                let closed = stats.clone().closed(later, packets, busy);
+                let closed = stats.closed(later, packets, busy, seen.clone());
                 let until = (area + 7 * u128::from(packets), busy_for + if busy { 7 } else { 0 });
                 prop_assert_eq!((closed.area(), closed.busy().ticks()), until);
                 prop_assert_eq!(closed.seen.count(), seen_before.len() as u64);

@@ -113,21 +113,18 @@ impl FlowTable {
         self.rarely(|rare| rare.with_ceiling > 0)
     }
 
-    /// Returns true if some flow is in [`State::Closing`].
-    #[inline(always)]
-    pub(super) fn has_closing(&self) -> bool {
-        self.rarely(|rare| rare.closing > 0)
-    }
-
     /// Changes an open flow to [`State::Closing`].
     pub(super) fn begin_closing(&mut self, flow: FlowIx) {
         self.flows[flow.ix()].state = State::Closing;
         self.rare().closing += 1;
     }
 
-    /// Discounts a flow in [`State::Closing`], which will be [retired](Self::retire).
-    pub(super) fn end_closing(&mut self) {
-        self.rare().closing -= 1;
+    /// Discounts a flow in [`State::Closing`], which will be [retired](Self::retire). Returns true
+    /// if there are others.
+    pub(super) fn end_closing(&mut self) -> bool {
+        let rare = self.rare();
+        rare.closing -= 1;
+        rare.closing > 0
     }
 
     /// Claim of all flows on the pool.

@@ -1,13 +1,13 @@
 //! The observable state of a switch: queues, counters, clocks, memory.
 
 use super::Switch;
-use super::counters::{ByReason, FlowCounters, QueueStats};
+use super::counters::{ByReason, FlowCounters, QueueStats, RunningStats};
 use super::metering::MeterUsage;
 use super::port::Port;
 use crate::meter::Metered;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::{Participation, Scheduler};
-use crate::stats::Count;
+use crate::stats::{Count, PositiveLengths};
 use crate::units::{Span, Time};
 
 impl Switch {
@@ -179,7 +179,7 @@ impl Switch {
     pub fn queue_stats(&self, now: Time, port: PortIx) -> Option<QueueStats> {
         self.ports.get(usize::from(port.0)).map(|port| {
             let in_service = port.in_service().is_some();
-            port.stats.clone().closed(now, port.backlog.packets, in_service)
+            port.stats.closed(now, port.backlog.packets, in_service, port.seen.clone())
         })
     }
 
@@ -193,7 +193,8 @@ impl Switch {
     /// Restarts a port's queue statistics (after a warm-up). Counters continue.
     pub fn reset_stats(&mut self, now: Time, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {
-            port.stats = QueueStats::new(now, port.backlog.packets, port.in_service().is_some());
+            port.stats = RunningStats::new(now, port.backlog.packets, port.in_service().is_some());
+            port.seen = PositiveLengths::default();
         }
     }
 
@@ -203,7 +204,7 @@ impl Switch {
             port.tree.memory()
                 + port.table.memory()
                 + port.shaping.memory()
-                + port.stats.memory()
+                + port.seen.memory()
                 + port.metering.memory()
                 + size_of::<Port>()
         };

@@ -50,7 +50,7 @@ impl Port {
         if self.table.has_ceilings() || pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;
         }
-        self.stats.entered(cx.now, 0);
+        self.stats.entered_alone(cx.now);
         self.stats.service_begins(cx.now);
         self.backlog.add(packet.len);
         self.latest = order;
@@ -109,7 +109,7 @@ impl Port {
         if !self.is_plain_in && !self.passes(cx, pool, packet, node) {
             return;
         }
-        self.stats.entered(cx.now, self.backlog.packets);
+        self.count_entered(cx.now);
         self.backlog.add(packet.len);
         self.latest = order;
         packet.flow = slot;

@@ -152,6 +152,7 @@ impl Port {
         if shaped || plan.shaper.is_some() {
             self.table.set_shaper(flow, plan.shaper);
             self.shaping.set(now, flow, plan.shaper);
+            self.may_hold = true;
         }
         if held && plan.ceiling.is_none() {
             self.hold(now, flow, false);
@@ -164,6 +165,7 @@ impl Port {
     pub(in crate::switch) fn close(&mut self, now: Time, flow: FlowIx) {
         if self.table.flows[flow.ix()].state == State::Open {
             self.table.begin_closing(flow);
+            self.is_closing = true;
             self.take_part(now, flow, Participation::Active);
             self.retire_if_drained(now, flow);
         }
@@ -182,7 +184,7 @@ impl Port {
         // Other flows of its class may be sent sooner now.
         self.update_eligibility(now, node);
         if let Some(at) = self.forgettable_at(now, flow) {
-            self.table.end_closing();
+            self.is_closing = self.table.end_closing();
             self.table.retire(flow, at);
         }
     }

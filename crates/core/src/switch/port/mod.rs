@@ -7,7 +7,7 @@ mod service;
 mod waiting;
 
 use super::Ready;
-use super::counters::{ByReason, FlowCounters, QueueStats};
+use super::counters::{ByReason, FlowCounters, RunningStats};
 use super::dropper_chain::DropperChain;
 use super::flows::{FlowEntry, FlowTable};
 use super::metering::Metering;
@@ -19,14 +19,14 @@ use crate::context::{Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Occupancy;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
-use crate::stats::Count;
+use crate::stats::{Count, PositiveLengths};
 use crate::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A port. Fields that a packet-hop touches come first, by cache lines of 64 bytes: what admits a
-/// packet, what counts it, the packet in service, and the tree's queues. A packet that finds nothing
-/// at the port does not touch the line of the queues, and a departure not the tree if nothing waits.
+/// A port. Fields that a packet-hop touches come first, by cache lines of 64 bytes: the packet in
+/// service, the counts, what admits a packet, and the tree's queues. A departure touches the first
+/// two lines if nothing waits, and a packet that finds nothing here does not touch the queues.
 #[repr(C, align(64))]
 pub(super) struct Port {
     /// True if an arriving packet passes no meter and no dropper, and is not counted by its colour.
@@ -38,24 +38,26 @@ pub(super) struct Port {
     is_plain: bool,
     /// True while a packet is in service.
     pub(super) busy: bool,
-    /// True if the port has droppers.
-    has_droppers: bool,
-    /// True if `held` is not empty.
-    holds: bool,
+    /// True if packets may wait outside the queue: in shapers, or held by ceilings.
+    may_hold: bool,
+    /// True if some flow is closing.
+    is_closing: bool,
     pub(super) ix: PortIx,
-    pub(super) shaping: Shaping,
     /// The queue, the packet in service included.
     pub(super) backlog: Count,
-    pub(super) table: FlowTable,
-    // The second line.
-    /// Sent packets of all flows, counted at the last bit.
-    pub(super) sent: Count,
-    pub(super) stats: QueueStats,
-    // The third line begins within the statistics.
-    /// The order of the latest arrival: breaks ties between ports.
-    pub(super) latest: u64,
     /// The packet in service, or the last one that was.
     pub(super) serving: Packet,
+    // The second line.
+    pub(super) stats: RunningStats,
+    /// Sent packets of all flows, counted at the last bit.
+    pub(super) sent: Count,
+    // The third line.
+    pub(super) table: FlowTable,
+    pub(super) shaping: Shaping,
+    /// Queue lengths above zero, as seen by entering packets.
+    pub(super) seen: PositiveLengths,
+    /// The order of the latest arrival: breaks ties between ports.
+    pub(super) latest: u64,
     // The fourth line, and the fifth.
     pub(super) tree: Tree,
     /// The earliest wake-up that was requested and is still to come.
@@ -93,8 +95,9 @@ impl Port {
             is_plain_in: false,
             is_plain_out: false,
             is_plain: false,
-            has_droppers: false,
-            holds: false,
+            may_hold: false,
+            is_closing: false,
+            seen: PositiveLengths::default(),
             reports_released: false,
             shaping: Shaping::default(),
             busy: false,
@@ -104,11 +107,23 @@ impl Port {
             held: BinaryHeap::new(),
             wake_at: Time::NEVER,
             latest: 0,
-            stats: QueueStats::new(now, 0, false),
+            stats: RunningStats::new(now, 0, false),
             losses: None,
         };
         port.update_fast_path();
         Ok(port)
+    }
+
+    /// Counts a packet that enters the queue.
+    #[inline(always)]
+    fn count_entered(&mut self, now: Time) {
+        match self.backlog.packets {
+            0 => self.stats.entered_alone(now),
+            before => {
+                self.seen.add(before);
+                self.stats.entered(now);
+            }
+        }
     }
 
     /// Dropped and marked packets.
@@ -122,8 +137,7 @@ impl Port {
 
     /// Updates the flags of the first line after the tree, the meters or the droppers have changed.
     pub(super) fn update_fast_path(&mut self) {
-        self.has_droppers = !self.droppers.is_empty();
-        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && !self.has_droppers;
+        self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
         self.is_plain_out = self.tree.is_plain() && !self.droppers.look_at_heads();
         self.is_plain = self.is_plain_in && self.is_plain_out;
     }
@@ -181,7 +195,8 @@ impl Port {
     /// flow.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        self.backlog.packets == 0 && self.shaping.is_empty() && !self.holds
+        let holds = || !self.shaping.is_empty() || !self.held.is_empty();
+        self.backlog.packets == 0 && !(self.may_hold && holds())
     }
 
     /// The packet in service.
@@ -234,10 +249,11 @@ mod tests {
 
     #[test]
     fn a_packet_touches_few_cache_lines() {
-        assert_eq!([offset_of!(Port, table), size_of::<FlowTable>()], [32, 32]);
-        assert_eq!([offset_of!(Port, sent), offset_of!(Port, stats)], [64, 80]);
-        assert_eq!([offset_of!(Port, latest), offset_of!(Port, serving)], [144, 152]);
-        assert_eq!(offset_of!(Port, tree), 192);
+        assert_eq!([offset_of!(Port, serving), size_of::<Packet>()], [24, 40]);
+        assert_eq!(
+            [offset_of!(Port, stats), offset_of!(Port, table), offset_of!(Port, tree)],
+            [64, 128, 192]
+        );
         assert_eq!(size_of::<FlowEntry>(), 32);
         assert!(size_of::<Port>() <= 640, "{}", size_of::<Port>());
     }

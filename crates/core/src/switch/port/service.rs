@@ -45,7 +45,7 @@ impl Port {
     #[inline(never)]
     fn take(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         // While the link is busy no wake-up for a ceiling is requested.
-        if self.holds {
+        if !self.held.is_empty() {
             self.release_due(cx.now);
         }
         let node = match self.is_plain_out {
@@ -145,10 +145,10 @@ impl Port {
         self.stats.reached(self.backlog.packets);
         self.backlog.take(len);
         self.sent.add(len);
-        if self.has_droppers {
+        if !self.is_plain_in && !self.droppers.is_empty() {
             self.report_sent(cx, pool);
         }
-        if self.table.has_closing() {
+        if self.is_closing {
             self.retire_if_drained(cx.now, flow);
         }
         true

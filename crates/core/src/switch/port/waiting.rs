@@ -44,7 +44,7 @@ impl Port {
             ceiling.take(now, arrived, len);
             let clear_at = ceiling.clear_at();
             self.held.push(Reverse((clear_at, Member::Flow(flow))));
-            self.holds = true;
+            self.may_hold = true;
             self.hold(now, flow, true);
         }
     }
@@ -66,7 +66,7 @@ impl Port {
             {
                 self.tree.nodes[at].release_at = until;
                 self.held.push(Reverse((until, Member::Node(at as u16))));
-                self.holds = true;
+                self.may_hold = true;
             }
             at = parent;
         }
@@ -103,11 +103,11 @@ impl Port {
                 let place = (usize::from(entry.node), entry.slot);
                 self.admit(cx, pool, &mut packet, *orders, place);
             }
-            if self.table.has_closing() {
+            if self.is_closing {
                 self.retire_if_drained(cx.now, flow);
             }
         }
-        if self.holds {
+        if !self.held.is_empty() {
             self.release_due(cx.now);
         }
         match self.backlog.packets > 0 && !self.busy {
@@ -142,7 +142,6 @@ impl Port {
                 }
             }
         }
-        self.holds = !self.held.is_empty();
     }
 
     /// Returns true if the port releases a node at this time at the latest.
@@ -156,7 +155,6 @@ impl Port {
     /// Forgets held nodes after a change of the tree: their old indexes are invalid.
     pub(in crate::switch) fn forget_held_nodes(&mut self) {
         self.held.retain(|Reverse((_, member))| matches!(member, Member::Flow(_)));
-        self.holds = !self.held.is_empty();
     }
 
     /// Requests a wake-up for the next release: now for one that is overdue because the link was
