@@ -170,9 +170,13 @@ impl Packets {
     }
 
     /// Forgets a packet that has left the network.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn forget(&mut self, id: BodyId) {
-        _ = self.take(id);
+        let content = self.body(id).content;
+        self.free.push(id.0);
+        if content != NOTHING {
+            self.free_contents.push(content);
+        }
     }
 
     /// Removes a packet that leaves the network; returns its body and content.

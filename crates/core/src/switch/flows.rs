@@ -108,7 +108,6 @@ impl FlowTable {
     }
 
     /// Returns true if some flow has a ceiling.
-    #[inline(always)]
     pub(super) fn has_ceilings(&self) -> bool {
         self.rarely(|rare| rare.with_ceiling > 0)
     }

@@ -26,7 +26,8 @@ impl<Q: EventQueue> World<Q> {
     /// Counts a packet at its destination, where only counters see it.
     #[inline(always)]
     pub(super) fn sink(&mut self, packet: &Packet) {
-        let (body, _) = self.cx.packets.take(packet.body);
+        let body = *self.cx.packets.body(packet.body);
+        self.cx.packets.forget(packet.body);
         self.count_received(packet, &body, body.born);
     }
 

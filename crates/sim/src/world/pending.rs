@@ -82,7 +82,9 @@ impl<Q: EventQueue> Pending<Q> {
 
     #[inline(always)]
     fn update_next_arrival_or_timer(&mut self) {
-        self.next_arrival_or_timer = self.arrivals.first().0.min(self.timers.first().0);
+        let (alone_at, _) = self.arrivals.alone.first();
+        let (timer_at, _) = self.timers.first();
+        self.next_arrival_or_timer = self.arrivals.first.0.min(alone_at).min(timer_at);
     }
 
     /// Returns the first arrival or timer, and the flights of an arrival in them: within an instant,
@@ -141,11 +143,5 @@ impl<Q: EventQueue> Arrivals<Q> {
             },
             _ => next,
         };
-    }
-
-    /// Returns time and link of the first arrival.
-    #[inline(always)]
-    fn first(&mut self) -> (Time, u32) {
-        (self.first.0, self.first.1).min(self.alone.first())
     }
 }

@@ -47,7 +47,7 @@ impl Port {
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
         // With an exhausted pool the packet may have to be dropped.
-        if self.table.has_ceilings() || pool.exhausted() || !self.tree.pass(cx, packet, order) {
+        if pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;
         }
         self.stats.entered_alone(cx.now);

@@ -146,6 +146,7 @@ impl Port {
         let (shaped, held, slot) = (entry.shaped, entry.held, entry.slot);
         self.table.set_claim(flow, plan);
         self.table.set_ceiling(flow, plan.ceiling);
+        self.update_fast_path();
         self.table.set_spared(flow, plan.spared);
         self.tree.set_spared(node, slot, plan.spared);
         self.tree.set_capped(node, slot, plan.ceiling.is_some());

@@ -31,8 +31,8 @@ use std::collections::BinaryHeap;
 pub(super) struct Port {
     /// True if an arriving packet passes no meter and no dropper, and is not counted by its colour.
     pub(super) is_plain_in: bool,
-    /// True if a departing packet passes the root alone: no class, no ceiling of the port, no
-    /// dropper that looks at departing packets.
+    /// True if a departing packet passes the root alone: no class, no ceiling of the port or of a
+    /// flow, no dropper that looks at departing packets.
     pub(super) is_plain_out: bool,
     /// True if both are.
     is_plain: bool,
@@ -114,6 +114,11 @@ impl Port {
         Ok(port)
     }
 
+    /// Returns true if the root alone selects, and no dropper looks at departing packets.
+    fn has_plain_tree(&self) -> bool {
+        self.tree.is_plain() && !self.droppers.look_at_heads()
+    }
+
     /// Counts a packet that enters the queue.
     #[inline(always)]
     fn count_entered(&mut self, now: Time) {
@@ -138,7 +143,7 @@ impl Port {
     /// Updates the flags of the first line after the tree, the meters or the droppers have changed.
     pub(super) fn update_fast_path(&mut self) {
         self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
-        self.is_plain_out = self.tree.is_plain() && !self.droppers.look_at_heads();
+        self.is_plain_out = self.has_plain_tree() && !self.table.has_ceilings();
         self.is_plain = self.is_plain_in && self.is_plain_out;
     }
 

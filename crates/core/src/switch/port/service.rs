@@ -17,7 +17,7 @@ impl Port {
         if self.busy {
             return false;
         }
-        let taken = match self.is_plain_out && !self.table.has_ceilings() {
+        let taken = match self.is_plain_out {
             // No flow has a ceiling, so none is held.
             true => self.backlog.packets > 0 && self.take_plain(cx),
             false => self.take(cx, pool),
@@ -48,7 +48,7 @@ impl Port {
         if !self.held.is_empty() {
             self.release_due(cx.now);
         }
-        let node = match self.is_plain_out {
+        let node = match self.has_plain_tree() {
             true => self.take_plain(cx).then_some(ROOT),
             false => self.take_selected(cx, pool),
         };
