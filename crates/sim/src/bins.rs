@@ -21,14 +21,14 @@ pub(crate) enum Bins {
     Dense {
         /// The first bin.
         first: u32,
-        counts: Vec<u64>,
+        counts: Box<[u64]>,
     },
 }
 
 /// Table of occupied bins: a slot holds the bin + 1 above its count; 0 is a free slot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sparse {
-    slots: Vec<u64>,
+    slots: Box<[u64]>,
     occupied: usize,
 }
 
@@ -75,7 +75,7 @@ impl Sparse {
     fn insert(&mut self, bin: u32, count: u64) {
         if self.occupied * 4 >= self.slots.len() * 3 {
             let places = (2 * self.slots.len()).max(FIRST_SLOTS);
-            let before = core::mem::replace(&mut self.slots, vec![0; places]);
+            let before = core::mem::replace(&mut self.slots, vec![0; places].into());
             for slot in before.into_iter().filter(|slot| *slot != 0) {
                 let at = self.slot_of((slot >> COUNT_BITS) as u32 - 1);
                 self.slots[at] = slot;
@@ -125,7 +125,7 @@ impl Bins {
                 let at = (*first - from) as usize;
                 wider[at..at + counts.len()].copy_from_slice(counts);
                 wider[(bin - from) as usize] += 1;
-                (*first, *counts) = (from, wider);
+                (*first, *counts) = (from, wider.into());
             }
             Bins::Sparse(sparse) => {
                 let slots = sparse.slots.len();
@@ -149,7 +149,7 @@ impl Bins {
         }
         let mut counts = vec![0; (to - from) as usize];
         sparse.bins().for_each(|(bin, count)| counts[(bin - from) as usize] = count);
-        *self = Bins::Dense { first: from, counts };
+        *self = Bins::Dense { first: from, counts: counts.into() };
     }
 
     /// Returns occupied bins with their counts, in no order.

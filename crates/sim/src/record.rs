@@ -7,6 +7,7 @@ use tidegate_core::units::Span;
 
 /// Measurements of one flow, over the measured time.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C, align(64))]
 pub struct FlowRecord {
     /// Packets and bytes that left the source (its envelope, if it has one).
     pub sent: (u64, u64),
@@ -63,6 +64,7 @@ const TICKS: u64 = 100;
 /// Delays as they are recorded. The histograms are built from them for tables: recording a value in
 /// a histogram takes five times as long.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct DelayCounts {
     delay: Bins,
     queueing: Bins,
@@ -83,4 +85,14 @@ impl DelayCounts {
 /// Returns the quantile `q` of a histogram in seconds; `None` if it is empty.
 pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<f64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q) as f64 * 1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_take_whole_cache_lines() {
+        assert_eq!([size_of::<FlowRecord>(), size_of::<DelayCounts>()], [192, 64]);
+    }
 }

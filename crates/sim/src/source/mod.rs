@@ -151,19 +151,21 @@ pub enum Gap {
     AtRate(Rate),
 }
 
-/// A running source: a stream of (time since the previous packet, size).
+/// A running source: a stream of (time since the previous packet, size). What a Poisson source
+/// touches comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Emission {
-    traffic: Traffic,
     rng: Rng,
-    /// Packets left in the current train, or played from the recording.
-    position: u64,
-    /// Cbr: the size of the previous packet. Recorded: ticks at which it was played.
-    last: u64,
     /// Mean silence between trains, or mean gap of a Poisson source, in ticks.
     mean: f64,
     /// The size of every packet; 0 when they have several.
     size: u32,
+    traffic: Traffic,
+    /// Packets left in the current train, or played from the recording.
+    position: u64,
+    /// Cbr: the size of the previous packet. Recorded: ticks at which it was played.
+    last: u64,
     /// Playback position of a video.
     player: Option<Box<Player>>,
 }
