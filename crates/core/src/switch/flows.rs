@@ -25,7 +25,7 @@ pub(super) enum State {
     Closed,
 }
 
-/// What packets of a flow touch, on one cache line.
+/// The part of a flow that packets touch, on one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 pub(super) struct FlowEntry {
@@ -64,7 +64,7 @@ pub(super) struct FlowTable {
     rare: Option<Box<Rare>>,
 }
 
-/// What few flows have, and few packets touch.
+/// The part of a table that few flows have, and few packets touch.
 #[derive(Default)]
 struct Rare {
     /// Number of flows with a ceiling.

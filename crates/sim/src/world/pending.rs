@@ -145,3 +145,39 @@ impl<Q: EventQueue> Arrivals<Q> {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event_queue::BinaryHeapQueue;
+    use proptest::prelude::*;
+    use tidegate_core::units::Span;
+
+    const FLIGHTS: usize = 5;
+
+    proptest! {
+        /// Flights have an arrival or none; the one that comes next is the first of all.
+        #[test]
+        fn the_first_arrival_is_that_of_all_flights(
+            steps in prop::collection::vec((0..FLIGHTS, 0u64..20, any::<bool>()), 1..200),
+        ) {
+            let alone = BinaryHeapQueue::new(1);
+            let mut arrivals = Arrivals { first: NONE, flights: BinaryHeap::new(), alone };
+            let mut model = [NONE; FLIGHTS];
+            for (link, (number, ticks, ends)) in (1..).zip(steps) {
+                let at = arrivals.first.0.min(Time::from_ticks(1 << 40)) + Span::from_ticks(ticks);
+                let arrival = (at, link, number as u32);
+                if model[number] == NONE {
+                    model[number] = arrival;
+                    arrivals.add(arrival);
+                } else {
+                    let first = arrivals.first.2 as usize;
+                    let next = (!ends).then_some((at, link, first as u32));
+                    model[first] = next.unwrap_or(NONE);
+                    arrivals.renew_first(next);
+                }
+                prop_assert_eq!(Some(&arrivals.first), model.iter().min());
+            }
+        }
+    }
+}
