@@ -17,6 +17,7 @@ pub mod dropper;
 pub mod endpoint;
 pub mod headers;
 pub mod link;
+pub mod lockstep;
 pub mod maxmin;
 pub mod meter;
 pub mod packet;

@@ -59,6 +59,7 @@ def main(results: str) -> None:
     look("end")
     for recorder in recorders:
         recorder.end()
+    figures["clock"] = loop.start
     figures["start"] = loop.start + _time_of_day()
     (place / FIGURES).write_text(json.dumps(figures), encoding="utf-8")
 

@@ -76,7 +76,7 @@ def _priority(
     values: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int
 ) -> list[str]:
     del values
-    urgencies = sorted({contract["priority"] for _, contract in flows}, reverse=True)
+    urgencies = sorted({contract["priority"] for _, contract in flows})
     bands = max(len(urgencies), 2)
     limit = packets(buffer, longest) if buffer else UNLIMITED
     made = [f"qdisc add dev @ parent 1:1 handle 10: prio bands {bands} priomap {' '.join(['0'] * 16)}"]

@@ -52,6 +52,7 @@ class Outcome:
         qdiscs: The queueing discipline at each link, as it was asked for.
         sysctls: Settings of each node.
         flows: The packets of each flow.
+        clock: The time of the kernel's monotonic clock that is time 0 of the run, in ns.
     """
 
     tables: dict[str, pa.Table]
@@ -61,6 +62,7 @@ class Outcome:
     qdiscs: dict[str, list[str]]
     sysctls: dict[str, dict[str, str]]
     flows: dict[str, measure.FlowPackets]
+    clock: int
 
 
 def drawn(
@@ -119,6 +121,7 @@ def run_once(
             node["name"]: own["sysctls"] for node, own in zip(found["nodes"], planned["nodes"], strict=True)
         },
         flows={flow["name"]: followed[index] for index, flow in enumerate(found["flows"])},
+        clock=figures["clock"],
     )
 
 

@@ -100,16 +100,16 @@ def judge(
     """
     import numpy as np
 
-    end = max(int(own[-1, 0]) for own in packets) * 1e-9 + 1.0
+    end = duration(packets)
     with machine.workspace() as place:
-        _write(place / "sent.csv", packets)
-        source = _scenario(place, "sent.csv", policy, buffer, end, access=True)
+        write(place / "sent.csv", packets)
+        source = scenario(place, "sent.csv", policy, buffer, end, access=True)
         outcome = runs.run_once(kernel, source, seed, 0, progress)
         there = [outcome.flows[f"f{flow}"] for flow in range(FLOWS)]
         first = min(int(own.arrived[1].min()) for own in there)
         reached = [np.column_stack((own.arrived[1] - first, own.length)) for own in there]
-        _write(place / "reached.csv", reached)
-        here = _simulated(_scenario(place, "reached.csv", policy, buffer, end, access=False), seed, reached)
+        write(place / "reached.csv", reached)
+        here = _simulated(scenario(place, "reached.csv", policy, buffer, end, access=False), seed, reached)
     verdicts = []
     for own, (started, marked) in zip(there, here, strict=True):
         kernel_started = np.where(own.started[1] >= 0, own.started[1] - first, -1)
@@ -145,7 +145,12 @@ def reached_at(packets: Any, first: int) -> np.ndarray:
     return times
 
 
-def _write(file: Path, packets: list[np.ndarray]) -> None:
+def duration(packets: list[np.ndarray]) -> float:
+    """Return the duration of a run in which these packets leave the port, in s."""
+    return max(int(own[-1, 0]) for own in packets) * 1e-9 + 1.0
+
+
+def write(file: Path, packets: list[np.ndarray]) -> None:
     """Write packets as the source `trace` reads them."""
     import numpy as np
 
@@ -160,7 +165,7 @@ def _write(file: Path, packets: list[np.ndarray]) -> None:
         )
 
 
-def _scenario(place: Path, file: str, policy: str, buffer: str, duration: float, *, access: bool) -> Source:
+def scenario(place: Path, file: str, policy: str, buffer: str, duration: float, *, access: bool) -> Source:
     """Return the scenario of one port, with a fast link in front of it or without."""
     links = f'link = [{{ from = "r", to = "d", rate = "{RATE}bit", duplex = false }}'
     if access:

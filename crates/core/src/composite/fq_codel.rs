@@ -9,7 +9,7 @@
 use super::Parts;
 use crate::contract::Refused;
 use crate::dropper::BuiltInDropper;
-use crate::dropper::codel::CodelParams;
+use crate::dropper::codel::{CodelParams, Form};
 use crate::params::{
     Carry, Consists, Fault, Marking, Parameters, PolicyParams, PolicyRecord, Role, Scope, Stamps, parameters,
 };
@@ -28,6 +28,8 @@ parameters! {
         /// Time for which the sojourn time exceeds `target` before a packet is dropped or marked:
         /// about the longest round-trip time, above 0
         interval: Span = Span::from_millis(100),
+        /// The RFC's algorithm, or that of Linux, as of CoDel
+        form: Form = Form::Rfc,
     }
 }
 
@@ -37,7 +39,7 @@ impl FqCodelParams {
     }
 
     fn dropper(&self) -> CodelParams {
-        CodelParams { target: self.target, interval: self.interval, limit: None }
+        CodelParams { target: self.target, interval: self.interval, limit: None, form: self.form }
     }
 }
 
@@ -73,7 +75,12 @@ impl PolicyParams for FqCodelParams {
     }
 
     fn example() -> FqCodelParams {
-        FqCodelParams { quantum: 1_000, target: Span::from_millis(10), interval: Span::from_millis(80) }
+        FqCodelParams {
+            quantum: 1_000,
+            target: Span::from_millis(10),
+            interval: Span::from_millis(80),
+            form: Form::Rfc,
+        }
     }
 
     fn marking(&self) -> Marking {

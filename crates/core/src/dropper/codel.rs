@@ -11,18 +11,33 @@
 //! - A marked packet leaves, so at most one packet is marked each time the link is free. Marks
 //!   count as drops do, and the next is due at the control law's next time.
 //! - interval / √count is rounded down to a tick; `count` stops at 2³² − 1.
+//! - `form = "linux"` is the kernel's CoDel: its clock, its square root and its short queue differ.
 //! - A dropping state that begins less than 16 intervals after the last drop was due continues with
 //!   the count of the previous one, less the count with which that one began, as in the RFC's
 //!   pseudo-code.
 
+use super::codel_linux as linux;
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
 use crate::params::{
-    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::units::{Span, Time};
+
+words! {
+    /// Form of CoDel.
+    #[derive(Default)]
+    pub enum Form {
+        /// The RFC's.
+        #[default]
+        Rfc = "rfc",
+        /// That of Linux 6.1: times in units of 1,024 ns, an approximate square root, and the whole
+        /// port in place of the flow's queue.
+        Linux = "linux",
+    }
+}
 
 parameters! {
     /// Parameters of CoDel.
@@ -36,6 +51,9 @@ parameters! {
         /// Longest queue, the packet in service included; without it, limited only by the switch's
         /// memory
         limit: Option<Limit>,
+        /// The RFC's algorithm, or Linux's: times in units of 1,024 ns, an approximate square root,
+        /// and a port's whole queue where the RFC has a flow's
+        form: Form = Form::Rfc,
     }
 }
 
@@ -59,13 +77,22 @@ impl PolicyParams for CodelParams {
     };
 
     fn make(&self) -> Result<Codel, Refused> {
+        let params = match self.form {
+            Form::Rfc => *self,
+            Form::Linux => CodelParams {
+                target: linux::whole_units(self.target),
+                interval: linux::whole_units(self.interval),
+                ..*self
+            },
+        };
         Ok(Codel {
-            params: *self,
+            params,
             largest: 0,
             above_until: None,
             dropping: false,
             next: Time::from_ticks(0),
             count: 0,
+            inverse_root: linux::ONE,
             before: 0,
             chosen: Chosen::No,
             dropped: false,
@@ -77,6 +104,7 @@ impl PolicyParams for CodelParams {
             target: Span::from_millis(10),
             interval: Span::from_millis(80),
             limit: Some(Limit::Packets(60)),
+            form: Form::Rfc,
         }
     }
 
@@ -118,6 +146,8 @@ pub struct Codel {
     next: Time,
     /// Drops since the dropping state began, as the control law counts them.
     count: u32,
+    /// Its approximate inverse square root, under Linux's form.
+    inverse_root: u16,
     /// Count at the start of the dropping state (`lastcount`).
     before: u32,
     chosen: Chosen,
@@ -134,16 +164,36 @@ fn control_law(interval: Span, count: u32) -> Span {
 impl Codel {
     /// Returns true if the packet may be dropped (`dodequeue`).
     fn may_drop(&mut self, now: Time, packet: &Packet, at: &Occupancy) -> bool {
-        let sojourn = now.since(packet.arrived);
-        if sojourn < self.params.target || at.queue.bytes <= u64::from(self.largest) {
+        let (arrived, few) = match self.params.form {
+            Form::Rfc => (packet.arrived, at.queue.bytes <= u64::from(self.largest)),
+            Form::Linux => (linux::clock(packet.arrived), at.port.bytes <= linux::LARGEST),
+        };
+        if now.since(arrived) < self.params.target || few {
             self.above_until = None;
             return false;
         }
-        now >= *self.above_until.get_or_insert(now + self.params.interval)
+        let Some(until) = self.above_until else {
+            self.above_until = Some(now + self.params.interval);
+            return false;
+        };
+        match self.params.form {
+            Form::Rfc => now >= until,
+            Form::Linux => now > until,
+        }
+    }
+
+    /// Takes the first or the next count of a dropping state.
+    fn set_count(&mut self, count: u32) {
+        self.count = count;
+        self.inverse_root = if count == 1 { linux::ONE } else { linux::refined(self.inverse_root, count) };
     }
 
     fn schedule_after(&mut self, at: Time) {
-        self.next = at + control_law(self.params.interval, self.count);
+        self.next = at
+            + match self.params.form {
+                Form::Rfc => control_law(self.params.interval, self.count),
+                Form::Linux => linux::control_law(self.params.interval, self.inverse_root),
+            };
     }
 
     /// Records that the chosen packet, if there was one, was marked and has left.
@@ -157,7 +207,7 @@ impl Codel {
     fn enter_dropping(&mut self, now: Time) {
         let since = self.count.saturating_sub(self.before);
         let window = Span::from_ticks(self.params.interval.ticks().saturating_mul(16));
-        self.count = if since > 1 && now.since(self.next) < window { since } else { 1 };
+        self.set_count(if since > 1 && now.since(self.next) < window { since } else { 1 });
         self.dropping = true;
         self.schedule_after(now);
         self.before = self.count;
@@ -181,7 +231,11 @@ impl Dropper for Codel {
         }
         let before = core::mem::replace(&mut self.chosen, Chosen::No);
         self.dropped = false;
-        let may_drop = self.may_drop(cx.now, packet, at);
+        let now = match self.params.form {
+            Form::Rfc => cx.now,
+            Form::Linux => linux::clock(cx.now),
+        };
+        let may_drop = self.may_drop(now, packet, at);
         match before {
             // The packet behind the first that is dropped leaves in any case.
             Chosen::First => return Verdict::Accept,
@@ -191,10 +245,10 @@ impl Dropper for Codel {
         if !may_drop {
             self.dropping = false;
         } else if !self.dropping {
-            self.enter_dropping(cx.now);
+            self.enter_dropping(now);
             self.chosen = Chosen::First;
-        } else if cx.now >= self.next {
-            self.count = self.count.saturating_add(1);
+        } else if now >= self.next {
+            self.set_count(self.count.saturating_add(1));
             self.chosen = Chosen::Due;
         }
         match self.chosen {

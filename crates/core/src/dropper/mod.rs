@@ -1,6 +1,7 @@
 //! Is this packet dropped or marked?
 
 pub mod codel;
+mod codel_linux;
 pub mod drop_tail;
 mod early_detection;
 pub mod pie;

@@ -15,6 +15,8 @@ pub struct Occupancy {
     pub queue: Count,
     /// The queue of the packet's own flow, a packet in service included.
     pub flow: Count,
+    /// All queues of the port, a packet in service included.
+    pub port: Count,
     /// The memory that the port may use: the switch's, or its own part.
     pub pool: Count,
     /// The limit of that memory; `None` is without limit.

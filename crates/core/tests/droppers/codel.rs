@@ -6,7 +6,7 @@ use crate::line::{Event, Line, record};
 use std::collections::VecDeque;
 use tidegate_core::context::{Reason, Verdict};
 use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::dropper::codel::CodelParams;
+use tidegate_core::dropper::codel::{CodelParams, Form};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
@@ -128,7 +128,7 @@ fn every_verdict_is_the_oracles() {
         let interval = Span::from_millis(pick(&mut rng, &[1, 20, 100, 2_000]));
         let target = Span::from_ticks(interval.ticks() / pick(&mut rng, &[1, 20, 100]));
         let limit = pick(&mut rng, &[None, Some(Limit::Packets(200)), Some(Limit::Bytes(200_000))]);
-        let params = CodelParams { target, interval, limit };
+        let params = CodelParams { target, interval, limit, form: Form::Rfc };
         let line = record(&BuiltInDropper::Codel(params), seed, 3000);
         let mut oracle = Oracle::new(target, interval);
         let (mut heads, mut serving) = (Vec::<(BodyId, Verdict)>::new(), None::<Packet>);
@@ -177,8 +177,12 @@ fn every_verdict_is_the_oracles() {
 #[test]
 fn drops_follow_the_control_law() {
     for bits in [10_000_000, 100_000_000] {
-        let params =
-            CodelParams { target: Span::from_millis(5), interval: Span::from_millis(100), limit: None };
+        let params = CodelParams {
+            target: Span::from_millis(5),
+            interval: Span::from_millis(100),
+            limit: None,
+            form: Form::Rfc,
+        };
         let mut line =
             Line::new(Time::ORIGIN, &BuiltInDropper::Codel(params), rate(bits), true, Rng::named(1, "law"));
         let packet = rate(bits).time_for(1000);

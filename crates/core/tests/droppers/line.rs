@@ -67,7 +67,7 @@ impl Line {
     }
 
     fn at(&self, queue: Count) -> Occupancy {
-        Occupancy { queue, flow: queue, pool: queue, limit: None }
+        Occupancy { queue, flow: queue, port: queue, pool: queue, limit: None }
     }
 
     pub fn gauge(&self, wanted: &str) -> f64 {

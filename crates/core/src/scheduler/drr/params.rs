@@ -2,7 +2,9 @@
 
 use super::Drr;
 use crate::contract::Refused;
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+};
 use crate::units::Rate;
 
 parameters! {
@@ -14,6 +16,21 @@ parameters! {
         quantum: u32 as Size = 1_514,
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,
+        /// Order of turns: as above, or as in Linux, where a turn ends when the next packet is
+        /// selected, and a flow whose last packet has been taken has none left
+        form: DrrForm = DrrForm::Foreseen,
+    }
+}
+
+words! {
+    /// Form of deficit round robin.
+    pub enum DrrForm {
+        /// A turn ends as soon as the next packet is too long; a flow whose last packet has been
+        /// taken keeps its turn until the next packet is selected.
+        Foreseen = "foreseen",
+        /// A turn ends when the next packet is selected; a flow whose last packet has been taken
+        /// leaves at once.
+        Linux = "linux",
     }
 }
 
@@ -46,6 +63,6 @@ impl PolicyParams for DrrParams {
     }
 
     fn example() -> DrrParams {
-        DrrParams { quantum: 1_500, unreserved: UNRESERVED }
+        DrrParams { quantum: 1_500, unreserved: UNRESERVED, form: DrrForm::Foreseen }
     }
 }

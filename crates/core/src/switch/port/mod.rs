@@ -172,7 +172,13 @@ impl Port {
             // It is stored from its arrival until it is sent or lost.
             taken.take(packet.len);
         }
-        Occupancy { queue: Count::default(), flow: self.queued(packet.flow), pool: taken, limit: pool.limit }
+        Occupancy {
+            queue: Count::default(),
+            flow: self.queued(packet.flow),
+            port: self.backlog,
+            pool: taken,
+            limit: pool.limit,
+        }
     }
 
     /// Contents of the memory that the port may use.

@@ -95,6 +95,7 @@ impl Port {
         let Some(packet) = self.tree.first(member) else { return Ok(None) };
         let mut at = self.occupancy(pool, &packet);
         at.flow.take(packet.len);
+        at.port.take(packet.len);
         if pool.sharing == Sharing::Partitioned {
             at.pool.take(packet.len);
         }

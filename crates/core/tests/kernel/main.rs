@@ -1,0 +1,108 @@
+//! Ports in lockstep with recorded ones of a Linux kernel, packet by packet.
+//!
+//! The records are facts: what a queueing discipline of Linux 6.1 did with 3,000 packets. With
+//! TIDEGATE_KERNEL_RECORDS, a folder, the records are read from there.
+
+use std::path::PathBuf;
+
+use tidegate_core::contract::Contract;
+use tidegate_core::dropper::{BuiltInDropper, DropperKind};
+use tidegate_core::lockstep::{self, Outcome, Recorded};
+use tidegate_core::params::{Limit, NamedPolicy, Value};
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
+use tidegate_core::units::Span;
+
+const FLOWS: u8 = 4;
+
+fn record(name: &str) -> Vec<Recorded> {
+    let here = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/kernel");
+    let place = std::env::var_os("TIDEGATE_KERNEL_RECORDS").map_or_else(here, PathBuf::from);
+    let file = place.join(format!("{name}.txt"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|why| panic!("{}: {why}", file.display()));
+    lockstep::parse(&text).unwrap()
+}
+
+fn scheduler(name: &str, values: &[(&'static str, Value)]) -> SchedulerKind {
+    SchedulerKind::BuiltIn(BuiltInScheduler::read(name, values).unwrap().unwrap())
+}
+
+fn dropper(name: &str, values: &[(&'static str, Value)], scope: Scope) -> DropperPlan {
+    let built_in = BuiltInDropper::read(name, values).unwrap().unwrap();
+    DropperPlan { kind: DropperKind::BuiltIn(built_in), scope, detector: None }
+}
+
+fn port(scheduler: SchedulerKind, dropper: Option<DropperPlan>) -> SwitchPlan {
+    let port = PortPlan { dropper, ..PortPlan::new(scheduler) };
+    SwitchPlan { ports: vec![port], ..SwitchPlan::default() }
+}
+
+fn follow(name: &str, plan: &SwitchPlan) -> Outcome {
+    let flow =
+        |priority| FlowPlan { contract: Contract { priority, ..Contract::default() }, ..FlowPlan::default() };
+    let flows: Vec<FlowPlan> = (0..FLOWS).map(|flow_ix| flow(flow_ix.into())).collect();
+    let outcome = lockstep::follow(plan, &flows, &record(name)).unwrap();
+    println!("{name}: {outcome:?}");
+    outcome
+}
+
+fn assert_equal(name: &str, plan: &SwitchPlan) {
+    let outcome = follow(name, plan);
+    assert_eq!(outcome.differing, 0, "{name}: {outcome:?}");
+    assert!(outcome.packets >= 3000, "{name}: {outcome:?}");
+}
+
+fn assert_found(name: &str, plan: &SwitchPlan) {
+    let outcome = follow(name, plan);
+    assert!(outcome.differing > 0, "{name}: {outcome:?}");
+}
+
+fn words(name: &'static str, word: &str) -> (&'static str, Value) {
+    (name, Value::Text(word.to_owned()))
+}
+
+fn fifo(packets: u64) -> SwitchPlan {
+    let tail = [("limit", Value::Limit(Limit::Packets(packets)))];
+    port(scheduler("fifo", &[]), Some(dropper("drop-tail", &tail, Scope::Node)))
+}
+
+#[test]
+fn fifo_is_pfifo() {
+    assert_equal("fifo", &fifo(99));
+    assert_found("fifo", &fifo(98));
+    assert_found("fifo", &fifo(100));
+}
+
+#[test]
+fn strict_priority_is_prio() {
+    assert_equal("strict-priority", &port(scheduler("strict-priority", &[]), None));
+    assert_found("strict-priority", &port(scheduler("fifo", &[]), None));
+}
+
+fn drr(quantum: u64, form: &str) -> SwitchPlan {
+    port(scheduler("drr", &[("quantum", Value::Size(quantum)), words("form", form)]), None)
+}
+
+#[test]
+fn drr_is_drr() {
+    assert_equal("drr", &drr(1514, "linux"));
+    assert_found("drr", &drr(1513, "linux"));
+    assert_found("drr", &drr(1515, "linux"));
+    assert_found("drr", &drr(1514, "foreseen"));
+}
+
+fn codel(interval: Span, form: &str, scope: Scope) -> SwitchPlan {
+    let values = [("interval", Value::Time(interval)), words("form", form)];
+    let order = if scope == Scope::Flow { "drr++" } else { "fifo" };
+    port(scheduler(order, &[]), Some(dropper("codel", &values, scope)))
+}
+
+#[test]
+fn codel_is_codel() {
+    for (name, scope) in [("codel", Scope::Node), ("fq-codel", Scope::Flow)] {
+        assert_equal(name, &codel(Span::from_millis(100), "linux", scope));
+        assert_found(name, &codel(Span::from_millis(99), "linux", scope));
+        assert_found(name, &codel(Span::from_millis(101), "linux", scope));
+        assert_found(name, &codel(Span::from_millis(100), "rfc", scope));
+    }
+}

@@ -1,0 +1,74 @@
+"""Records what a port in the kernel did with packets, for a port of the simulator to follow it.
+
+A record has the times at which packets reached the port and at which they left it, in steps of the
+kernel's clock, as `tidegate_core::lockstep` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from tidegate_lab.testbed import runs, same_packets
+from tidegate_lab.testbed.network import CLOCK_STEP
+from tidegate_lab.uml import machine
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tidegate_lab.uml.build import Kernel
+
+LEFT_OUT = 0.5
+"""Time at the end of a run of which no packet is recorded, in s: packets may still wait then."""
+
+
+def record(
+    kernel: Kernel,
+    policy: str,
+    buffer: str,
+    packets: list[np.ndarray],
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+) -> str:
+    """Record a port of the kernel.
+
+    Args:
+        kernel: The kernel.
+        policy: The policy of the port, as in a scenario.
+        buffer: The memory of the switch.
+        packets: Times in ns and sizes in bytes, for each flow.
+        seed: Seed of the kernel.
+        progress: Called with the share of the run that is done.
+    """
+    import numpy as np
+
+    end = same_packets.duration(packets)
+    with machine.workspace() as place:
+        same_packets.write(place / "sent.csv", packets)
+        source = same_packets.scenario(place, "sent.csv", policy, buffer, end, access=True)
+        outcome = runs.run_once(kernel, source, seed, 0, progress)
+    rows = []
+    for flow in range(len(packets)):
+        own = outcome.flows[f"f{flow}"]
+        known = own.arrived[1] < (end - LEFT_OUT) * 1e9
+        flows = np.full(known.sum(), flow)
+        columns = (own.arrived[1], flows, own.length, own.started[1], own.is_marked)
+        rows.append(np.column_stack([column if column is flows else column[known] for column in columns]))
+    table = np.concatenate(rows)
+    table = table[np.argsort(table[:, 0], kind="stable")]
+    steps = (table[:, 0] + outcome.clock) // CLOCK_STEP
+    waited = (table[:, 3] + outcome.clock) // CLOCK_STEP - steps
+    fates = [
+        "x" if start < 0 else f"{wait}{'m' * bool(mark)}"
+        for start, wait, mark in zip(table[:, 3].tolist(), waited.tolist(), table[:, 4].tolist(), strict=True)
+    ]
+    (qdisc,) = (text for name, text in outcome.qdiscs.items() if name == "r->d")
+    head = [f"# Linux {kernel.version}: {line}" for line in qdisc]
+    gaps = np.diff(steps, prepend=steps[0])
+    lines = [
+        f"{gap} {flow} {length} {'ecn' if same_packets.ECN[flow % 2] == 'on' else '-'} {fate}"
+        for gap, flow, length, fate in zip(
+            gaps.tolist(), table[:, 1].tolist(), table[:, 2].tolist(), fates, strict=True
+        )
+    ]
+    return "\n".join([*head, f"start {steps[0]}", *lines, ""])
