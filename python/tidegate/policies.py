@@ -428,6 +428,9 @@ class Drr(Record):
             proportion to their weights (a size such as "250B"). Default: 1514B.
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
+        form: End of a turn: as soon as the flow's next packet is too long, or as in Linux when the next
+            packet is selected; there a flow whose last packet has been taken has none left (foreseen or
+            linux). Default: foreseen.
 
     Source: Shreedhar and Varghese 1996.
     """
@@ -436,6 +439,7 @@ class Drr(Record):
 
     quantum: str | None = None
     unreserved: str | None = None
+    form: Literal["foreseen", "linux"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -495,6 +499,7 @@ class FqCodel(Record):
             5ms.
         interval: Time for which the sojourn time exceeds `target` before a packet is dropped or marked: about
             the longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
+        form: The RFC's algorithm, or that of Linux, as of CoDel (rfc or linux). Default: rfc.
 
     Source: RFC 8290.
     """
@@ -504,6 +509,7 @@ class FqCodel(Record):
     quantum: str | None = None
     target: str | None = None
     interval: str | None = None
+    form: Literal["rfc", "linux"] | None = None
 
 
 SchedulerName = Literal[
@@ -955,6 +961,8 @@ class Codel(Record):
             longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
+        form: The RFC's algorithm, or Linux's: times in units of 1,024 ns, an approximate square root, and a
+            port's whole queue where the RFC has a flow's (rfc or linux). Default: rfc.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -966,6 +974,7 @@ class Codel(Record):
     target: str | None = None
     interval: str | None = None
     limit: str | None = None
+    form: Literal["rfc", "linux"] | None = None
     scope: Literal["queue", "flow"] | None = None
 
 

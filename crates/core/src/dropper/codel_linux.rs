@@ -30,7 +30,7 @@ pub(super) fn clock(time: Time) -> Time {
 /// x (3 − count x²) / 2.
 pub(super) fn refined(root: u16, count: u32) -> u16 {
     let root = u64::from(root) << 16;
-    let square = root * root >> 32;
+    let square = (root * root) >> 32;
     let rest = (3u64 << 32).wrapping_sub(u64::from(count).wrapping_mul(square));
     ((rest >> 2).wrapping_mul(root) >> 31 >> 16) as u16
 }
@@ -38,5 +38,5 @@ pub(super) fn refined(root: u16, count: u32) -> u16 {
 /// The interval over the square root of the count, in whole units.
 pub(super) fn control_law(interval: Span, root: u16) -> Span {
     let units = interval.ticks() / UNIT;
-    Span::from_ticks((units * u64::from(root) >> 16) * UNIT)
+    Span::from_ticks(((units * u64::from(root)) >> 16) * UNIT)
 }

@@ -25,9 +25,7 @@
 //! Choices where the paper is silent:
 //! - A flow has no packet left when the next packet is selected and none of it is queued. It keeps
 //!   its turn while its last packet is in service, and if the node then idles until another flow
-//!   sends. With the next packet it continues the turn. `form = "linux"` takes both decisions
-//!   as Linux does: a flow has no packet left once its last one has been taken, and the turn of
-//!   another ends when the next packet is selected, behind flows that have come meanwhile.
+//!   sends. With the next packet it continues the turn.
 //! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn
 //!   continues the turn when it rejoins; other flows rejoin behind all present ones. A flow that
 //!   was **absent** rejoins there without a deficit.
@@ -37,6 +35,7 @@
 //! - A change of the weights applies to the quanta of later turns; deficits stay.
 
 mod flow;
+mod linux;
 mod params;
 
 pub use params::{DrrForm, DrrParams};
@@ -225,26 +224,6 @@ impl Drr {
         true
     }
 
-    /// Returns the flow whose turn ends when the next packet is selected.
-    #[inline]
-    fn spent(&self, queues: &Queues) -> Option<FlowIx> {
-        if self.params.form == DrrForm::Foreseen {
-            return None;
-        }
-        let state = |flow: FlowIx| &self.flows[flow.ix()];
-        let sends = self.turns.first().filter(|flow| state(*flow).turn == Turn::Sending)?;
-        (!state(sends).may_send(head(sends, queues))).then_some(sends)
-    }
-
-    /// Returns a flow whose turn ends, if it may send again before the flows that rest.
-    #[cold]
-    fn again(&self, spent: FlowIx, queues: &Queues) -> Option<FlowIx> {
-        let turns = self.flows[spent.ix()].turns_for(u64::from(head(spent, queues)));
-        let rests = self.resting.top().map(|((until, _), _)| until);
-        let until = self.turns.round(spent).saturating_add(turns);
-        rests.is_none_or(|rests| turns == 1 || until < rests).then_some(spent)
-    }
-
     /// Returns the round of the current turn.
     fn round(&self) -> u64 {
         self.turns.first().map_or(self.turns.next_round(), |first| self.turns.round(first))
@@ -367,12 +346,7 @@ impl Scheduler for Drr {
         self.served = Some(flow);
         match self.params.form {
             DrrForm::Foreseen => self.pass_turns(queues),
-            DrrForm::Linux if queues.len(flow) == 0 => {
-                self.served = None;
-                self.leave(flow);
-                self.flows[flow.ix()].forget_turn();
-            }
-            DrrForm::Linux => {}
+            DrrForm::Linux => self.leave_if_emptied(flow, queues),
         }
     }
 

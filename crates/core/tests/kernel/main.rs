@@ -40,7 +40,7 @@ fn port(scheduler: SchedulerKind, dropper: Option<DropperPlan>) -> SwitchPlan {
 fn follow(name: &str, plan: &SwitchPlan) -> Outcome {
     let flow =
         |priority| FlowPlan { contract: Contract { priority, ..Contract::default() }, ..FlowPlan::default() };
-    let flows: Vec<FlowPlan> = (0..FLOWS).map(|flow_ix| flow(flow_ix.into())).collect();
+    let flows: Vec<FlowPlan> = (0..FLOWS).map(flow).collect();
     let outcome = lockstep::follow(plan, &flows, &record(name)).unwrap();
     println!("{name}: {outcome:?}");
     outcome

@@ -16,8 +16,8 @@ parameters! {
         quantum: u32 as Size = 1_514,
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,
-        /// Order of turns: as above, or as in Linux, where a turn ends when the next packet is
-        /// selected, and a flow whose last packet has been taken has none left
+        /// End of a turn: as soon as the flow's next packet is too long, or as in Linux when the
+        /// next packet is selected; there a flow whose last packet has been taken has none left
         form: DrrForm = DrrForm::Foreseen,
     }
 }
