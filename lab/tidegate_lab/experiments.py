@@ -10,7 +10,10 @@ from tidegate_lab import net, probed
 from tidegate_lab.measures import Outcome
 from tidegate_lab.names import NAMES
 
-__all__ = ["NAMES", "PROBED", "carry_out"]
+__all__ = ["IN_KERNEL", "NAMES", "PROBED", "carry_out"]
+
+IN_KERNEL = ("promise", "reloads")
+"""Those in a kernel in virtual time, which need no root."""
 
 PROBED = ("fairness", "starvation", "reports", "overload", "late")
 """Those that a file describes as a load and a probe."""
@@ -24,6 +27,11 @@ def carry_out(name: str, seconds: float, progress: Callable[[str], None]) -> Out
     """
     if name not in NAMES:
         raise TidegateError(f"there is no experiment `{name}`\n  help: it is one of {', '.join(NAMES)}")
+    if name in IN_KERNEL:
+        trial: Callable[[float, Callable[[str], None]], Outcome] = getattr(
+            import_module("tidegate_lab.gate_in_kernel.trial"), name
+        )
+        return trial(seconds, progress)
     net.check_permitted()
     if name in PROBED:
         return probed.carry_out(name, seconds, progress)

@@ -10,5 +10,7 @@ NAMES = {
     "overload": "a call beside more frames than the gate's processor can forward",
     "late": "a call on a processor that others keep busy: is the gate as late as it reports?",
     "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
+    "promise": "a call beside random floods at twice the line, against its bound: a kernel in virtual time",
+    "reloads": "the same while the gate reloads 10,000 times: a kernel in virtual time",
 }
 """Experiments and their subjects."""

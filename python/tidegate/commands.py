@@ -36,6 +36,7 @@ __all__ = [
     "bar",
     "check_writable",
     "console",
+    "gate",
     "overrides",
     "plain",
     "resolved",
@@ -47,6 +48,13 @@ __all__ = [
     "tell",
     "write_results",
 ]
+
+
+def gate(*arguments: str) -> int:
+    """Carry out a command of `tidegate gate` in this process, and return its exit code."""
+    from tidegate import _tidegate
+
+    return _tidegate.gate(["tidegate gate", *arguments])
 
 
 def resolved(scenario: ScenarioLike, sets: list[str] | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""Records the packets that leave an interface, with the kernel's times. Runs in the guest.
+"""Records the packets that leave an interface or arrive there, with the kernel's times. Runs in the guest.
 
 The kernel writes them into a ring; the ring is copied to a file before it is full.
 """
@@ -36,12 +36,13 @@ class Recorder:
         index: The node.
         interface: The interface.
         file: Gets the slots of the ring, one after the other.
+        arriving: Record the packets that arrive there instead.
     """
 
-    def __init__(self, index: int, interface: str, file: Path) -> None:
+    def __init__(self, index: int, interface: str, file: Path, *, arriving: bool = False) -> None:
         with inside(index):
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        keep_outgoing(self._socket)
+        keep(self._socket, arriving=arriving)
         self._socket.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         self._socket.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V2)
         blocks = SLOTS * SLOT // BLOCK
@@ -82,14 +83,14 @@ class Recorder:
             raise OverflowError(f"{dropped} packets were too many for the recorder of {self.interface}")
 
 
-def keep_outgoing(recorder: socket.socket) -> None:
-    """Let a packet socket receive only packets that leave."""
+def keep(recorder: socket.socket, *, arriving: bool) -> None:
+    """Let a packet socket receive only packets that leave, or only those that arrive."""
     load_byte, equal, result = 0x30, 0x15, 0x06
     code = (
         (load_byte, 0, 0, ADDRESS_OF_KIND),
         (equal, 0, 1, PACKET_OUTGOING),
-        (result, 0, 0, 0xFFFF),
-        (result, 0, 0, 0),
+        (result, 0, 0, 0 if arriving else 0xFFFF),
+        (result, 0, 0, 0xFFFF if arriving else 0),
     )
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *one) for one in code))
     described = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(program))

@@ -49,6 +49,38 @@ class Packets:
         return Packets(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
 
+class Ring:
+    """The slots of a recorder's file.
+
+    Args:
+        file: The file.
+        start: Times are from this time of day on, in ns.
+
+    Attributes:
+        time: When each packet left, in ns; no two are equal.
+        length: Bytes of each packet, with the Ethernet header.
+    """
+
+    def __init__(self, file: Path, start: int) -> None:
+        import numpy as np
+
+        self._slots = np.fromfile(file, dtype=np.uint8).reshape(-1, SLOT)
+        words = self._slots[:, :32].copy().view("<u4")
+        self._begin = self._slots[:, 12:14].copy().view("<u2")[:, 0].astype(np.int64)
+        self.time = _in_order(words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start)
+        self.length = words[:, 1].astype(np.int64)
+
+    def big_endian(self, offset: int, length: int) -> np.ndarray:
+        """Return the number in `length` bytes of each packet from `offset` on."""
+        import numpy as np
+
+        rows = np.arange(len(self._slots))
+        number = np.zeros(len(self._slots), dtype=np.int64)
+        for byte in range(length):
+            number = (number << 8) | self._slots[rows, self._begin + offset + byte].astype(np.int64)
+        return number
+
+
 def read(file: Path, start: int, flows: int) -> Packets:
     """Read what the guest wrote about an interface; times are from `start` on, a time of day in ns.
 
@@ -57,17 +89,8 @@ def read(file: Path, start: int, flows: int) -> Packets:
     """
     import numpy as np
 
-    slots = np.fromfile(file, dtype=np.uint8).reshape(-1, SLOT)
-    words = slots[:, :32].copy().view("<u4")
-    begin = slots[:, 12:14].copy().view("<u2")[:, 0].astype(np.int64)
-    rows = np.arange(len(slots))
-
-    def big_endian(offset: int, length: int) -> np.ndarray:
-        number = np.zeros(len(slots), dtype=np.int64)
-        for byte in range(length):
-            number = (number << 8) | slots[rows, begin + offset + byte].astype(np.int64)
-        return number
-
+    ring = Ring(file, start)
+    big_endian = ring.big_endian
     protocol = big_endian(23, 1)
     is_tcp = protocol == TCP
     flow = big_endian(30, 4) - ADDRESSES - 1
@@ -77,10 +100,10 @@ def read(file: Path, start: int, flows: int) -> Packets:
     payload = big_endian(16, 2) - 20 - header
     number = np.where(is_tcp & (flags & SYN != 0), -1, number)
     packets = Packets(
-        time=_in_order(words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start),
+        time=ring.time,
         flow=flow,
         number=number,
-        length=words[:, 1].astype(np.int64),
+        length=ring.length,
         is_marked=big_endian(15, 1) & 3 == CE,
         sequence=np.where(is_tcp, big_endian(38, 4), 0),
         payload=payload,

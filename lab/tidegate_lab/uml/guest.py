@@ -14,6 +14,8 @@ MOUNTS = (
     ("proc", "proc", "/proc", ""),
     ("sys", "sysfs", "/sys", ""),
     ("run", "tmpfs", "/run", ""),
+    ("dev", "devtmpfs", "/dev", ""),
+    ("bpf", "bpf", "/sys/fs/bpf", ""),
 )
 RESULTS = "/run/results"
 """Where the folder of the job is in the guest, which sees all other files as they are and can write
