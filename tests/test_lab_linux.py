@@ -9,6 +9,7 @@ import pytest
 from conftest import call
 from tidegate import TidegateError, backends
 from tidegate.source import resolve
+from tidegate_lab.gate_in_kernel import trial
 from tidegate_lab.testbed import backend, measure, qdisc, records, runs
 from tidegate_lab.testbed.plan import described, plan
 from tidegate_lab.testbed.recorder import SLOT
@@ -226,6 +227,37 @@ def test_the_kernel_and_the_simulator_are_two_columns(tmp_path):
     assert document["policies"] == ["sim", "linux"]
     (row,) = (row for row in document["rows"] if (row["group"], row["metric"]) == ("upload", "throughput"))
     assert row["values"]["linux"]["mean"] == pytest.approx(row["values"]["sim"]["mean"], rel=0.05)
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_call_keeps_the_gates_bound_beside_floods_and_reloads():
+    done = trial.carry_out(2.0, 20, 1)
+    assert done.failures == []
+    assert (done.figures["lost"], done.figures["late"]) == (0, 0)
+    assert done.figures["floods"] > 4000
+    # The line is full: the call would wait behind others without its reservation.
+    assert done.figures["packets"] == 111
+
+
+def test_a_packet_over_its_bound_is_found(tmp_path):
+    def ring(name, rows):
+        frames = [datagram(*row) for row in rows]
+        (tmp_path / name).write_bytes(b"".join(frames))
+        return records.Ring(tmp_path / name, 5_000_000_000)
+
+    sent = ring("sent", [(0, 0), (50_000_000, 1), (100_000_000, 2)])
+    # 1000 bytes take 8 ms at the reserved rate: the second leaves 3 ms later, the third never.
+    left = ring("left", [(8_000_000, 0), (61_000_000, 1)])
+    figures = trial._figures(sent, left, 2e-3)
+    assert (figures["packets"], figures["lost"], figures["late"]) == (3, 1, 1)
+    assert figures["latest"] == pytest.approx(3e-3)
+
+
+def datagram(time, number):
+    ip = struct.pack(">BBHHHBBH", 0x45, 0, 986, 0, 0, 64, 17, 0) + bytes([10, 0, 0, 1, 192, 0, 2, 1])
+    frame = bytes(12) + b"\x08\x00" + ip + struct.pack(">HHHHI", 4000, 5004, 966, 0, number)
+    header = struct.pack("<IIIHHIIHHI", 1, 1000, len(frame), 66, 80, 5, time, 0, 0, 0)
+    return (header.ljust(66, b"\0") + frame).ljust(SLOT, b"\0")
 
 
 def test_an_unknown_backend_is_answered_with_the_known_ones(tmp_path):
