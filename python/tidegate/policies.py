@@ -1513,25 +1513,37 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends data reliably and in order, as fast as congestion control allows: CUBIC or Reno, with one of several
-    loss recoveries, with or without ECN. The congestion window grows until packets are lost or marked, then
-    shrinks.
+    Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno or DCTCP, with one of
+    several loss recoveries, with or without ECN. The congestion window grows until packets are lost or
+    marked, then shrinks.
 
     Attributes:
-        congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
-            (reno or cubic). Default: cubic.
+        congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
+            RFC 8257 (dctcp) (reno or cubic or dctcp). Default: cubic.
         recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
             RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
             acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
+        growth: Unit in which the window grows: bytes as in RFC 5681, or whole segments as in Linux (bytes or
+            segments). Default: bytes.
+        slow_start: End of slow start: at the threshold, or also by HyStart as in Linux (standard or hystart).
+            Default: standard.
+        reduction: Reduction of the window: at once, or over a round trip (RFC 6937), which needs `recovery`
+            to be `rack` (at-once or prr). Default: at-once.
+        timestamps: Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
+            measures a round trip. They need `recovery` to be `rack` (on or off). Default: off.
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
             time such as "5ms"). Default: 1ms.
         minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
             "5ms"). Default: 200ms.
+        rto_floor: Quantity that `minimum_rto` limits: the timeout, or the margin in it for variation (timeout
+            or variation). Default: timeout.
         maximum_rto: Greatest retransmission timeout (a time such as "5ms"). Default: 60s.
         delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
             (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
+        quick_acks: Acknowledgements at the start of a connection that are not delayed; 16 in Linux (a whole
+            number from 0 to 1000). Default: 0.
         initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
             from 1 to 1000). Default: 10.
         receiver_window: Receiver's buffer, which limits the data in flight (a size such as "250B"). Default:
@@ -1539,18 +1551,24 @@ class Tcp(Record):
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
             such as "250B"). Default: 40B.
 
-    Source: RFC 5681, 9438, 6298, 2018, 6675, 8985, 2883, 6582, 2581, 3168.
+    Source: RFC 5681, 9438, 8257, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168.
     """
 
     _kind: ClassVar[str | None] = "tcp"
 
-    congestion: Literal["reno", "cubic"] | None = None
+    congestion: Literal["reno", "cubic", "dctcp"] | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
+    growth: Literal["bytes", "segments"] | None = None
+    slow_start: Literal["standard", "hystart"] | None = None
+    reduction: Literal["at-once", "prr"] | None = None
+    timestamps: Literal["on", "off"] | None = None
     ecn: Literal["on", "off"] | None = None
     granularity: str | None = None
     minimum_rto: str | None = None
+    rto_floor: Literal["timeout", "variation"] | None = None
     maximum_rto: str | None = None
     delayed_acks: str | None = None
+    quick_acks: int | None = None
     initial_window: int | None = None
     receiver_window: str | None = None
     header: str | None = None

@@ -1,7 +1,10 @@
 //! Congestion control: the congestion window and the slow start threshold (RFC 5681, section 3.1),
-//! with the changes by CUBIC (RFC 9438).
+//! with the changes by CUBIC (RFC 9438) and DCTCP (RFC 8257).
 
 use super::cubic::Cubic;
+use super::dctcp::Dctcp;
+use super::segments::Segments;
+use super::{CongestionControl, Growth, TcpParams};
 use crate::units::{Span, Time};
 
 /// The congestion window (cwnd) and the slow start threshold (ssthresh), in bytes.
@@ -13,13 +16,35 @@ pub(super) struct Congestion {
     ssthresh: u64,
     /// Congestion avoidance by CUBIC; `None` for that of RFC 5681.
     cubic: Option<Cubic>,
+    /// Growth in whole segments, in place of the above.
+    segments: Option<Segments>,
+    /// The share of marks, for DCTCP.
+    dctcp: Option<Dctcp>,
+}
+
+/// An acknowledgement that lets the window grow: its time, the new bytes before it, the segments
+/// that it reports as arrived, and the smoothed round trip.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    pub(super) now: Time,
+    pub(super) new: u64,
+    pub(super) delivered: u64,
+    pub(super) srtt: Option<Span>,
 }
 
 impl Congestion {
-    /// A connection starts with a window of `initial` bytes, in slow start up to a window of
-    /// `ssthresh`.
-    pub(super) fn new(mss: u64, initial: u64, ssthresh: u64, is_cubic: bool) -> Congestion {
-        Congestion { mss, cwnd: initial, ssthresh, cubic: is_cubic.then(Cubic::default) }
+    /// A connection starts with its initial window, in slow start up to a window of `ssthresh`.
+    pub(super) fn new(params: &TcpParams, mss: u64, ssthresh: u64) -> Congestion {
+        let (is_cubic, is_whole) =
+            (params.congestion == CongestionControl::Cubic, params.growth == Growth::Segments);
+        Congestion {
+            mss,
+            cwnd: u64::from(params.initial_window) * mss,
+            ssthresh,
+            cubic: (is_cubic && !is_whole).then(Cubic::default),
+            segments: is_whole.then(|| Segments::new(is_cubic)),
+            dctcp: (params.congestion == CongestionControl::Dctcp).then(Dctcp::new),
+        }
     }
 
     pub(super) fn cwnd(&self) -> u64 {
@@ -33,13 +58,48 @@ impl Congestion {
     /// Grows the window at an acknowledgement of `new` bytes outside of recovery, while the window
     /// was used to the full: slow start (equation 2 of RFC 5681), or congestion avoidance (equation
     /// 3) by acknowledgements.
-    pub(super) fn grow(&mut self, now: Time, new: u64, srtt: Option<Span>) {
-        if self.cwnd < self.ssthresh {
+    pub(super) fn grow(&mut self, progress: Progress) {
+        let Progress { now, new, delivered, srtt } = progress;
+        if let Some(segments) = &mut self.segments {
+            let (window, ssthresh) = (self.cwnd / self.mss, self.ssthresh / self.mss);
+            self.cwnd = segments.grow(now, window, ssthresh, delivered) * self.mss;
+        } else if self.cwnd < self.ssthresh {
             self.cwnd += new.min(self.mss);
         } else if let Some(cubic) = &mut self.cubic {
             self.cwnd = cubic.grow(now, srtt.unwrap_or(Span::ZERO), self.cwnd, new, self.mss);
         } else {
             self.cwnd += (self.mss * self.mss / self.cwnd).max(1);
+        }
+    }
+
+    /// Returns true in slow start.
+    pub(super) fn is_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Ends slow start with the window as it is.
+    pub(super) fn end_slow_start(&mut self) {
+        self.ssthresh = self.cwnd;
+    }
+
+    /// Returns true if the window may grow to twice the `flight` before an acknowledgement that left
+    /// room in it: growth in segments, in slow start.
+    pub(super) fn may_double(&self, flight: u64) -> bool {
+        self.segments.is_some() && self.is_slow_start() && self.cwnd < 2 * flight
+    }
+
+    /// Records a round trip.
+    pub(super) fn measured(&mut self, rtt: Span) {
+        if let Some(segments) = &mut self.segments {
+            segments.measured(rtt);
+        }
+    }
+
+    /// Records the arrival of `delivered` segments by an acknowledgement of the bytes before `una`,
+    /// with or without an echo of congestion; the bytes before `max` were sent.
+    pub(super) fn arrived(&mut self, una: u64, max: u64, delivered: u64, echo: bool) {
+        if let Some(dctcp) = &mut self.dctcp {
+            dctcp.acknowledged(una, max, delivered, echo);
         }
     }
 
@@ -67,18 +127,35 @@ impl Congestion {
 
     /// Returns the window that a multiplicative decrease leaves of `flight` bytes.
     fn decrease(&mut self, flight: u64) -> u64 {
+        if let Some(segments) = &mut self.segments {
+            return segments.decrease(self.cwnd / self.mss) * self.mss;
+        }
         match &mut self.cubic {
             Some(cubic) => cubic.decrease(self.cwnd, flight, self.mss),
             None => flight / 2,
         }
     }
 
+    /// Returns the window that a mark leaves of `flight` bytes.
+    fn decrease_marked(&mut self, flight: u64) -> u64 {
+        let left = self.decrease(flight);
+        match &self.dctcp {
+            Some(dctcp) => dctcp.left(self.cwnd / self.mss) * self.mss,
+            None => left,
+        }
+    }
+
     /// Reduces the window for a congestion mark with `flight` bytes in flight: as after a loss, but
     /// the window may shrink to one segment (RFC 3168, section 6.1.2).
     pub(super) fn reduce_marked(&mut self, flight: u64) {
-        let left = self.decrease(flight.min(self.cwnd));
+        let left = self.decrease_marked(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
         self.cwnd = left.max(self.mss).min(self.cwnd);
+    }
+
+    /// Reduces ssthresh for a congestion mark with `flight` bytes in flight.
+    pub(super) fn reduce_ssthresh_marked(&mut self, flight: u64) {
+        self.ssthresh = self.decrease_marked(flight.min(self.cwnd)).max(2 * self.mss);
     }
 
     /// Sets a window of one segment (the loss window, LW): the timer has expired.
@@ -97,6 +174,9 @@ impl Congestion {
     fn begin_anew(&mut self) {
         if let Some(cubic) = &mut self.cubic {
             cubic.begin_anew();
+        }
+        if let Some(segments) = &mut self.segments {
+            segments.begin_anew();
         }
     }
 

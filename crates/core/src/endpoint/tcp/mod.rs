@@ -7,18 +7,24 @@
 
 mod congestion;
 mod cubic;
+mod dctcp;
+mod hystart;
 mod params;
+mod prr;
 mod rack;
 mod ranges;
 mod receiver;
 mod recovery;
 mod scoreboard;
 mod segment;
+mod segments;
 mod sender;
 mod sent;
 mod timer;
 
-pub use params::{CongestionControl, Ecn, LossRecovery, TcpParams};
+pub use params::{
+    CongestionControl, Ecn, Growth, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
+};
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
 
@@ -38,10 +44,10 @@ impl PolicyParams for TcpParams {
         name: "tcp",
         title: "TCP",
         role: Role::Transport { responsive: true },
-        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC or Reno, with one \
+        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno or DCTCP, with one \
                of several loss recoveries, with or without ECN. The congestion window grows until packets \
                are lost or marked, then shrinks.",
-        source: "RFC 5681, 9438, 6298, 2018, 6675, 8985, 2883, 6582, 2581, 3168",
+        source: "RFC 5681, 9438, 8257, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168",
         params: TcpParams::PARAMS,
         reads: &[],
         stamps: Stamps::Unordered,
@@ -59,11 +65,17 @@ impl PolicyParams for TcpParams {
         TcpParams {
             congestion: CongestionControl::Reno,
             recovery: LossRecovery::Sack,
+            growth: Growth::Bytes,
+            slow_start: SlowStart::Standard,
+            reduction: Reduction::AtOnce,
+            timestamps: Timestamps::Off,
             ecn: Ecn::On,
             granularity: Span::from_millis(1),
             minimum_rto: Span::from_millis(200),
+            rto_floor: RtoFloor::Timeout,
             maximum_rto: Span::from_secs(60),
             delayed_acks: Some(Span::from_millis(100)),
+            quick_acks: 0,
             initial_window: 2,
             receiver_window: 65_536,
             header: 40,
@@ -78,6 +90,16 @@ impl PolicyParams for TcpParams {
 
     fn check(&self) -> Result<(), Fault> {
         let TcpParams { granularity, minimum_rto, maximum_rto, delayed_acks, .. } = *self;
+        if self.recovery != LossRecovery::Rack {
+            for (key, is_set, what) in [
+                ("reduction", self.reduction == Reduction::Prr, "reduction = \"prr\""),
+                ("timestamps", self.timestamps == Timestamps::On, "timestamps = \"on\""),
+            ] {
+                if is_set {
+                    return Err(Fault::at(key, format!("`{what}` needs `recovery = \"rack\"`")));
+                }
+            }
+        }
         if granularity == Span::ZERO {
             return Err(Fault::at("granularity", "`granularity` is zero: a clock needs ticks"));
         }

@@ -10,6 +10,8 @@ words! {
         Reno = "reno",
         /// A function of the time since the last loss, and 0.7 after one (RFC 9438)
         Cubic = "cubic",
+        /// As `reno`, but marks take the share of half the window that was marked (RFC 8257)
+        Dctcp = "dctcp",
     }
 }
 
@@ -40,6 +42,57 @@ impl LossRecovery {
 }
 
 words! {
+    /// Unit in which the window grows.
+    pub enum Growth {
+        /// Bytes, at most a segment for each acknowledgement in slow start (RFC 5681)
+        Bytes = "bytes",
+        /// Whole segments, for all that an acknowledgement reports, as Linux counts
+        Segments = "segments",
+    }
+}
+
+words! {
+    /// The end of slow start.
+    pub enum SlowStart {
+        /// At the slow start threshold (RFC 5681)
+        Standard = "standard",
+        /// Also when the round trip grows, or acknowledgements span half of it: HyStart as in Linux
+        Hystart = "hystart",
+    }
+}
+
+words! {
+    /// The way in which a loss or a mark reduces the window.
+    pub enum Reduction {
+        /// At once
+        AtOnce = "at-once",
+        /// Over a round trip, by what has arrived: proportional rate reduction (RFC 6937)
+        Prr = "prr",
+    }
+}
+
+words! {
+    /// Time stamps (RFC 7323).
+    pub enum Timestamps {
+        /// Every acknowledgement of new data measures a round trip
+        On = "on",
+        /// One segment is measured at a time, and none that was sent again
+        Off = "off",
+    }
+}
+
+words! {
+    /// The quantity that `minimum_rto` limits.
+    pub enum RtoFloor {
+        /// The retransmission timeout (RFC 6298)
+        Timeout = "timeout",
+        /// The margin for the variation of round trips, as in Linux: the timeout is longer than a
+        /// round trip by at least `minimum_rto`
+        Variation = "variation",
+    }
+}
+
+words! {
     /// ECN capability of both ends (RFC 3168).
     pub enum Ecn {
         /// Both ends are ECN-capable
@@ -53,12 +106,24 @@ parameters! {
     /// Parameters of TCP.
     #[derive(Eq)]
     pub struct TcpParams {
-        /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno)
+        /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
+        /// RFC 8257 (dctcp)
         congestion: CongestionControl = CongestionControl::Cubic,
         /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
         /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
         /// new acknowledgement ends, RFC 2581 (reno-1990)
         recovery: LossRecovery = LossRecovery::Sack,
+        /// Unit in which the window grows: RFC 5681 (bytes), or as in Linux (segments)
+        growth: Growth = Growth::Bytes,
+        /// End of slow start: at the threshold, RFC 5681 (standard), or also by the growth of round
+        /// trips, as in Linux (hystart)
+        slow_start: SlowStart = SlowStart::Standard,
+        /// Reduction of the window: RFC 5681 (at-once), or over a round trip, RFC 6937 (prr), which
+        /// needs `recovery` to be `rack`
+        reduction: Reduction = Reduction::AtOnce,
+        /// Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
+        /// measures a round trip. They need `recovery` to be `rack`
+        timestamps: Timestamps = Timestamps::Off,
         /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender
         /// responds to marks
         ecn: Ecn = Ecn::Off,
@@ -66,11 +131,16 @@ parameters! {
         granularity: Span = Span::from_millis(1),
         /// Least retransmission timeout, at least `granularity`; 1 s in RFC 6298
         minimum_rto: Span = Span::from_millis(200),
+        /// Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
+        /// for variation, as in Linux (variation)
+        rto_floor: RtoFloor = RtoFloor::Timeout,
         /// Greatest retransmission timeout
         maximum_rto: Span = Span::from_secs(60),
         /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
         /// (RFC 5681, section 4.2); without it, every segment is acknowledged at once
         delayed_acks: Option<Span>,
+        /// Acknowledgements at the start of a connection that are not delayed; 16 in Linux
+        quick_acks: u32 as Integer(0, 1_000) = 0,
         /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
         initial_window: u32 as Integer(1, 1_000) = 10,
         /// Receiver's buffer, which limits the data in flight

@@ -1,7 +1,7 @@
 //! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK
 //! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
-use super::params::TcpParams;
+use super::params::{CongestionControl, TcpParams};
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
@@ -22,6 +22,10 @@ pub(super) struct Receiver {
     ecn: bool,
     /// The longest time for which an acknowledgement may be delayed; `None` for no delay.
     delay: Option<Span>,
+    /// Acknowledgements from now on that are not delayed.
+    quick: u32,
+    /// True if an echo tells of each packet by itself, as DCTCP asks for (RFC 8257, section 3.2).
+    echoes_each: bool,
     /// Number of the next byte that is expected (RCV.NXT).
     next: u64,
     /// Ranges received beyond `next`.
@@ -47,6 +51,8 @@ impl Receiver {
             dsack: params.recovery.uses_dsack(),
             ecn: params.negotiates_ecn(),
             delay: params.delayed_acks,
+            quick: params.quick_acks,
+            echoes_each: params.congestion == CongestionControl::Dctcp,
             next: 0,
             beyond: Ranges::default(),
             latest: Vec::new(),
@@ -134,12 +140,25 @@ impl Endpoint for Receiver {
 
     fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time {
         let Payload::Tcp(segment) = payload else { return self.due };
-        // The mark of a packet with CWR is news of congestion after the reduction.
-        self.echo &= !segment.reduced;
-        self.echo |= self.ecn && packet.mark.ecn() == CE;
+        let is_marked = self.ecn && packet.mark.ecn() == CE;
+        let mut changes = false;
+        if self.echoes_each {
+            changes = self.echo != is_marked;
+            if changes && self.waiting > 0 {
+                self.acknowledge(cx);
+            }
+            self.echo = is_marked;
+        } else {
+            // The mark of a packet with CWR is news of congestion after the reduction.
+            self.echo &= !segment.reduced;
+            self.echo |= is_marked;
+        }
         match (self.take(segment), self.delay) {
-            (true, Some(delay)) => self.acknowledge_second(cx, delay),
-            _ => self.acknowledge(cx),
+            (true, Some(delay)) if !changes && self.quick == 0 => self.acknowledge_second(cx, delay),
+            _ => {
+                self.quick = self.quick.saturating_sub(1);
+                self.acknowledge(cx);
+            }
         }
         self.due
     }

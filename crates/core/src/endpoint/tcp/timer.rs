@@ -4,7 +4,7 @@
 //! starts. A round trip takes the ticks that pass in it, at least one, and the timer expires at a
 //! tick.
 
-use super::params::TcpParams;
+use super::params::{RtoFloor, TcpParams};
 use crate::units::{Span, Time};
 
 /// The timeout before the first round trip was measured (RFC 6298, rule 2.1).
@@ -15,6 +15,8 @@ const FIRST: Span = Span::from_secs(1);
 pub(super) struct Timer {
     granularity: u64,
     minimum: Span,
+    /// The least margin for variation.
+    margin: u64,
     maximum: Span,
     /// The time at which the connection started, from which ticks are counted.
     began: Time,
@@ -30,8 +32,13 @@ pub(super) struct Timer {
 
 impl Timer {
     pub(super) fn new(params: &TcpParams) -> Timer {
+        let granularity = params.granularity.ticks().max(1);
         let mut timer = Timer {
-            granularity: params.granularity.ticks().max(1),
+            granularity,
+            margin: match params.rto_floor {
+                RtoFloor::Timeout => granularity,
+                RtoFloor::Variation => params.minimum_rto.ticks().max(granularity),
+            },
             minimum: params.minimum_rto,
             maximum: params.maximum_rto,
             began: Time::ORIGIN,
@@ -114,7 +121,7 @@ impl Timer {
     }
 
     /// Updates the estimates with a round trip: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
-    fn measured(&mut self, took: Span) {
+    pub(super) fn measured(&mut self, took: Span) {
         let (srtt, variation) = match self.estimates {
             None => (took, Span::from_ticks(took.ticks() / 2)),
             Some((srtt, variation)) => {
@@ -126,7 +133,7 @@ impl Timer {
             }
         };
         self.estimates = Some((srtt, variation));
-        let margin = (4 * variation.ticks()).max(self.granularity);
+        let margin = (4 * variation.ticks()).max(self.margin);
         self.set(srtt + Span::from_ticks(margin));
     }
 

@@ -69,6 +69,19 @@ impl Sent {
     }
 }
 
+/// Arrivals that an acknowledgement reports.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrived {
+    /// Their bytes.
+    pub(super) bytes: u64,
+    /// The round trip of the first one.
+    pub(super) first: Option<Span>,
+    /// The round trip of the last one of those that were sent once.
+    pub(super) last: Option<Span>,
+    /// The last transmission among them, and its round trip.
+    pub(super) newest: Option<(u64, Span)>,
+}
+
 /// Losses found by RACK_detect_loss().
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Losses {
@@ -154,10 +167,15 @@ impl Rack {
     /// Processes an acknowledgement of the bytes before `una` and of the blocks: RACK_update()
     /// (section 6.2, steps 1 to 3). The bytes before `una` count as arrived first: one
     /// acknowledgement shows no order among the segments that it reports.
-    pub(super) fn acknowledged(&mut self, una: u64, blocks: impl Iterator<Item = Block>, now: Time) {
-        let mut newest = None;
+    pub(super) fn acknowledged(
+        &mut self,
+        una: u64,
+        blocks: impl Iterator<Item = Block>,
+        now: Time,
+    ) -> Arrived {
+        let mut found = Arrived::default();
         while self.segments.front().is_some_and(|sent| sent.end <= una) {
-            self.arrived(0, now, &mut newest);
+            self.arrived(0, now, &mut found);
             let sent = self.segments.pop_front();
             self.segs_sacked -= u32::from(sent.is_some_and(|sent| sent.sacked));
         }
@@ -172,27 +190,28 @@ impl Rack {
         for (start, end) in fresh {
             let mut at = self.segments.partition_point(|sent| sent.start < start);
             while self.segments.get(at).is_some_and(|sent| sent.end <= end) {
-                self.arrived(at, now, &mut newest);
+                self.arrived(at, now, &mut found);
                 self.segments[at].sacked = true;
                 self.segs_sacked += 1;
                 at += 1;
             }
         }
-        if let Some((number, rtt)) = newest {
+        if let Some((number, rtt)) = found.newest {
             self.rtt = rtt;
             self.latest = self.latest.max(number);
         }
+        found
     }
 
-    /// Records the arrival of a segment; `newest` is the last transmission of those that this
-    /// acknowledgement reports.
-    fn arrived(&mut self, at: usize, now: Time, newest: &mut Option<(u64, Span)>) {
+    /// Records the arrival of a segment among those that an acknowledgement reports.
+    fn arrived(&mut self, at: usize, now: Time, found: &mut Arrived) {
         if self.segments[at].sacked {
             return;
         }
         self.leave_network(at);
-        let Sent { end, at: sent, number, again, .. } = self.segments[at];
+        let Sent { start, end, at: sent, number, again, .. } = self.segments[at];
         let rtt = now.since(sent);
+        found.bytes += end - start;
         if end < self.fack && !again {
             self.reordering.seen();
         }
@@ -200,12 +219,14 @@ impl Rack {
         if !again {
             self.min_rtt.measured(rtt, now);
             self.probe.measured();
+            found.last = Some(rtt);
         } else if self.min_rtt.get().is_some_and(|least| rtt < least) {
             // The acknowledgement is for an earlier transmission.
             return;
         }
-        if newest.is_none_or(|(last, _)| last < number) {
-            *newest = Some((number, rtt));
+        found.first.get_or_insert(rtt);
+        if found.newest.is_none_or(|(last, _)| last < number) {
+            found.newest = Some((number, rtt));
         }
     }
 

@@ -6,6 +6,7 @@ use crate::endpoint::HostCx;
 use crate::endpoint::tcp::LossRecovery;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::DUP_THRESH;
+use crate::units::Time;
 
 impl Sender {
     /// Processes an acknowledgement of `new` bytes; SND.UNA has moved.
@@ -25,7 +26,10 @@ impl Sender {
                     self.recovery.had_partial = true;
                     self.partial(cx, new);
                 }
-                LossRecovery::Sack | LossRecovery::Rack if is_full => self.leave(self.congestion.cwnd()),
+                LossRecovery::Sack | LossRecovery::Rack if is_full => {
+                    let reduced = self.prr.take().map(|_| self.congestion.ssthresh());
+                    self.leave(reduced.unwrap_or(self.congestion.cwnd()));
+                }
                 LossRecovery::Sack | LossRecovery::Rack => {}
             }
         }
@@ -105,7 +109,7 @@ impl Sender {
     /// Processes an expired timer (RFC 6298, rules 5.4 to 5.6; RFC 5681, section 3.1): everything
     /// is sent again from the first byte that is not acknowledged, as the window grows from one
     /// segment.
-    pub(super) fn timed_out(&mut self) {
+    pub(super) fn timed_out(&mut self, now: Time) {
         self.held = false;
         if self.flight() == 0 {
             return self.timer.stop();
@@ -120,6 +124,10 @@ impl Sender {
             }
         }
         self.congestion.timed_out();
+        if let Some(hystart) = &mut self.hystart {
+            hystart.begin_anew(now, self.max);
+        }
+        self.prr = None;
         self.reduced();
         self.recovery = Recovery { recover: self.max, ..Recovery::default() };
         self.scoreboard.clear();

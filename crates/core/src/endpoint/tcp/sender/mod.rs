@@ -5,16 +5,21 @@
 
 mod loss;
 mod rack;
+mod reduction;
 
 use crate::endpoint::application::Application;
-use crate::endpoint::tcp::congestion::Congestion;
-use crate::endpoint::tcp::rack::Rack;
+use crate::endpoint::tcp::congestion::{Congestion, Progress};
+use crate::endpoint::tcp::hystart::HyStart;
+use crate::endpoint::tcp::prr::Prr;
+use crate::endpoint::tcp::rack::{Arrived, Rack};
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
-use crate::endpoint::tcp::{CongestionControl, LossRecovery, TcpParams};
+use crate::endpoint::tcp::{
+    CongestionControl, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
+};
 use crate::endpoint::transfers::Transfer;
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
@@ -51,6 +56,17 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     first_sent: FirstSent,
     recovery: Recovery,
+    /// True if the window is reduced over a round trip.
+    reduces_gradually: bool,
+    /// Such a reduction under way.
+    prr: Option<Prr>,
+    /// True if the acknowledgement that is processed has shown a loss.
+    has_lost: bool,
+    hystart: Option<HyStart>,
+    /// True if every acknowledgement measures a round trip.
+    has_timestamps: bool,
+    /// True if retransmissions are ECN-capable as well: DCTCP.
+    marks_all: bool,
     timer: Timer,
     /// Time of the last transmission.
     last_sent: Option<Time>,
@@ -73,7 +89,11 @@ impl Sender {
         let mss = u64::from(params.segment_size(size));
         let initial = u64::from(params.initial_window) * mss;
         let window = u64::from(params.receiver_window);
-        let is_cubic = params.congestion == CongestionControl::Cubic;
+        // The margin of a timeout covers acknowledgements that wait.
+        let longest_wait = match params.rto_floor {
+            RtoFloor::Timeout => params.delayed_acks.unwrap_or(Span::ZERO),
+            RtoFloor::Variation => params.minimum_rto,
+        };
         Sender {
             loss_recovery: params.recovery,
             mss,
@@ -87,12 +107,17 @@ impl Sender {
             max: 0,
             window,
             initial,
-            congestion: Congestion::new(mss, initial, window.max(2 * mss), is_cubic),
+            congestion: Congestion::new(params, mss, window.max(2 * mss)),
             scoreboard: Scoreboard::default(),
-            rack: (params.recovery == LossRecovery::Rack)
-                .then(|| Box::new(Rack::new(params.delayed_acks.unwrap_or(Span::ZERO)))),
+            rack: (params.recovery == LossRecovery::Rack).then(|| Box::new(Rack::new(longest_wait))),
             first_sent: FirstSent::default(),
             recovery: Recovery::default(),
+            reduces_gradually: params.reduction == Reduction::Prr,
+            prr: None,
+            has_lost: false,
+            hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
+            has_timestamps: params.timestamps == Timestamps::On,
+            marks_all: params.congestion == CongestionControl::Dctcp,
             timer: Timer::new(params),
             last_sent: None,
             timed_out_at: None,
@@ -150,9 +175,10 @@ impl Sender {
         self.window = u64::from(segment.window);
         self.una = acknowledgement;
         self.nxt = self.nxt.max(self.una);
+        let mut arrived = Arrived { bytes: new, ..Arrived::default() };
         let has_news = match &mut self.rack {
             Some(rack) => {
-                rack.acknowledged(self.una, segment.blocks(), cx.now());
+                arrived = rack.acknowledged(self.una, segment.blocks(), cx.now());
                 false
             }
             None => self.scoreboard.update(self.extent(), segment.blocks()),
@@ -161,13 +187,19 @@ impl Sender {
             self.timer.acknowledged(self.una, cx.now());
             self.first_sent.acknowledged(self.una);
         }
+        let delivered = arrived.bytes.div_ceil(self.mss);
+        self.observe(cx.now(), arrived, new, segment.echo);
         let marked = self.ecn && segment.echo && self.answer_mark(cx, before);
         if new > 0 {
             let was_recovering = self.recovery.active;
             self.progress(cx, new);
-            if !was_recovering && !marked && was_full {
-                self.congestion.grow(cx.now(), new, self.timer.srtt());
-            } else if !was_full {
+            let was_used = was_full || self.congestion.may_double(before);
+            let may_grow =
+                if self.reduces_gradually { self.prr.is_none() } else { !was_recovering && !marked };
+            if may_grow && was_used {
+                let srtt = self.timer.srtt();
+                self.congestion.grow(Progress { now: cx.now(), new, delivered, srtt });
+            } else if !was_used {
                 self.congestion.not_used(cx.now());
             }
         }
@@ -176,12 +208,17 @@ impl Sender {
             self.duplicate(cx);
         }
         self.judge(cx, segment, new, before);
+        self.reduce_gradually(delivered, new > 0);
     }
 
     /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
     /// data. Returns true if the window may not grow.
     fn answer_mark(&mut self, cx: &mut HostCx<'_>, flight: u64) -> bool {
         if self.una <= self.answered_to || self.recovery.active {
+            return true;
+        }
+        if self.reduces_gradually {
+            self.begin_reduction(|congestion| congestion.reduce_ssthresh_marked(flight));
             return true;
         }
         if self.congestion.cwnd() <= self.mss {
@@ -300,9 +337,14 @@ impl Sender {
         if first_sent.is_some() {
             self.retransmissions += 1;
             self.timer.forget_timed();
+            if self.marks_all && self.ecn {
+                mark = Mark::from_ip(0, ECT_0);
+            }
         } else {
             self.max = end;
-            self.timer.time(end, cx.now());
+            if !self.has_timestamps {
+                self.timer.time(end, cx.now());
+            }
             self.first_sent.sent(end, cx.now());
             segment.reduced = std::mem::take(&mut self.says_reduced);
             if self.ecn {
@@ -316,6 +358,9 @@ impl Sender {
         }
         if let Some(rack) = &mut self.rack {
             rack.sent(start, end, cx.now());
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.sent();
         }
         self.last_sent = Some(cx.now());
         self.timer.run(cx.now());

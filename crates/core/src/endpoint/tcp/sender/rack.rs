@@ -18,10 +18,11 @@ impl Sender {
 
     /// Processes an expired timer.
     pub(super) fn timer_expired(&mut self, cx: &mut HostCx<'_>) {
-        let Some(rack) = &self.rack else { return self.timed_out() };
+        let Some(rack) = &self.rack else { return self.timed_out(cx.now()) };
         if rack.reorder_at() != Time::NEVER {
             self.timer.restart(cx.now());
             self.detect_losses(cx);
+            self.reduce_gradually(1, false);
         } else if rack.probe.due() != Time::NEVER {
             self.send_probe(cx);
         } else {
@@ -71,7 +72,10 @@ impl Sender {
         let (is_repairing, srtt) = (self.is_repairing(), self.timer.srtt());
         let Some(rack) = &mut self.rack else { return };
         let Losses { any, later } = rack.detect_losses(cx.now(), srtt, is_repairing);
-        if !any || is_repairing && !later {
+        self.has_lost |= any;
+        // A gradual reduction lasts until all that was sent before it has arrived.
+        let is_reducing = self.prr.is_some() && self.recovery.active;
+        if !any || is_reducing || is_repairing && !later {
             return;
         }
         rack.undo = (later && !is_repairing).then(|| Undo::new(self.congestion.clone()));
@@ -79,12 +83,17 @@ impl Sender {
             self.reduce(self.flight());
         }
         (self.recovery.active, self.recovery.recover) = (true, self.max);
-        self.send_lost(cx);
+        if !self.reduces_gradually {
+            self.send_lost(cx);
+        }
         self.timer.restart(cx.now());
     }
 
     /// Reduces the window for a loss.
     fn reduce(&mut self, flight: u64) {
+        if self.reduces_gradually {
+            return self.begin_reduction(|congestion| congestion.reduce(flight));
+        }
         self.congestion.reduce(flight);
         self.congestion.set(self.congestion.ssthresh().min(self.congestion.cwnd()));
         self.reduced();
@@ -112,6 +121,7 @@ impl Sender {
                 self.congestion = before.clone();
             }
             rack.undo = None;
+            self.prr = None;
             (self.recovery.active, self.recovery.recover) = (false, self.una);
         }
     }
@@ -177,7 +187,7 @@ impl Sender {
     /// Processes an expired retransmission timer: the first segment is sent again, and late
     /// segments count as lost with it (section 6.3).
     fn timed_out_with_rack(&mut self, cx: &mut HostCx<'_>) {
-        self.timed_out();
+        self.timed_out(cx.now());
         if self.flight() == 0 {
             return;
         }
@@ -185,6 +195,9 @@ impl Sender {
         if let Some(rack) = &mut self.rack {
             rack.probe.stop();
             rack.timed_out(cx.now(), srtt);
+        }
+        if self.reduces_gradually {
+            self.congestion.set(self.outstanding() + self.mss);
         }
         self.send_lost(cx);
     }

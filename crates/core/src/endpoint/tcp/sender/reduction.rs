@@ -1,0 +1,59 @@
+//! Round trips that each acknowledgement measures, and the reduction of the window over a round trip
+//! (RFC 6937) for a loss or a mark.
+
+use super::Sender;
+use crate::endpoint::tcp::congestion::Congestion;
+use crate::endpoint::tcp::hystart::Measured;
+use crate::endpoint::tcp::prr::Prr;
+use crate::endpoint::tcp::rack::Arrived;
+use crate::units::Time;
+
+impl Sender {
+    /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marks, and
+    /// the end of a reduction for a mark.
+    pub(super) fn observe(&mut self, now: Time, arrived: Arrived, new: u64, echo: bool) {
+        let (una, max) = (self.una, self.max);
+        self.congestion.arrived(una, max, arrived.bytes.div_ceil(self.mss), echo);
+        if self.has_timestamps
+            && let Some(rtt) = arrived.first
+        {
+            self.timer.measured(rtt);
+        }
+        if let Some(rtt) = arrived.last {
+            self.congestion.measured(rtt);
+            let window = self.congestion.cwnd() / self.mss;
+            let is_slow_start = self.congestion.is_slow_start();
+            if let Some(hystart) = &mut self.hystart
+                && hystart.ends(Measured { now, rtt, una, max, window }, is_slow_start)
+            {
+                self.congestion.end_slow_start();
+            }
+        }
+        if new > 0 && !self.recovery.active && una > self.answered_to && self.prr.take().is_some() {
+            self.congestion.set(self.congestion.ssthresh());
+        }
+    }
+
+    /// Begins a reduction, unless one is under way; `reduce` sets ssthresh.
+    pub(super) fn begin_reduction(&mut self, reduce: impl FnOnce(&mut Congestion)) {
+        if self.prr.is_none() {
+            let prior = self.congestion.cwnd();
+            reduce(&mut self.congestion);
+            self.prr = Some(Prr::new(prior / self.mss, self.congestion.ssthresh() / self.mss));
+            self.reduced();
+        }
+    }
+
+    /// Sets the window during a reduction, by the segments that have arrived; `moved` is true if
+    /// SND.UNA has moved.
+    pub(super) fn reduce_gradually(&mut self, delivered: u64, moved: bool) {
+        let pipe = self.outstanding();
+        let has_lost = std::mem::take(&mut self.has_lost);
+        if delivered > 0
+            && let Some(prr) = &mut self.prr
+        {
+            let allowed = prr.allowed(delivered, pipe.div_ceil(self.mss), moved && !has_lost);
+            self.congestion.set(pipe + allowed * self.mss);
+        }
+    }
+}

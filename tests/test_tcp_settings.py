@@ -1,0 +1,62 @@
+"""TCP in the simulator beside the figures of a Linux kernel, which were recorded."""
+
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+import tidegate
+from conftest import call
+from tidegate.source import resolve
+from tidegate_lab.testbed import tcp_settings
+from tidegate_lab.testbed.tcp_settings import SETTINGS, Figures, misses
+
+OPEN = {
+    "1-cubic-codel-10-200-0.5": ["drops"],
+    "1-cubic-fifo-10-10-0.5": ["goodput", "drops"],
+    "2-cubic-red-10-200-2": ["goodput", "queueing"],
+    "2-dctcp-fifo-100-200-2": ["queueing"],
+    "2-reno-fifo-10-200-2": ["queueing"],
+    "10-cubic-red-100-10-2": ["drops", "timeouts"],
+    "10-cubic-red-100-40-0.5": ["drops"],
+    "10-dctcp-codel-10-200-2": ["queueing"],
+    "10-dctcp-red-10-200-2": ["drops"],
+    "10-reno-fifo-10-10-0.5": ["queueing", "timeouts"],
+}
+"""Settings that do not hold yet, and the figures that are too far apart: `docs/linux.md` says so."""
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
+def test_the_simulator_does_what_the_kernel_did(setting):
+    ours = tcp_settings.figures(tidegate.simulate(resolve(setting.text())))
+    assert misses(ours, tcp_settings.recorded()[setting.name]) == OPEN.get(setting.name, []), ours
+
+
+def test_every_pair_of_properties_is_in_a_setting():
+    rows = [tuple(vars(setting).values()) for setting in SETTINGS]
+    values = [{row[column] for row in rows} for column in range(6)]
+    assert [len(each) for each in values] == [3, 3, 3, 2, 3, 2]
+    for first, second in combinations(range(6), 2):
+        seen = Counter((row[first], row[second]) for row in rows)
+        assert len(seen) == len(values[first]) * len(values[second])
+    assert len(set(rows)) == len(rows) == 24
+    assert set(tcp_settings.recorded()) == {setting.name for setting in SETTINGS}
+
+
+def test_the_bar_is_a_share_or_a_few():
+    kernel = Figures(goodput=1e7, drops=100.0, queueing=0.1, timeouts=0.0)
+    near = Figures(goodput=0.971e7, drops=114.0, queueing=0.109, timeouts=2.0)
+    far = Figures(goodput=0.969e7, drops=116.0, queueing=0.111, timeouts=3.0)
+    assert misses(near, kernel) == []
+    assert misses(far, kernel) == ["goodput", "drops", "queueing", "timeouts"]
+    few = Figures(goodput=1e7, drops=10.0, queueing=0.0019, timeouts=0.0)
+    assert misses(few, Figures(1e7, 0.0, 0.001, 0.0)) == []
+
+
+def test_the_command_compares_with_the_record():
+    done = call("lab", "tcp", "--recorded", "--only", "1-cubic-codel-100")
+    assert done.exit_code == 0
+    assert "1 of 1 settings hold" in done.stdout
+    refused = call("lab", "tcp", "--only", "no-such-setting")
+    assert refused.exit_code == 1
+    assert "no setting has `no-such-setting` in its name" in refused.stderr
