@@ -72,7 +72,7 @@ def _row(setting: Setting, *, recorded: bool) -> Row:
 
     typer.echo(f"tcp: {setting.name}", err=True)
     source = resolve(setting.text())
-    ours = tcp_settings.figures(tidegate.simulate(source))
+    ours = tcp_settings.figures(tidegate.simulate(source.scenario))
     if recorded:
         kernel = tcp_settings.recorded()[setting.name]
     else:

@@ -1523,22 +1523,25 @@ class Tcp(Record):
         recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
             RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
             acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
-        growth: Unit in which the window grows: bytes as in RFC 5681, or whole segments as in Linux (bytes or
+        growth: Unit in which the window grows: RFC 5681 (bytes), or as in Linux (segments) (bytes or
             segments). Default: bytes.
-        slow_start: End of slow start: at the threshold, or also by HyStart as in Linux (standard or hystart).
-            Default: standard.
-        reduction: Reduction of the window: at once, or over a round trip (RFC 6937), which needs `recovery`
-            to be `rack` (at-once or prr). Default: at-once.
+        slow_start: End of slow start: at the threshold, RFC 5681 (standard), or also by the growth of round
+            trips, as in Linux (hystart) (standard or hystart). Default: standard.
+        reduction: Reduction of the window: RFC 5681 (at-once), or over a round trip, RFC 6937 (prr), which
+            needs `recovery` to be `rack` (at-once or prr). Default: at-once.
         timestamps: Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
             measures a round trip. They need `recovery` to be `rack` (on or off). Default: off.
+        handshake: Handshake before the first data (RFC 9293, section 3.5) (on or off). Default: off.
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
             time such as "5ms"). Default: 1ms.
         minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
             "5ms"). Default: 200ms.
-        rto_floor: Quantity that `minimum_rto` limits: the timeout, or the margin in it for variation (timeout
-            or variation). Default: timeout.
+        rto_floor: Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
+            for variation, as in Linux (variation) (timeout or variation). Default: timeout.
+        timer_slack: Time by which timers of `rack` expire later than RFC 8985 asks for; 2 ms in Linux (a time
+            such as "5ms"). Default: 0s.
         maximum_rto: Greatest retransmission timeout (a time such as "5ms"). Default: 60s.
         delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
             (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
@@ -1562,10 +1565,12 @@ class Tcp(Record):
     slow_start: Literal["standard", "hystart"] | None = None
     reduction: Literal["at-once", "prr"] | None = None
     timestamps: Literal["on", "off"] | None = None
+    handshake: Literal["on", "off"] | None = None
     ecn: Literal["on", "off"] | None = None
     granularity: str | None = None
     minimum_rto: str | None = None
     rto_floor: Literal["timeout", "variation"] | None = None
+    timer_slack: str | None = None
     maximum_rto: str | None = None
     delayed_acks: str | None = None
     quick_acks: int | None = None

@@ -110,6 +110,12 @@ def _time(seconds: float) -> str:
     return f"{round(seconds * MICROSECONDS)}us"
 
 
+def _drop_tail(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    if "packets" not in values["limit"] or values.get("marked") is not None:
+        raise _nothing(link, "drop-tail by bytes or by marks")
+    return f"pfifo limit {min(limit, packets(values['limit'], 0))}"
+
+
 def _codel(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
     del link
     return f"codel limit {limit} target {_time(values['target'])} interval {_time(values['interval'])} ecn"
@@ -145,7 +151,12 @@ def _bytes(limit: Mapping[str, int], mean: int) -> int:
     return limit["bytes"] if "bytes" in limit else limit["packets"] * mean
 
 
-DROPPERS: dict[str, Callable[..., str]] = {"red": _red, "codel": _codel, "pie": _pie}
+DROPPERS: dict[str, Callable[..., str]] = {
+    "drop-tail": _drop_tail,
+    "red": _red,
+    "codel": _codel,
+    "pie": _pie,
+}
 """Disciplines for a dropper behind FIFO."""
 PER_FLOW: dict[tuple[str, str], Callable[..., str]] = {("drr++", "codel"): _fq_codel}
 """Disciplines for a scheduler with a dropper at each flow."""

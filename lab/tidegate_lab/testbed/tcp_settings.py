@@ -16,14 +16,15 @@ PACKET, HEADER = 1514, 66
 """Bytes of a packet of data in Ethernet, and of its headers: IPv4, and TCP with time stamps."""
 ACCESS = 1
 """Delay of each access link, in ms."""
-WINDOW = 3_145_728
-"""The receiver's window, in bytes: the greatest to which the kernel sets it by itself."""
+WINDOW = 1400 * (PACKET - HEADER)
+"""The most data in flight, in bytes: the kernel's usual memory for sending, 4 MiB with its overhead, holds
+some 1,400 packets, and the receiver's window grows beyond that."""
 RECORDED = Path(__file__).with_name("tcp_recorded.json")
 """The kernel's figures, by the name of the setting."""
 TRANSPORT = (
     'kind = "tcp", recovery = "rack", delayed_acks = "40ms", growth = "segments", timestamps = "on", '
-    f'quick_acks = 16, rto_floor = "variation", reduction = "prr", header = "{HEADER}B", '
-    f'receiver_window = "{WINDOW}B"'
+    'quick_acks = 16, rto_floor = "variation", reduction = "prr", handshake = "on", timer_slack = "2ms", '
+    f'header = "{HEADER}B", receiver_window = "{WINDOW}B"'
 )
 """The settings of TCP that are Linux's, congestion control and ECN aside."""
 
@@ -77,8 +78,7 @@ class Setting:
             f'topology = {{ kind = "dumbbell", pairs = {self.connections}, rate = "{self.rate}mbit", '
             f'delay = "{self.rtt / 2 - 2 * ACCESS:g}ms", '
             f'access = {{ rate = "1gbit", delay = "{ACCESS}ms" }} }}',
-            f'switch = {{ buffer = "{self.packets}p" }}',
-            f"port = {self._port()}",
+            self._port(),
         ]
         for number in range(1, self.connections + 1):
             lines.append(
@@ -89,12 +89,16 @@ class Setting:
         return "\n".join(lines) + "\n"
 
     def _port(self) -> str:
-        if self.queue != "red":
-            return f'"{self.queue}"'
+        """Return the queue: a limit of the port, where a pool would be shared with acknowledgements."""
+        if self.queue == "fifo":
+            return f'port = {{ dropper = {{ kind = "drop-tail", limit = "{self.packets}p" }} }}'
+        pool = f'switch = {{ buffer = "{self.packets}p" }}\n'
+        if self.queue == "codel":
+            return pool + 'port = "codel"'
         least = max(self.packets // 6, 3)
-        return (
-            f'{{ dropper = {{ kind = "red", min_th = "{least}p", max_th = "{3 * least}p", signal = "mark", '
-            f'mean_packet = "{PACKET}B", max_p = 0.1, weight = {_weight(least)} }} }}'
+        return pool + (
+            f'port = {{ dropper = {{ kind = "red", min_th = "{least}p", max_th = "{3 * least}p", '
+            f'signal = "mark", mean_packet = "{PACKET}B", max_p = 0.1, weight = {_weight(least)} }} }}'
         )
 
 

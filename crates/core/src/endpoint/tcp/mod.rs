@@ -1,8 +1,7 @@
 //! TCP: a segment-accurate sender and receiver with the loss recovery and congestion control of the
 //! RFCs.
 //!
-//! Bulk data go one way and acknowledgements the other; there is no handshake, and bytes are
-//! numbered from 0. Where the RFCs leave a choice, the page `docs/transports/tcp.md` states the one
+//! Bulk data go one way and acknowledgements the other, and bytes are numbered from 0. Where the RFCs leave a choice, the page `docs/transports/tcp.md` states the one
 //! made.
 
 mod congestion;
@@ -23,7 +22,8 @@ mod sent;
 mod timer;
 
 pub use params::{
-    CongestionControl, Ecn, Growth, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
+    CongestionControl, Ecn, Growth, Handshake, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams,
+    Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
@@ -69,10 +69,12 @@ impl PolicyParams for TcpParams {
             slow_start: SlowStart::Standard,
             reduction: Reduction::AtOnce,
             timestamps: Timestamps::Off,
+            handshake: Handshake::Off,
             ecn: Ecn::On,
             granularity: Span::from_millis(1),
             minimum_rto: Span::from_millis(200),
             rto_floor: RtoFloor::Timeout,
+            timer_slack: Span::ZERO,
             maximum_rto: Span::from_secs(60),
             delayed_acks: Some(Span::from_millis(100)),
             quick_acks: 0,

@@ -93,6 +93,16 @@ words! {
 }
 
 words! {
+    /// The opening of a connection.
+    pub enum Handshake {
+        /// A round trip of a packet of `header` bytes comes before the first data (RFC 9293)
+        On = "on",
+        /// The first packet has data
+        Off = "off",
+    }
+}
+
+words! {
     /// ECN capability of both ends (RFC 3168).
     pub enum Ecn {
         /// Both ends are ECN-capable
@@ -124,6 +134,8 @@ parameters! {
         /// Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
         /// measures a round trip. They need `recovery` to be `rack`
         timestamps: Timestamps = Timestamps::Off,
+        /// Handshake before the first data (RFC 9293, section 3.5)
+        handshake: Handshake = Handshake::Off,
         /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender
         /// responds to marks
         ecn: Ecn = Ecn::Off,
@@ -134,6 +146,8 @@ parameters! {
         /// Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
         /// for variation, as in Linux (variation)
         rto_floor: RtoFloor = RtoFloor::Timeout,
+        /// Time by which timers of `rack` expire later than RFC 8985 asks for; 2 ms in Linux
+        timer_slack: Span = Span::ZERO,
         /// Greatest retransmission timeout
         maximum_rto: Span = Span::from_secs(60),
         /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms

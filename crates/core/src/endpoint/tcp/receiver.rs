@@ -140,6 +140,11 @@ impl Endpoint for Receiver {
 
     fn receive(&mut self, cx: &mut HostCx<'_>, packet: &Packet, payload: &Payload) -> Time {
         let Payload::Tcp(segment) = payload else { return self.due };
+        if segment.opens {
+            let answer = Segment { opens: true, window: self.window, ..Segment::default() };
+            cx.send(self.header, Mark::NONE, Payload::Tcp(answer));
+            return self.due;
+        }
         let is_marked = self.ecn && packet.mark.ecn() == CE;
         let mut changes = false;
         if self.echoes_each {

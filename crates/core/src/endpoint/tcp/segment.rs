@@ -18,6 +18,8 @@ pub struct Segment {
     pub acknowledgement: u64,
     /// Bytes from the acknowledgement on for which the receiver has room (SEG.WND).
     pub window: u32,
+    /// Opens the connection, or answers such a segment (SYN); it has no data, and no number.
+    pub opens: bool,
     /// ECN-Echo (ECE): a data packet came with congestion marked (CE).
     pub echo: bool,
     /// Congestion window reduced (CWR).

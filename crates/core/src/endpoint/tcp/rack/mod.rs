@@ -45,6 +45,8 @@ pub(super) struct Rack {
     pub(super) reordering: Reordering,
     /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
     reorder_at: Time,
+    /// Time by which it expires later than it need.
+    slack: Span,
     pub(super) probe: Probe,
     pub(super) undo: Option<Undo>,
 }
@@ -92,7 +94,7 @@ pub(super) struct Losses {
 }
 
 impl Rack {
-    pub(super) fn new(longest_ack_delay: Span) -> Rack {
+    pub(super) fn new(longest_ack_delay: Span, slack: Span) -> Rack {
         Rack {
             segments: VecDeque::new(),
             in_network: BTreeMap::new(),
@@ -108,7 +110,8 @@ impl Rack {
             fack: 0,
             reordering: Reordering::default(),
             reorder_at: Time::NEVER,
-            probe: Probe::new(longest_ack_delay),
+            probe: Probe::new(longest_ack_delay, slack),
+            slack,
             undo: None,
         }
     }
@@ -243,7 +246,7 @@ impl Rack {
         }
         let last = self.in_network.range(..self.latest).next_back();
         let last = last.and_then(|(_, start)| self.find(*start));
-        self.reorder_at = last.map_or(Time::NEVER, |at| self.segments[at].at + allowed);
+        self.reorder_at = last.map_or(Time::NEVER, |at| self.segments[at].at + allowed + self.slack);
         found
     }
 

@@ -11,6 +11,8 @@ const FIRST: Span = Span::from_secs(1);
 pub(in crate::endpoint::tcp) struct Probe {
     /// TLP.max_ack_delay.
     longest_ack_delay: Span,
+    /// Time added with several segments in flight.
+    slack: Span,
     /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
     due: Time,
     /// End of the data sent up to the probe (TLP.end_seq); `None` without a probe under way.
@@ -22,8 +24,8 @@ pub(in crate::endpoint::tcp) struct Probe {
 }
 
 impl Probe {
-    pub(super) fn new(longest_ack_delay: Span) -> Probe {
-        Probe { longest_ack_delay, due: Time::NEVER, end: None, again: false, has_measured: false }
+    pub(super) fn new(longest_ack_delay: Span, slack: Span) -> Probe {
+        Probe { longest_ack_delay, slack, due: Time::NEVER, end: None, again: false, has_measured: false }
     }
 
     /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
@@ -43,7 +45,7 @@ impl Probe {
     ) {
         self.stop();
         if self.end.is_none() && self.has_measured {
-            let delay = if is_single { self.longest_ack_delay } else { Span::ZERO };
+            let delay = if is_single { self.longest_ack_delay } else { self.slack };
             let pto = srtt.map_or(FIRST, |srtt| srtt + srtt + delay);
             self.due = (now + pto).min(timeout);
         }
@@ -103,7 +105,7 @@ mod tests {
             (false, 800, None, false, false),
             (false, 900, None, false, false),
         ] {
-            let mut probe = Probe::new(Span::ZERO);
+            let mut probe = Probe::new(Span::ZERO, Span::ZERO);
             probe.sent(800, again);
             assert_eq!(probe.acknowledged(una, dsack), has_repaired, "{again} {una} {dsack:?}");
             assert_eq!(probe.end.is_some(), goes_on, "{again} {una} {dsack:?}");

@@ -145,7 +145,7 @@ struct Seen {
 /// Compares both at random sends, losses, arrivals in any order and timeouts.
 fn compare(seed: u64, seen: &mut Seen) {
     let mut rng = Rng::named(seed, "rack");
-    let (mut rack, mut text) = (Rack::new(Span::ZERO), Text::default());
+    let (mut rack, mut text) = (Rack::new(Span::ZERO, Span::ZERO), Text::default());
     let srtt = Span::from_millis(5 + rng.below(60));
     let (most_late, loss) = (rng.below(30_000), rng.unit() * 0.3);
     let mut now = Time::ORIGIN;
@@ -232,7 +232,7 @@ fn losses_are_those_of_the_text() {
 fn losses_before_and_after_a_reduction_are_told_apart() {
     let ms = |n| Time::ORIGIN + Span::from_millis(n);
     let block = |n: u64| [Block { start: n * MSS, end: (n + 1) * MSS }].into_iter();
-    let mut rack = Rack::new(Span::ZERO);
+    let mut rack = Rack::new(Span::ZERO, Span::ZERO);
     (0..3).for_each(|n| rack.sent(n * MSS, (n + 1) * MSS, ms(0)));
     rack.acknowledged(0, block(2), ms(10));
     rack.reduced();

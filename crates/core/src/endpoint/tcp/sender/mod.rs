@@ -4,6 +4,7 @@
 //! that an RFC gives as the highest byte is held as the number of the byte after it.
 
 mod loss;
+mod opening;
 mod rack;
 mod reduction;
 
@@ -24,6 +25,7 @@ use crate::endpoint::transfers::Transfer;
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::units::{Span, Time};
+use opening::Opening;
 
 /// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
 const ECT_0: u8 = 0b10;
@@ -37,6 +39,7 @@ pub struct Sender {
     header: u32,
     ecn: bool,
     stop: Time,
+    opening: Opening,
     /// Bytes that the application has handed over.
     offered: u64,
     /// Application that hands over data; `None` for endless data.
@@ -100,6 +103,7 @@ impl Sender {
             header: params.header,
             ecn: params.negotiates_ecn(),
             stop,
+            opening: Opening::new(params.handshake),
             offered: 0,
             application: None,
             una: 0,
@@ -109,7 +113,8 @@ impl Sender {
             initial,
             congestion: Congestion::new(params, mss, window.max(2 * mss)),
             scoreboard: Scoreboard::default(),
-            rack: (params.recovery == LossRecovery::Rack).then(|| Box::new(Rack::new(longest_wait))),
+            rack: (params.recovery == LossRecovery::Rack)
+                .then(|| Box::new(Rack::new(longest_wait, params.timer_slack))),
             first_sent: FirstSent::default(),
             recovery: Recovery::default(),
             reduces_gradually: params.reduction == Reduction::Prr,
@@ -379,6 +384,9 @@ impl Endpoint for Sender {
         if self.last_sent.is_none() {
             self.timer.begin(cx.now());
         }
+        if !self.opening.is_done() {
+            return self.open(cx);
+        }
         if self.timer_due() <= cx.now() && cx.now() < self.stop {
             self.timer_expired(cx);
         }
@@ -391,7 +399,11 @@ impl Endpoint for Sender {
         if let Payload::Tcp(segment) = payload
             && cx.now() < self.stop
         {
-            self.acknowledged(cx, segment);
+            if segment.opens {
+                self.opened(cx.now());
+            } else {
+                self.acknowledged(cx, segment);
+            }
             self.ask_application(cx.now());
             self.fill(cx);
         }

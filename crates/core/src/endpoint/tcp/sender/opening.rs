@@ -1,0 +1,61 @@
+//! The handshake before the first data (RFC 9293, section 3.5): a segment that opens the connection,
+//! and its answer, which measures the first round trip. Data go with the third packet.
+
+use super::Sender;
+use crate::endpoint::tcp::{Handshake, Segment};
+use crate::endpoint::{HostCx, Payload};
+use crate::packet::Mark;
+use crate::units::Time;
+
+/// Progress of the handshake.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Opening {
+    /// The connection is open.
+    Done,
+    /// The opening segment was sent `times` times, last at `at`.
+    Asks { times: u32, at: Time },
+}
+
+impl Opening {
+    pub(super) fn new(handshake: Handshake) -> Opening {
+        match handshake {
+            Handshake::On => Opening::Asks { times: 0, at: Time::ORIGIN },
+            Handshake::Off => Opening::Done,
+        }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        *self == Opening::Done
+    }
+}
+
+impl Sender {
+    /// Sends the opening segment, at first and when its timer has expired. Returns the time of the
+    /// next wake-up.
+    pub(super) fn open(&mut self, cx: &mut HostCx<'_>) -> Time {
+        if let Opening::Asks { times, at } = &mut self.opening
+            && cx.now() < self.stop
+            && (*times == 0 || self.timer.due() <= cx.now())
+        {
+            if *times > 0 {
+                self.timer.back_off();
+            }
+            (*times, *at) = (*times + 1, cx.now());
+            let segment = Segment { opens: true, ..Segment::default() };
+            cx.send(self.header, Mark::NONE, Payload::Tcp(segment));
+            self.last_sent = Some(cx.now());
+            self.timer.restart(cx.now());
+        }
+        if self.timer.due() < self.stop { self.timer.due() } else { Time::NEVER }
+    }
+
+    /// Processes the answer to the opening segment.
+    pub(super) fn opened(&mut self, now: Time) {
+        if let Opening::Asks { times, at } = std::mem::replace(&mut self.opening, Opening::Done) {
+            self.timer.stop();
+            if times == 1 {
+                self.timer.measured(now.since(at));
+            }
+        }
+    }
+}
