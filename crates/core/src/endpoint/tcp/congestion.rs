@@ -3,8 +3,8 @@
 
 use super::cubic::Cubic;
 use super::dctcp::Dctcp;
+use super::params::{CongestionControl, Growth, TcpParams};
 use super::segments::Segments;
-use super::{CongestionControl, Growth, TcpParams};
 use crate::units::{Span, Time};
 
 /// The congestion window (cwnd) and the slow start threshold (ssthresh), in bytes.

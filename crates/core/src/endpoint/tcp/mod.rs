@@ -8,6 +8,7 @@ mod congestion;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod opening;
 mod params;
 mod prr;
 mod rack;

@@ -2,32 +2,11 @@
 //! and its answer, which measures the first round trip. Data go with the third packet.
 
 use super::Sender;
-use crate::endpoint::tcp::{Handshake, Segment};
+use crate::endpoint::tcp::opening::Opening;
+use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::Time;
-
-/// Progress of the handshake.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Opening {
-    /// The connection is open.
-    Done,
-    /// The opening segment was sent `times` times, last at `at`.
-    Asks { times: u32, at: Time },
-}
-
-impl Opening {
-    pub(super) fn new(handshake: Handshake) -> Opening {
-        match handshake {
-            Handshake::On => Opening::Asks { times: 0, at: Time::ORIGIN },
-            Handshake::Off => Opening::Done,
-        }
-    }
-
-    pub(super) fn is_done(&self) -> bool {
-        *self == Opening::Done
-    }
-}
 
 impl Sender {
     /// Sends the opening segment, at first and when its timer has expired. Returns the time of the
