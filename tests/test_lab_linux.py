@@ -10,7 +10,7 @@ from conftest import call
 from tidegate import TidegateError, backends
 from tidegate.source import resolve
 from tidegate_lab.gate_in_kernel import trial
-from tidegate_lab.testbed import backend, measure, qdisc, records, runs
+from tidegate_lab.testbed import backend, lockstep, measure, qdisc, records, runs
 from tidegate_lab.testbed.plan import described, plan
 from tidegate_lab.testbed.recorder import SLOT
 from tidegate_lab.uml import build
@@ -105,10 +105,10 @@ def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
         ("fifo", "pfifo limit 49"),
         ("codel", "codel limit 49 target 5000us interval 100000us ecn"),
         ("fq-codel", "fq_codel limit 49 flows 1024 quantum 1514 target 5000us interval 100000us ecn"),
-        ("pie", "pie limit 49 target 15000us tupdate 15000us ecn"),
+        ("pie", "pie limit 49 target 15000us tupdate 15000us ecn dq_rate_estimator"),
         (
             "red",
-            "red limit 24500 min 2500 max 7500 avpkt 500 burst 8 probability 0.1 bandwidth 10000000bit ecn",
+            "red limit 24500 min 2500 max 7500 avpkt 500 burst 8 probability 0.1 bandwidth 10000000bit ecn harddrop",
         ),
     ],
 )
@@ -265,3 +265,9 @@ def test_an_unknown_backend_is_answered_with_the_known_ones(tmp_path):
     wrong = call("compare", tmp_path / "a.toml", "--on", "sim,bsd")
     assert wrong.exit_code == 1
     assert "help: it is one of sim, linux" in wrong.stderr
+
+
+def test_policies_do_what_the_kernels_do_packet_by_packet(kernel):
+    for row in lockstep.compare(kernel, 500, 2):
+        assert row["packets"] == 500
+        assert row["differing"] == 0, row

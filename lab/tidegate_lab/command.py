@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from tidegate import TidegateError, commands
-from tidegate_lab import experiment_command, kernel_command, run_command, tcp_command
+from tidegate_lab import experiment_command, kernel_command, policies_command, run_command, tcp_command
 from tidegate_lab.names import NAMES
 
 
@@ -41,6 +41,7 @@ app = typer.Typer(
 app.command("run")(run_command.command)
 app.command("kernel")(kernel_command.command)
 app.command("tcp")(tcp_command.command)
+app.command("policies")(policies_command.command)
 for _name, _about in NAMES.items():
     app.command(_name, short_help=_about)(experiment_command.command)
 

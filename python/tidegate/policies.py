@@ -451,6 +451,8 @@ class DrrPlusPlus(Record):
 
     Attributes:
         quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
+        form: A new flow without a packet goes to the old list, or as in Linux only where others are (rfc or
+            linux). Default: rfc.
 
     Source: RFC 8290, section 4.2; MacGregor and Shi 2000.
     """
@@ -458,6 +460,7 @@ class DrrPlusPlus(Record):
     _kind: ClassVar[str | None] = "drr++"
 
     quantum: str | None = None
+    form: Literal["rfc", "linux"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1001,6 +1004,8 @@ class Pie(Record):
             random (a size such as "250B"). Default: 1500B.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
+        delay: Estimate of the queueing delay: the queue over the departure rate, or the delay of the packet
+            that was selected last, as in Linux (departures or timestamps). Default: departures.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1017,6 +1022,7 @@ class Pie(Record):
     mark_below: float | None = None
     mean_packet: str | None = None
     limit: str | None = None
+    delay: Literal["departures", "timestamps"] | None = None
     scope: Literal["queue", "flow"] | None = None
 
 

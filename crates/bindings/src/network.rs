@@ -3,8 +3,9 @@
 //! Rates are in bit/s, times in seconds, sizes in bytes; indexes are those of the lists.
 
 use serde_json::{Map, Value as Json, json};
+use tidegate_core::lockstep::{self, Outcome};
 use tidegate_core::params::{Limit, PolicyFacts, Scope, Value};
-use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{Application, Lasts, Scenario, Source, TransferSizes};
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network};
@@ -20,6 +21,21 @@ pub fn json(spec: &Scenario, network: &Network) -> Json {
         "has_gate": network.gate.is_some(),
         "flows": network.flows.iter().map(|flow| flow_json(spec, network, flow)).collect::<Vec<_>>(),
     })
+}
+
+/// Sends the packets of a record through the port of a link, which has room for one packet less than
+/// stated: the packet in service takes none there.
+pub fn lockstep(network: &Network, link: usize, record: &str) -> Result<Outcome, String> {
+    let plan = network.links.get(link).ok_or("there is no such link")?;
+    let buffer = network.nodes.get(plan.from).and_then(|node| node.buffer).map(|buffer| match buffer {
+        Limit::Packets(packets) => Limit::Packets(packets.saturating_sub(1).max(1)),
+        Limit::Bytes(bytes) => Limit::Bytes(bytes),
+    });
+    let switch = SwitchPlan { ports: vec![(*plan.port).clone()], buffer, ..SwitchPlan::default() };
+    let here =
+        |flow: &FlowSetup| Some(flow.plans.get(flow.route.iter().position(|at| *at == link)?)?.clone());
+    let flows: Vec<FlowPlan> = network.flows.iter().filter_map(here).collect();
+    lockstep::follow(&switch, &flows, &lockstep::parse(record)?).map_err(|refused| refused.to_string())
 }
 
 fn link_json(link: &LinkPlan, rate: u64) -> Json {

@@ -185,6 +185,18 @@ impl Scenario {
         network::json(&self.spec, &self.network).to_string()
     }
 
+    /// Sends the packets of a record through the port of a link, in lockstep: packets, those that
+    /// the record and the port dropped and marked, and those whose fates differ.
+    fn lockstep<'py>(&self, py: Python<'py>, link: usize, record: &str) -> PyResult<Bound<'py, PyDict>> {
+        let outcome = network::lockstep(&self.network, link, record).map_err(TidegateError::new_err)?;
+        let made = PyDict::new(py);
+        made.set_item("packets", outcome.packets)?;
+        made.set_item("dropped", outcome.dropped)?;
+        made.set_item("marked", outcome.marked)?;
+        made.set_item("differing", outcome.differing)?;
+        Ok(made)
+    }
+
     /// Warnings about settings that are valid and yet seldom meant, each with its place.
     #[getter]
     fn warnings(&self) -> Vec<String> {

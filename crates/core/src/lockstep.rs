@@ -10,7 +10,7 @@
 //! 9 1 576 - x                one that is dropped
 //! ```
 //!
-//! A step is 256 ns. The packet in service takes no room: a recorded limit is that of the packets
+//! A step is 256 ns, and the line takes one for a byte. The packet in service takes no room: a recorded limit is that of the packets
 //! that wait.
 
 use crate::context::{Ctx, Effect};
@@ -23,6 +23,9 @@ use crate::units::{Span, Time};
 
 /// A step of the clock of records.
 pub const STEP: Span = Span::from_ticks(25_600);
+
+/// Time by which a record may be ahead of a shaper or a ceiling: its clock has steps.
+const AHEAD: Span = Span::from_micros(1);
 
 /// A packet of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +88,9 @@ pub struct Outcome {
     pub differing: usize,
     /// The first of these.
     pub first: Option<usize>,
+    /// The longest time for which the line was free and a packet queued before the next service;
+    /// a ceiling may have held it.
+    pub idle: Span,
 }
 
 /// Fate of a packet: the opportunity at which it was sent, in steps, and its mark.
@@ -99,6 +105,11 @@ pub fn follow(plan: &SwitchPlan, flows: &[FlowPlan], record: &[Recorded]) -> Res
         switch: Switch::new(Time::ORIGIN, plan)?,
         rng: Rng::named(1, "lockstep"),
         out: Vec::new(),
+        now: Time::ORIGIN,
+        wake_at: Time::NEVER,
+        ready_at: None,
+        free_at: Time::ORIGIN,
+        idle: Span::ZERO,
         fates: vec![None; record.len()],
     };
     let legs: Vec<Leg> =
@@ -128,31 +139,82 @@ struct Follower {
     switch: Switch,
     rng: Rng,
     out: Vec<Effect>,
+    now: Time,
+    /// When the port asked to be woken.
+    wake_at: Time,
+    /// Since when a packet has been queued behind the one in service.
+    ready_at: Option<Time>,
+    /// When the line is free again.
+    free_at: Time,
+    idle: Span,
     fates: Vec<Fate>,
 }
 
 impl Follower {
     fn arrive(&mut self, leg: Leg, ix: usize, packet: &Recorded) {
+        self.wake(at(packet.arrived));
         let mut arriving = Packet::new(BodyId(ix as u32), packet.len);
         arriving.mark = Mark::from_ip(0, if packet.is_capable { 0b10 } else { 0 });
-        let mut cx = Ctx { now: at(packet.arrived), rng: &mut self.rng, out: &mut self.out };
+        let mut cx = Ctx { now: at(packet.arrived).max(self.now), rng: &mut self.rng, out: &mut self.out };
         _ = self.switch.arrive(&mut cx, &[leg], arriving);
-        self.out.clear();
+        self.listen(at(packet.arrived));
     }
 
-    /// Lets the line take a packet, and be done with it at once.
+    /// Lets the line take a packet, and be done with it at once. The record may be ahead by
+    /// [`AHEAD`].
     fn start(&mut self, step: u64) {
-        let mut cx = Ctx { now: at(step), rng: &mut self.rng, out: &mut self.out };
-        if self.switch.start(&mut cx, PortIx(0)).is_some()
-            && let Some((packet, _)) = self.switch.finish(&mut cx, PortIx(0))
-        {
-            self.fates[packet.body.0 as usize] = Some((step, packet.mark.is_congested()));
+        let now = at(step);
+        self.wake(now);
+        if !self.take(now, step) && self.wake_at.since(now) <= AHEAD {
+            let late = self.wake_at;
+            self.wake(late);
+            self.take(late, step);
         }
-        self.out.clear();
+    }
+
+    fn take(&mut self, now: Time, step: u64) -> bool {
+        let mut cx = Ctx { now: now.max(self.now), rng: &mut self.rng, out: &mut self.out };
+        let started = self.switch.start(&mut cx, PortIx(0)).is_some();
+        if started && let Some((packet, _)) = self.switch.finish(&mut cx, PortIx(0)) {
+            let could = self.free_at.max(self.ready_at.take().unwrap_or(now));
+            self.idle = self.idle.max(now.since(could));
+            self.free_at = at(step + u64::from(packet.len));
+            self.fates[packet.body.0 as usize] = Some((step, packet.mark.is_congested()));
+            // The rest may wait for a shaper or a ceiling, and asks to be woken.
+            _ = self.switch.timer(&mut cx, PortIx(0));
+        }
+        self.listen(now);
+        started
+    }
+
+    /// Wakes the port at the times for which it asked, until `now`.
+    fn wake(&mut self, now: Time) {
+        let mut woken = Time::ORIGIN;
+        // A port that asks for the same time again waits for the line.
+        while self.wake_at <= now && self.wake_at > woken {
+            woken = self.wake_at;
+            let mut cx = Ctx { now: woken.max(self.now), rng: &mut self.rng, out: &mut self.out };
+            self.wake_at = Time::NEVER;
+            _ = self.switch.timer(&mut cx, PortIx(0));
+            let at = cx.now;
+            self.listen(at);
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn listen(&mut self, now: Time) {
+        for effect in self.out.drain(..) {
+            if let Effect::Wake { at, .. } = effect {
+                self.wake_at = at;
+            }
+        }
+        if self.switch.backlog(PortIx(0)).packets > 0 {
+            self.ready_at.get_or_insert(now);
+        }
     }
 
     fn outcome(&self, record: &[Recorded]) -> Outcome {
-        let mut outcome = Outcome { packets: record.len(), ..Outcome::default() };
+        let mut outcome = Outcome { packets: record.len(), idle: self.idle, ..Outcome::default() };
         for (ix, (packet, ours)) in record.iter().zip(&self.fates).enumerate() {
             let theirs: Fate = packet.waited.map(|waited| (packet.arrived + waited, packet.is_marked));
             for (fate, dropped, marked) in [

@@ -6,8 +6,8 @@ kernel's clock, as `tidegate_core::lockstep` reads them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from tidegate_lab.testbed import runs, same_packets
 from tidegate_lab.testbed.network import CLOCK_STEP
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 
     from tidegate_lab.uml.build import Kernel
 
+PORT = "r->d"
+"""The link behind the port."""
+POLICIES = {
+    "fifo": ('"fifo"', "100p"),
+    "strict-priority": ('"strict-priority"', "1000000p"),
+    "drr": ('{ scheduler = { kind = "drr", form = "linux" } }', "1000000p"),
+    "codel": ('{ dropper = { kind = "codel", form = "linux" } }', "1000000p"),
+    "fq-codel": ('{ policy = { kind = "fq-codel", form = "linux" } }', "1000000p"),
+}
+"""Policies that agree with the kernel, with the memory of the switch."""
 LEFT_OUT = 0.5
 """Time at the end of a run of which no packet is recorded, in s: packets may still wait then."""
 
@@ -29,6 +39,7 @@ def record(
     packets: list[np.ndarray],
     seed: int,
     progress: Callable[[float], None] | None = None,
+    qdisc: list[str] | None = None,
 ) -> str:
     """Record a port of the kernel.
 
@@ -39,6 +50,7 @@ def record(
         packets: Times in ns and sizes in bytes, for each flow.
         seed: Seed of the kernel.
         progress: Called with the share of the run that is done.
+        qdisc: The commands for the port, in place of those for its policy.
     """
     import numpy as np
 
@@ -46,7 +58,9 @@ def record(
     with machine.workspace() as place:
         same_packets.write(place / "sent.csv", packets)
         source = same_packets.scenario(place, "sent.csv", policy, buffer, end, access=True)
-        outcome = runs.run_once(kernel, source, seed, 0, progress)
+        outcome = runs.run_once(
+            kernel, source, seed, 0, progress, qdiscs=None if qdisc is None else {PORT: qdisc}
+        )
     rows = []
     for flow in range(len(packets)):
         own = outcome.flows[f"f{flow}"]
@@ -62,8 +76,7 @@ def record(
         "x" if start < 0 else f"{wait}{'m' * bool(mark)}"
         for start, wait, mark in zip(table[:, 3].tolist(), waited.tolist(), table[:, 4].tolist(), strict=True)
     ]
-    (qdisc,) = (text for name, text in outcome.qdiscs.items() if name == "r->d")
-    head = [f"# Linux {kernel.version}: {line}" for line in qdisc]
+    head = [f"# Linux {kernel.version}: {line}" for line in outcome.qdiscs[PORT]]
     gaps = np.diff(steps, prepend=steps[0])
     lines = [
         f"{gap} {flow} {length} {'ecn' if same_packets.ECN[flow % 2] == 'on' else '-'} {fate}"
@@ -72,3 +85,16 @@ def record(
         )
     ]
     return "\n".join([*head, f"start {steps[0]}", *lines, ""])
+
+
+def compare(kernel: Kernel, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield what the kernel's and the simulator's ports did with the same packets, for each policy."""
+    packets = same_packets.arrivals(count, seed)
+    for name, (policy, buffer) in POLICIES.items():
+        text = record(kernel, policy, buffer, packets, seed)
+        with machine.workspace() as place:
+            same_packets.write(place / "sent.csv", packets)
+            source = same_packets.scenario(
+                place, "sent.csv", policy, buffer, same_packets.duration(packets), access=False
+            )
+            yield {"policy": name, **source.scenario.lockstep(0, text)}

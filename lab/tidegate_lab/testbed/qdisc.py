@@ -133,7 +133,10 @@ def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, lin
 
 def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
     del link
-    return f"pie limit {limit} target {_time(values['target'])} tupdate {_time(values['update'])} ecn"
+    estimator = " dq_rate_estimator" if values["delay"] == "departures" else ""
+    return (
+        f"pie limit {limit} target {_time(values['target'])} tupdate {_time(values['update'])} ecn{estimator}"
+    )
 
 
 def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
@@ -143,7 +146,8 @@ def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapp
     burst = round((2 * least + most) / (3 * mean))
     return (
         f"red limit {limit * mean} min {least} max {most} avpkt {mean} burst {burst} "
-        f"probability {values['max_p']} bandwidth {link['rate']}bit ecn"
+        f"probability {values['max_p']} bandwidth {link['rate']}bit"
+        f"{SIGNALS[values['signal']]}"
     )
 
 
@@ -151,6 +155,8 @@ def _bytes(limit: Mapping[str, int], mean: int) -> int:
     return limit["bytes"] if "bytes" in limit else limit["packets"] * mean
 
 
+SIGNALS = {"drop": "", "mark-then-drop": " ecn harddrop", "mark": " ecn"}
+"""Words for RED's signal: by itself the kernel goes on marking above the upper threshold."""
 DROPPERS: dict[str, Callable[..., str]] = {
     "drop-tail": _drop_tail,
     "red": _red,

@@ -90,8 +90,9 @@ def run_once(
     replication: int,
     progress: Callable[[float], None] | None = None,
     stop: threading.Event | None = None,
+    qdiscs: Mapping[str, list[str]] | None = None,
 ) -> Outcome:
-    """Carry out one run; `stop` ends it early.
+    """Carry out one run; `stop` ends it early, and `qdiscs` has other disciplines for some links.
 
     Raises:
         TidegateError: Something in the scenario cannot be carried over, or the kernel failed.
@@ -101,6 +102,8 @@ def run_once(
     arrivals, tables = drawn(scenario, seed, found)
     with machine.workspace() as place:
         planned = plan(scenario, found, arrivals, place)
+        for link, own in zip(found["links"], planned["links"], strict=True):
+            own["qdisc"] = (qdiscs or {}).get(link["name"], own["qdisc"])
         (place / PLAN).write_text(json.dumps(planned), encoding="utf-8")
         machine.run(kernel, "tidegate_lab.testbed.experiment", place, seed=seed, progress=progress, stop=stop)
         figures = json.loads((place / FIGURES).read_text(encoding="utf-8"))

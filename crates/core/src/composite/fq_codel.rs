@@ -14,7 +14,7 @@ use crate::params::{
     Carry, Consists, Fault, Marking, Parameters, PolicyParams, PolicyRecord, Role, Scope, Stamps, parameters,
 };
 use crate::scheduler::BuiltInScheduler;
-use crate::scheduler::drr_plus_plus::DrrPlusPlusParams;
+use crate::scheduler::drr_plus_plus::{DrrPlusPlusForm, DrrPlusPlusParams};
 use crate::units::Span;
 
 parameters! {
@@ -35,7 +35,11 @@ parameters! {
 
 impl FqCodelParams {
     fn scheduler(&self) -> DrrPlusPlusParams {
-        DrrPlusPlusParams { quantum: self.quantum }
+        let form = match self.form {
+            Form::Rfc => DrrPlusPlusForm::Rfc,
+            Form::Linux => DrrPlusPlusForm::Linux,
+        };
+        DrrPlusPlusParams { quantum: self.quantum, form }
     }
 
     fn dropper(&self) -> CodelParams {

@@ -11,9 +11,10 @@
 //! made at the next call, with the queue as it was.
 //!
 //! Choices where the RFC leaves one:
-//! - The delay is the queue over the departure rate (section 5.2). The rate is that of the link,
-//!   where it is known, until a first measurement is complete, and again once it changes; without
-//!   either the delay is taken as zero.
+//! - The delay is the queue over the departure rate, or with `delay = "timestamps"` that of the
+//!   packet that was selected last, zero when it left nothing behind (both of section 5.2).
+//! - The departure rate is that of the link, where it is known, until a first measurement is
+//!   complete, and again once it changes; without either the delay is taken as zero.
 //! - A measurement begins at a departure that leaves at least 16 KiB behind, and ends when as much
 //!   has departed since. It divides by the bytes that have departed, which may be more than 16 KiB.
 //! - The queue includes the packet in service, whole.
@@ -25,7 +26,7 @@ use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
 use crate::params::{
-    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::rng::Rng;
 use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
@@ -52,6 +53,19 @@ parameters! {
         /// Longest queue, the packet in service included; without it, limited only by the switch's
         /// memory
         limit: Option<Limit>,
+        /// Estimate of the queueing delay: the queue over the departure rate, or the delay of the
+        /// packet that was selected last, as in Linux
+        delay: Delay = Delay::Departures,
+    }
+}
+
+words! {
+    /// Estimate of the queueing delay.
+    pub enum Delay {
+        /// The queue over the departure rate.
+        Departures = "departures",
+        /// The delay of the packet that was selected last.
+        Timestamps = "timestamps",
     }
 }
 
@@ -80,6 +94,7 @@ impl PolicyParams for PieParams {
             params: *self,
             next: None,
             queue: 0,
+            waited: 0.0,
             control: Controller { p: 0.0, before: 0.0, burst: self.max_burst },
             accumulated: 0.0,
             departures: Departures::default(),
@@ -96,6 +111,7 @@ impl PolicyParams for PieParams {
             mark_below: 0.2,
             mean_packet: 1_000,
             limit: Some(Limit::Packets(60)),
+            delay: Delay::Departures,
         }
     }
 
@@ -204,6 +220,8 @@ pub struct Pie {
     next: Option<Time>,
     /// The queue since the last call, in bytes.
     queue: u64,
+    /// The delay of the packet that was selected last, in seconds.
+    waited: f64,
     control: Controller,
     /// Drop probabilities of the packets since the last one that was chosen.
     accumulated: f64,
@@ -220,9 +238,17 @@ impl Pie {
         }
     }
 
+    /// Returns the estimated delay of a queue, in seconds.
+    fn delay(&self, queue: u64) -> f64 {
+        match self.params.delay {
+            Delay::Departures => self.departures.delay(queue),
+            Delay::Timestamps => self.waited,
+        }
+    }
+
     #[cold]
     fn update(&mut self, now: Time, next: Time, queue: u64) {
-        let delay = self.departures.delay(queue);
+        let delay = self.delay(queue);
         let update = self.params.update.ticks();
         let due = now.since(next).ticks() / update + 1;
         for _ in 0..due.min(u64::from(MAX_UPDATES)) {
@@ -263,7 +289,14 @@ impl Dropper for Pie {
     }
 
     fn looks_at_head(&self) -> bool {
-        false
+        self.params.delay == Delay::Timestamps
+    }
+
+    fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
+        self.catch_up(cx.now, at.queue.bytes + u64::from(packet.len));
+        let is_last = at.queue.packets == 0;
+        self.waited = if is_last { 0.0 } else { cx.now.since(packet.arrived).as_secs_f64() };
+        Verdict::Accept
     }
 
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
@@ -293,7 +326,7 @@ impl Dropper for Pie {
 
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         show("drop_probability", self.control.p);
-        show("queue_delay", self.departures.delay(self.queue));
+        show("queue_delay", self.delay(self.queue));
         show("burst_allowance", self.control.burst.as_secs_f64());
     }
 }

@@ -33,7 +33,9 @@ use super::{Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+};
 use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::Time;
@@ -44,6 +46,18 @@ parameters! {
     pub struct DrrPlusPlusParams {
         /// Quantum: bytes that a flow may send in its turn
         quantum: u32 as Size = 1_514,
+        /// A new flow without a packet goes to the old list, or as in Linux only where others are
+        form: DrrPlusPlusForm = DrrPlusPlusForm::Rfc,
+    }
+}
+
+words! {
+    /// Form of DRR++.
+    pub enum DrrPlusPlusForm {
+        /// A new flow without a packet goes to the old list.
+        Rfc = "rfc",
+        /// It leaves when the old list is empty.
+        Linux = "linux",
     }
 }
 
@@ -68,11 +82,17 @@ impl PolicyParams for DrrPlusPlusParams {
 
     fn make(&self) -> Result<DrrPlusPlus, Refused> {
         let quantum = i64::from(self.quantum.max(1));
-        Ok(DrrPlusPlus { quantum, new: Turns::default(), old: Turns::default(), flows: Vec::new() })
+        Ok(DrrPlusPlus {
+            quantum,
+            form: self.form,
+            new: Turns::default(),
+            old: Turns::default(),
+            flows: Vec::new(),
+        })
     }
 
     fn example() -> DrrPlusPlusParams {
-        DrrPlusPlusParams { quantum: 1_000 }
+        DrrPlusPlusParams { quantum: 1_000, form: DrrPlusPlusForm::Rfc }
     }
 }
 
@@ -87,6 +107,7 @@ struct DrrPlusPlusFlow {
 /// DRR++.
 pub struct DrrPlusPlus {
     quantum: i64,
+    form: DrrPlusPlusForm,
     new: Turns,
     old: Turns,
     flows: Vec<DrrPlusPlusFlow>,
@@ -124,7 +145,9 @@ impl DrrPlusPlus {
             match (is_new, waits) {
                 (true, _) => {
                     self.new.leave(flow);
-                    self.old.join(flow);
+                    if waits || self.form == DrrPlusPlusForm::Rfc || self.old.len() > 0 {
+                        self.old.join(flow);
+                    }
                 }
                 (false, true) => self.old.end_turn(),
                 (false, false) => self.old.leave(flow),

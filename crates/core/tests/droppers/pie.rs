@@ -5,7 +5,7 @@ use crate::common::{pick, rate, rounds};
 use crate::line::{Event, Line, passes, record};
 use tidegate_core::context::{Reason, Verdict};
 use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::dropper::pie::PieParams;
+use tidegate_core::dropper::pie::{Delay, PieParams};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
@@ -156,6 +156,7 @@ fn every_verdict_is_the_oracles() {
             mark_below: pick(&mut rng, &[0.0, 0.1, 1.0]),
             mean_packet: pick(&mut rng, &[1, 1500]),
             limit: pick(&mut rng, &[None, Some(Limit::Packets(400)), Some(Limit::Bytes(100_000))]),
+            delay: Delay::Departures,
         };
         let line = record(&BuiltInDropper::Pie(params), seed, 2000);
         let mut draws = Rng::named(seed, "dropper");
@@ -243,8 +244,9 @@ fn probability_for(share: f64) -> f64 {
 /// delay stays near the target.
 #[test]
 fn under_overload_the_excess_is_dropped_and_the_delay_settles_near_the_target() {
-    for load in [1.1, 1.25, 1.5, 2.0] {
-        let params = PieParams { mark_below: 0.0, limit: None, ..PieParams::example() };
+    let loads = [1.1, 1.25, 1.5, 2.0].into_iter();
+    for (load, delay) in loads.flat_map(|load| [(load, Delay::Departures), (load, Delay::Timestamps)]) {
+        let params = PieParams { mark_below: 0.0, limit: None, delay, ..PieParams::example() };
         let link = rate(10_000_000);
         let mut line =
             Line::new(Time::ORIGIN, &BuiltInDropper::Pie(params), link, true, Rng::named(5, "pie"));

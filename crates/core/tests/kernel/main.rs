@@ -10,8 +10,9 @@ use tidegate_core::dropper::{BuiltInDropper, DropperKind};
 use tidegate_core::lockstep::{self, Outcome, Recorded};
 use tidegate_core::params::{Limit, NamedPolicy, Value};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
-use tidegate_core::units::Span;
+use tidegate_core::units::{Rate, Span};
 
 const FLOWS: u8 = 4;
 
@@ -37,11 +38,18 @@ fn port(scheduler: SchedulerKind, dropper: Option<DropperPlan>) -> SwitchPlan {
     SwitchPlan { ports: vec![port], ..SwitchPlan::default() }
 }
 
-fn follow(name: &str, plan: &SwitchPlan) -> Outcome {
+fn flows() -> Vec<FlowPlan> {
     let flow =
         |priority| FlowPlan { contract: Contract { priority, ..Contract::default() }, ..FlowPlan::default() };
-    let flows: Vec<FlowPlan> = (0..FLOWS).map(flow).collect();
-    let outcome = lockstep::follow(plan, &flows, &record(name)).unwrap();
+    (0..FLOWS).map(flow).collect()
+}
+
+fn follow(name: &str, plan: &SwitchPlan) -> Outcome {
+    follow_with(name, plan, &flows())
+}
+
+fn follow_with(name: &str, plan: &SwitchPlan, flows: &[FlowPlan]) -> Outcome {
+    let outcome = lockstep::follow(plan, flows, &record(name)).unwrap();
     println!("{name}: {outcome:?}");
     outcome
 }
@@ -93,8 +101,12 @@ fn drr_is_drr() {
 
 fn codel(interval: Span, form: &str, scope: Scope) -> SwitchPlan {
     let values = [("interval", Value::Time(interval)), words("form", form)];
-    let order = if scope == Scope::Flow { "drr++" } else { "fifo" };
-    port(scheduler(order, &[]), Some(dropper("codel", &values, scope)))
+    let order = if scope == Scope::Flow {
+        scheduler("drr++", &[words("form", form)])
+    } else {
+        scheduler("fifo", &[])
+    };
+    port(order, Some(dropper("codel", &values, scope)))
 }
 
 #[test]
@@ -105,4 +117,41 @@ fn codel_is_codel() {
         assert_found(name, &codel(Span::from_millis(101), "linux", scope));
         assert_found(name, &codel(Span::from_millis(100), "rfc", scope));
     }
+}
+
+/// Packets are all of the last flow, up to a few at the end.
+fn shaped(rate: u64, burst: u32) -> Outcome {
+    let plan = ShaperPlan {
+        rate: Rate::from_bits_per_second(rate).unwrap(),
+        burst,
+        peak: None,
+        queue: None,
+        excess: Excess::Wait,
+    };
+    let mut flows = flows();
+    flows.last_mut().unwrap().shaper = Some(plan);
+    follow_with("tbf", &port(scheduler("fifo", &[]), None), &flows)
+}
+
+#[test]
+fn token_bucket_is_tbf() {
+    let same = |outcome: Outcome| outcome.differing == 0 && outcome.idle <= Span::from_micros(1);
+    let outcome = shaped(25_000_000, 3000);
+    assert!(same(outcome.clone()), "{outcome:?}");
+    assert!(!same(shaped(25_250_000, 3000)) && !same(shaped(24_750_000, 3000)));
+    assert!(!same(shaped(25_000_000, 3010)) && !same(shaped(25_000_000, 2990)));
+}
+
+fn under_ceiling(bits: u64) -> Outcome {
+    let mut plan = port(scheduler("fifo", &[]), None);
+    plan.ports[0].ceiling = Rate::from_bits_per_second(bits);
+    follow("htb", &plan)
+}
+
+/// The order is that of arrival: a packet that the ceiling holds longer than the kernel is found.
+#[test]
+fn ceiling_is_a_class_of_htb() {
+    let outcome = under_ceiling(25_000_000);
+    assert_eq!(outcome.differing, 0, "{outcome:?}");
+    assert!(under_ceiling(24_990_000).differing > 0);
 }
