@@ -108,7 +108,8 @@ def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
         ("pie", "pie limit 49 target 15000us tupdate 15000us ecn dq_rate_estimator"),
         (
             "red",
-            "red limit 24500 min 2500 max 7500 avpkt 500 burst 8 probability 0.1 bandwidth 10000000bit ecn harddrop",
+            "red limit 24500 min 2500 max 7500 avpkt 500 burst 8 probability 0.1 bandwidth 10000000bit ecn "
+            "harddrop",
         ),
     ],
 )
