@@ -50,7 +50,7 @@ fn draw(states: u32) -> (Vec<Drawn>, Span) {
             packet.mark.coloured([Colour::Green, Colour::Yellow, Colour::Red][rng.below(3) as usize]);
         waiting = (waiting + rng.below(3)).saturating_sub(1).min(60);
         let queue = Count { packets: waiting, bytes: 700 * waiting };
-        let at = Occupancy { queue, flow: queue, pool: queue, limit: None };
+        let at = Occupancy { queue, flow: queue, port: queue, pool: queue, limit: None };
         Drawn { packet, at }
     });
     let bits = 8 * u64::from(SIZES.iter().sum::<u32>()) / SIZES.len() as u64;
