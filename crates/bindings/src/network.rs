@@ -32,8 +32,7 @@ pub fn lockstep(network: &Network, link: usize, record: &str) -> Result<Outcome,
         Limit::Bytes(bytes) => Limit::Bytes(bytes),
     });
     let switch = SwitchPlan { ports: vec![(*plan.port).clone()], buffer, ..SwitchPlan::default() };
-    let here =
-        |flow: &FlowSetup| Some(flow.plans.get(flow.route.iter().position(|at| *at == link)?)?.clone());
+    let here = |flow: &FlowSetup| flow.plans.get(flow.route.iter().position(|at| *at == link)?).copied();
     let flows: Vec<FlowPlan> = network.flows.iter().filter_map(here).collect();
     lockstep::follow(&switch, &flows, &lockstep::parse(record)?).map_err(|refused| refused.to_string())
 }
