@@ -67,11 +67,10 @@ def command(
 
 def _row(setting: Setting, *, recorded: bool) -> Row:
     import tidegate
-    from tidegate.source import resolve
     from tidegate_lab.testbed import backend, tcp_settings
 
     typer.echo(f"tcp: {setting.name}", err=True)
-    source = resolve(setting.text())
+    source = commands.resolved(setting.text())
     ours = tcp_settings.figures(tidegate.simulate(source.scenario))
     if recorded:
         kernel = tcp_settings.recorded()[setting.name]
