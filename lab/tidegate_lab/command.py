@@ -36,7 +36,7 @@ app = typer.Typer(
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,
-    help="Experiments on Linux: scenarios in a kernel in virtual time, and the gate in network namespaces.",
+    help="Run scenarios in a Linux kernel, and experiments with the gate.",
 )
 app.command("run")(run_command.command)
 app.command("kernel")(kernel_command.command)
@@ -48,7 +48,10 @@ for _name, _about in NAMES.items():
 
 @app.callback(invoke_without_command=True)
 def start(ctx: typer.Context, as_json: commands.Json = False) -> None:
-    """Experiments on Linux: scenarios in a kernel in virtual time, and the gate in network namespaces."""
+    """Run scenarios in a Linux kernel, and experiments with the gate.
+
+    The kernel runs in virtual time; the gate runs there or in network namespaces.
+    """
     if ctx.invoked_subcommand is None:
         _list(as_json)
 

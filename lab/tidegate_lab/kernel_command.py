@@ -6,7 +6,7 @@ import typer
 
 
 def command() -> None:
-    """Build the Linux kernel in which scenarios run, in virtual time.
+    """Build the Linux kernel in which scenarios run.
 
     It is user-mode Linux, built from Debian's source package into a cache: some five minutes on two
     cores and 2 GB of disk, once. Needs no root.

@@ -15,7 +15,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Seed of the packets and of the kernel.")] = 1,
     as_json: commands.Json = False,
 ) -> None:
-    """Compare policies with those of a Linux kernel, packet by packet.
+    """Compare policies with the kernel's, packet by packet.
 
     The same packets go through a port of the kernel in virtual time and through one of the simulator,
     which is asked for a packet whenever the kernel's port took one. FIFO, strict priority, DRR, CoDel

@@ -45,7 +45,7 @@ def command(
     ] = None,
     as_json: commands.Json = False,
 ) -> None:
-    """Run 24 settings of TCP in the simulator and in a Linux kernel, and compare.
+    """Compare 24 settings of TCP with the kernel's.
 
     A setting holds when goodput is within 3 % of the kernel's, drops within 15 % or 10 packets, mean
     queueing within 10 % or 1 ms, and timeouts within 2.

@@ -12,7 +12,7 @@ const CREDITS: &[&str] = &[
     "{ protocol = \"incremental\", cell = \"64B\" }",
 ];
 
-pub const COVERED: Covered = ("credit", 20);
+pub const COVERED: Covered = ("credit", 25);
 
 /// For the ports of switches, of hosts, or of both.
 pub fn ports(rng: &mut Rng, sets: &mut Vec<(String, String)>) {
