@@ -1,4 +1,4 @@
-"""`tidegate lab NAME`: the gate on a Linux link, measured beside the kernel's queueing disciplines."""
+"""`tidegate lab NAME`: the gate on Linux, measured beside others or against its bound."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def command(
     ] = None,
     as_json: commands.Json = False,
 ) -> None:
-    """Measure the gate in network namespaces, beside HTB and TBF.
+    """Measure the gate in network namespaces, or in a kernel in virtual time.
 
-    Needs root. The namespaces are created for the measurement and removed afterwards. A row is
-    repeated, at most twice, when the gate itself was too late for a conclusion. Exits with 3 when a
-    bar does not hold.
+    In namespaces it needs root: they are created for the measurement and removed afterwards, and a
+    row is repeated, at most twice, when the gate itself was too late for a conclusion. In a kernel
+    in virtual time (promise, reloads) it needs none. Exits with 3 when a bar does not hold.
     """
     from tidegate_lab import experiments
 

@@ -24,7 +24,9 @@ def command(
     from tidegate_lab.testbed import lockstep
     from tidegate_lab.uml import build
 
-    rows = list(lockstep.compare(build.find(), packets, seed))
+    kernel = build.find()
+    with commands.bar("policies") as progress:
+        rows = list(lockstep.compare(kernel, packets, seed, progress))
     if as_json:
         typer.echo(json.dumps({"policies": rows}))
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -11,9 +10,6 @@ from typing import Annotated
 import typer
 
 from tidegate import commands
-
-MANIFEST = "linux.json"
-"""The file of `--out` that says what ran: kernel, queueing disciplines and settings."""
 
 
 def command(
@@ -55,8 +51,8 @@ def command(
             source, replications=replications, jobs=jobs, seed=seed, progress=progress
         )
     if out is not None:
-        place = commands.write_results(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
-        (place / MANIFEST).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        command = shlex.join(["tidegate", *sys.argv[1:]])
+        commands.write_results(results, out, command, backend=about, force=force)
     commands.show_results(results, as_json=as_json, all_links=all_links)
     if not as_json:
         typer.echo(commands.plain(f"Linux {about['kernel']} in virtual time"))

@@ -13,8 +13,9 @@ large where it uses it. A `TidegateError` ends the command with its message and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
@@ -79,11 +80,13 @@ def check_writable(out: Path, source: Source, *, force: bool) -> None:
     outdir.check_writable(out, source, force=force)
 
 
-def write_results(results: Results, out: Path, command: str, *, force: bool) -> Path:
-    """Write results to the directory of `--out`, and note the command that made them; return its path."""
+def write_results(
+    results: Results, out: Path, command: str, *, backend: Mapping[str, Any], force: bool
+) -> None:
+    """Write results to the directory of `--out`; note the command that made them, and what ran them."""
     from tidegate import outdir
 
-    return outdir.write(results, out, command, force=force)
+    outdir.write(results, out, command, backend=backend, force=force)
 
 
 def show_results(results: Results, *, as_json: bool, all_links: bool) -> None:

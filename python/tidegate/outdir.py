@@ -73,13 +73,15 @@ def write(
     *,
     comparison: str | None = None,
     column: tuple[int, str] | None = None,
+    backend: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
 
     Missing parent folders are created, and earlier results of the same scenario are replaced; with
     `force` also those of another. `command` is noted in the manifest, and so are the `comparison`
-    that results belong to and their `column` of it: its position and its name.
+    that results belong to and their `column` of it: its position and its name. `backend` describes
+    what ran them, where it was not the simulator.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -102,6 +104,7 @@ def write(
         "inputs": dict(results.inputs),
         "command": command,
         "column": None if column is None else list(column),
+        "backend": backend,
         "notes": results.notes,
         "tables": {
             name: {"rows": table.num_rows, "columns": table.column_names}

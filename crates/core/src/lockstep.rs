@@ -10,8 +10,8 @@
 //! 9 1 576 - x                one that is dropped
 //! ```
 //!
-//! A step is 256 ns, and the line takes one for a byte. The packet in service takes no room: a recorded limit is that of the packets
-//! that wait.
+//! A step is 256 ns, and the line takes one for a byte. The packet in service takes no room: a
+//! recorded limit is that of the packets that wait.
 
 use crate::context::{Ctx, Effect};
 use crate::contract::Refused;

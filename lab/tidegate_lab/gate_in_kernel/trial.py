@@ -9,7 +9,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate import TidegateError
 from tidegate_lab.gate_in_kernel.guest import JOB, REPORT
@@ -67,18 +68,20 @@ class Trial:
 
 def promise(seconds: float, progress: Callable[[str], None]) -> Outcome:
     """Carry out the experiment `promise`."""
-    progress(f"a call and floods for {seconds:g} s of virtual time")
-    return _outcome("promise", carry_out(seconds, 0, SEED))
+    return _outcome("promise", carry_out(seconds, 0, SEED, progress))
 
 
 def reloads(seconds: float, progress: Callable[[str], None]) -> Outcome:
     """Carry out the experiment `reloads`."""
-    progress(f"{RELOADS} reloads in {seconds:g} s of virtual time")
-    return _outcome("reloads", carry_out(seconds, RELOADS, SEED))
+    return _outcome("reloads", carry_out(seconds, RELOADS, SEED, progress))
 
 
-def carry_out(seconds: float, reload_count: int, seed: int) -> Trial:
+def carry_out(
+    seconds: float, reload_count: int, seed: int, progress: Callable[[str], None] | None = None
+) -> Trial:
     """Let a gate carry a call beside random floods, and measure every packet of the call.
+
+    `progress` gets a line for each tenth of the virtual time.
 
     Raises:
         TidegateError: The kernel is not built, or the trial failed.
@@ -86,6 +89,14 @@ def carry_out(seconds: float, reload_count: int, seed: int) -> Trial:
     import numpy as np
 
     kernel = build.find()
+    told = -1
+
+    def tell(share: float) -> None:
+        nonlocal told
+        if progress is not None and int(10 * share) > told:
+            told = int(10 * share)
+            progress(f"{10 * told} % of {seconds:g} s of virtual time")
+
     text = files("tidegate_lab.gate_in_kernel").joinpath("promise.toml").read_text(encoding="utf-8")
     rows = _packets(seconds, np.random.default_rng(seed))
     with machine.workspace() as place:
@@ -100,7 +111,7 @@ def carry_out(seconds: float, reload_count: int, seed: int) -> Trial:
         }
         bound = _bound(place)
         (place / JOB).write_text(json.dumps(job), encoding="utf-8")
-        machine.run(kernel, "tidegate_lab.gate_in_kernel.guest", place, seed=seed)
+        machine.run(kernel, "tidegate_lab.gate_in_kernel.guest", place, seed=seed, progress=tell)
         report = json.loads((place / REPORT).read_text(encoding="utf-8"))
         sent, left = (Ring(place / name, report["start"]) for name in ("sent", "left"))
         figures = _figures(sent, left, bound)
@@ -135,7 +146,7 @@ def _packets(seconds: float, rng: np.random.Generator) -> np.ndarray:
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _bound(place: Any) -> float:
+def _bound(place: Path) -> float:
     """Return the bound that the gate states for the call, in s.
 
     Raises:
@@ -165,13 +176,14 @@ def _figures(sent: Ring, left: Ring, bound: float) -> dict[str, float]:
         end = max(end, when) + length * 8e9 / RESERVED
         line[at] = end
     beyond = (came - line)[came >= 0] * 1e-9
+    latest = {"latest": float(beyond.max())} if len(beyond) else {}
     return {
         "packets": len(numbers),
         "floods": int((~mine).sum()),
         "lost": int((came < 0).sum()),
         "late": int((beyond > bound + BOUNDS_MARGIN).sum()),
-        "latest": float(beyond.max(initial=-np.inf)),
         "bound": bound,
+        **latest,
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from tidegate_lab.testbed import runs, same_packets
+from tidegate_lab.testbed import one_port, runs
 from tidegate_lab.testbed.network import CLOCK_STEP
 from tidegate_lab.uml import machine
 
@@ -54,10 +54,10 @@ def record(
     """
     import numpy as np
 
-    end = same_packets.duration(packets)
+    end = one_port.duration(packets)
     with machine.workspace() as place:
-        same_packets.write(place / "sent.csv", packets)
-        source = same_packets.scenario(place, "sent.csv", policy, buffer, end, access=True)
+        one_port.write(place / "sent.csv", packets)
+        source = one_port.scenario(place, "sent.csv", policy, buffer, end, access=True)
         outcome = runs.run_once(
             kernel, source, seed, 0, progress, qdiscs=None if qdisc is None else {PORT: qdisc}
         )
@@ -79,7 +79,7 @@ def record(
     head = [f"# Linux {kernel.version}: {line}" for line in outcome.qdiscs[PORT]]
     gaps = np.diff(steps, prepend=steps[0])
     lines = [
-        f"{gap} {flow} {length} {'ecn' if same_packets.ECN[flow % 2] == 'on' else '-'} {fate}"
+        f"{gap} {flow} {length} {'ecn' if one_port.ECN[flow % 2] == 'on' else '-'} {fate}"
         for gap, flow, length, fate in zip(
             gaps.tolist(), table[:, 1].tolist(), table[:, 2].tolist(), fates, strict=True
         )
@@ -87,14 +87,21 @@ def record(
     return "\n".join([*head, f"start {steps[0]}", *lines, ""])
 
 
-def compare(kernel: Kernel, count: int, seed: int) -> Iterator[dict[str, Any]]:
+def compare(
+    kernel: Kernel, count: int, seed: int, progress: Callable[[float], None] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield what the kernel's and the simulator's ports did with the same packets, for each policy."""
-    packets = same_packets.arrivals(count, seed)
-    for name, (policy, buffer) in POLICIES.items():
-        text = record(kernel, policy, buffer, packets, seed)
+    packets = one_port.arrivals(count, seed)
+    for done, (name, (policy, buffer)) in enumerate(POLICIES.items()):
+
+        def tell(share: float, done: int = done) -> None:
+            if progress is not None:
+                progress((done + share) / len(POLICIES))
+
+        text = record(kernel, policy, buffer, packets, seed, tell)
         with machine.workspace() as place:
-            same_packets.write(place / "sent.csv", packets)
-            source = same_packets.scenario(
-                place, "sent.csv", policy, buffer, same_packets.duration(packets), access=False
+            one_port.write(place / "sent.csv", packets)
+            source = one_port.scenario(
+                place, "sent.csv", policy, buffer, one_port.duration(packets), access=False
             )
             yield {"policy": name, **source.scenario.lockstep(0, text)}
