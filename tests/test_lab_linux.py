@@ -261,6 +261,18 @@ def datagram(time, number):
     return (header.ljust(66, b"\0") + frame).ljust(SLOT, b"\0")
 
 
+@pytest.mark.usefixtures("kernel")
+def test_results_of_the_kernel_are_replaced_and_say_what_ran(tmp_path):
+    (tmp_path / "a.toml").write_text(DUMBBELL)
+    for _ in range(2):
+        done = call("lab", "run", tmp_path / "a.toml", "--out", tmp_path / "out")
+        assert done.exit_code == 0, done.stderr
+    about = json.loads((tmp_path / "out" / "manifest.json").read_text())["backend"]
+    assert about["kernel"].startswith("6.")
+    assert any("pfifo" in line for line in about["qdiscs"]["left->right"])
+    assert call("run", tmp_path / "a.toml", "--out", tmp_path / "out").exit_code == 0
+
+
 def test_an_unknown_backend_is_answered_with_the_known_ones(tmp_path):
     (tmp_path / "a.toml").write_text(DUMBBELL)
     wrong = call("compare", tmp_path / "a.toml", "--on", "sim,bsd")

@@ -429,8 +429,8 @@ class Drr(Record):
         unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
             10kbit.
         form: End of a turn: as soon as the flow's next packet is too long, or as in Linux when the next
-            packet is selected; there a flow whose last packet has been taken has none left (foreseen or
-            linux). Default: foreseen.
+            packet is selected; there a flow whose last packet has been taken has none left (look-ahead or
+            linux). Default: look-ahead.
 
     Source: Shreedhar and Varghese 1996.
     """
@@ -439,7 +439,7 @@ class Drr(Record):
 
     quantum: str | None = None
     unreserved: str | None = None
-    form: Literal["foreseen", "linux"] | None = None
+    form: Literal["look-ahead", "linux"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

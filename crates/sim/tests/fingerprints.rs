@@ -126,7 +126,7 @@ fn a_packet_a_quantum_is_packet_round_robin() {
     };
     let mut deficits = unlimited("drr");
     let reserve = deficits.flows[0].plans[0].contract.reserve.unwrap();
-    let params = DrrParams { quantum: 48, unreserved: reserve, form: DrrForm::Foreseen };
+    let params = DrrParams { quantum: 48, unreserved: reserve, form: DrrForm::LookAhead };
     let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Drr(params));
     deficits.links.iter_mut().for_each(|link| link.port.scheduler = scheduler.clone());
     assert_eq!(run(&deficits, 9).fingerprint(), run(&unlimited("round-robin"), 9).fingerprint());

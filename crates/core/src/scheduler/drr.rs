@@ -345,7 +345,7 @@ impl Scheduler for Drr {
         state.turn = Turn::Sending;
         self.served = Some(flow);
         match self.params.form {
-            DrrForm::Foreseen => self.pass_turns(queues),
+            DrrForm::LookAhead => self.pass_turns(queues),
             DrrForm::Linux => self.leave_if_emptied(flow, queues),
         }
     }

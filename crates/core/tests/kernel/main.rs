@@ -96,7 +96,7 @@ fn drr_is_drr() {
     assert_equal("drr", &drr(1514, "linux"));
     assert_found("drr", &drr(1513, "linux"));
     assert_found("drr", &drr(1515, "linux"));
-    assert_found("drr", &drr(1514, "foreseen"));
+    assert_found("drr", &drr(1514, "look-ahead"));
 }
 
 fn codel(interval: Span, form: &str, scope: Scope) -> SwitchPlan {

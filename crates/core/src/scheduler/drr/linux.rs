@@ -19,7 +19,7 @@ impl Drr {
     /// Returns the flow whose turn ends when the next packet is selected.
     #[inline]
     pub(super) fn spent(&self, queues: &Queues) -> Option<FlowIx> {
-        if self.params.form == DrrForm::Foreseen {
+        if self.params.form == DrrForm::LookAhead {
             return None;
         }
         let state = |flow: FlowIx| &self.flows[flow.ix()];

@@ -18,7 +18,7 @@ parameters! {
         unreserved: Rate = UNRESERVED,
         /// End of a turn: as soon as the flow's next packet is too long, or as in Linux when the
         /// next packet is selected; there a flow whose last packet has been taken has none left
-        form: DrrForm = DrrForm::Foreseen,
+        form: DrrForm = DrrForm::LookAhead,
     }
 }
 
@@ -27,7 +27,7 @@ words! {
     pub enum DrrForm {
         /// A turn ends as soon as the next packet is too long; a flow whose last packet has been
         /// taken keeps its turn until the next packet is selected.
-        Foreseen = "foreseen",
+        LookAhead = "look-ahead",
         /// A turn ends when the next packet is selected; a flow whose last packet has been taken
         /// leaves at once.
         Linux = "linux",
@@ -63,6 +63,6 @@ impl PolicyParams for DrrParams {
     }
 
     fn example() -> DrrParams {
-        DrrParams { quantum: 1_500, unreserved: UNRESERVED, form: DrrForm::Foreseen }
+        DrrParams { quantum: 1_500, unreserved: UNRESERVED, form: DrrForm::LookAhead }
     }
 }

@@ -12,6 +12,7 @@ const CREDITS: &[&str] = &[
     "{ protocol = \"incremental\", cell = \"64B\" }",
 ];
 
+/// One draw in 17 has it: of 900, some 53.
 pub const COVERED: Covered = ("credit", 25);
 
 /// For the ports of switches, of hosts, or of both.
