@@ -2109,6 +2109,9 @@ class Class(Record):
             sent (a time such as "5ms").
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit").
+        ceiling_burst: Depth of a token bucket for the ceiling, as HTB's `cburst`: a packet may start while
+            the bucket is not overdrawn; without it, a packet that found the link busy gives the next one its
+            delay, up to one packet's time (a size such as "250B").
         meter: Meter: whether its flows conform to their contracts; without it, that of the port.
         dropper: Dropper: which of its packets are dropped or marked; without it, that of the port.
         detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
@@ -2126,6 +2129,7 @@ class Class(Record):
     peak: str | None = None
     deadline: str | None = None
     ceiling: str | None = None
+    ceiling_burst: str | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
     detector: DetectorName | DetectorKind | None = None

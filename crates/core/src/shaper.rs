@@ -234,16 +234,25 @@ impl TokenBucket {
 /// A packet that could have been sent earlier but found the link busy starts late. The next one
 /// makes up for the delay, by at most one packet time: otherwise a flow under a ceiling on a busy
 /// link would lose the rest of a packet time with every packet.
+///
+/// With a burst it is the token bucket of Linux's HTB: a packet may start while the bucket is not
+/// overdrawn, and overdraws it. A late packet and an idle time then both fill it, up to the burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ceiling {
     rate: Rate,
+    burst: Option<u32>,
     clear_at: Time,
 }
 
 impl Ceiling {
     /// Creates a ceiling under which nothing has been sent.
     pub fn new(rate: Rate) -> Ceiling {
-        Ceiling { rate, clear_at: Time::from_ticks(0) }
+        Ceiling { rate, burst: None, clear_at: Time::from_ticks(0) }
+    }
+
+    /// Returns this ceiling with a bucket of `burst` bytes.
+    pub fn with_burst(self, burst: Option<u32>) -> Ceiling {
+        Ceiling { burst, ..self }
     }
 
     /// The rate of the ceiling.
@@ -251,9 +260,9 @@ impl Ceiling {
         self.rate
     }
 
-    /// Changes the rate; the packet already sent keeps its time.
-    pub fn change(&mut self, rate: Rate) {
-        self.rate = rate;
+    /// Changes the rate and the burst; the packet already sent keeps its time.
+    pub fn change(&mut self, rate: Rate, burst: Option<u32>) {
+        (self.rate, self.burst) = (rate, burst);
     }
 
     /// The time at which the next packet may start.
@@ -266,7 +275,11 @@ impl Ceiling {
     #[inline]
     pub fn take(&mut self, now: Time, arrived: Time, len: u32) {
         let time = self.rate.time_for(len);
-        self.clear_at = self.clear_at.max(arrived).max(now.before(time)) + time;
+        let full_at = match self.burst {
+            Some(burst) => now.before(self.rate.time_for(burst)),
+            None => arrived.max(now.before(time)),
+        };
+        self.clear_at = self.clear_at.max(full_at) + time;
     }
 }
 
@@ -305,6 +318,37 @@ mod tests {
                     prop_assert!(bytes <= fits, "{bytes} of {fits}");
                 }
             }
+        }
+
+        /// Checks that packets under a ceiling with a bucket never take more than the burst, the
+        /// refill and one packet, and that after an idle time they take the whole burst at once.
+        #[test]
+        fn a_ceilings_bucket_passes_the_burst_and_one_packet(
+            burst in 1u32..9000,
+            steps in prop::collection::vec((0u64..100_000_000, 40u32..1500), 2..120),
+        ) {
+            let rate = Rate::from_bits_per_second(8_000_000).unwrap();
+            let mut ceiling = Ceiling::new(rate).with_burst(Some(burst));
+            let (mut now, mut left) = (Time::ORIGIN, Vec::new());
+            for (gap, len) in steps {
+                now = (now + Span::from_ticks(gap)).max(ceiling.clear_at());
+                ceiling.take(now, now, len);
+                left.push((now, len));
+            }
+            for first in 0..left.len() {
+                let mut before = 0;
+                for (at, len) in &left[first..] {
+                    prop_assert!(before <= u64::from(burst) + rate.bytes_in(at.since(left[first].0)));
+                    before += u64::from(*len);
+                }
+            }
+            now += Span::from_secs(1);
+            let mut at_once = 0;
+            while ceiling.clear_at() <= now {
+                ceiling.take(now, now, 40);
+                at_once += 40;
+            }
+            prop_assert!(burst < at_once && at_once <= burst + 40, "{at_once}");
         }
 
         /// Compares with a bucket counted in bits × ticks, which needs no rounding at whole rates.

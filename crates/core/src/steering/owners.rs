@@ -158,11 +158,10 @@ impl Conversations {
     pub(super) fn class(&self, plan: &FlowPlan) -> ClassPlan {
         ClassPlan {
             parent: plan.class,
-            scheduler: self.scheduler.clone(),
             contract: plan.contract,
             ceiling: plan.ceiling,
-            meters: Vec::new(),
             dropper: self.dropper.clone(),
+            ..ClassPlan::new(self.scheduler.clone())
         }
     }
 

@@ -339,7 +339,7 @@ impl FlowTable {
         let before = self.ceiling(flow);
         match (before, rate) {
             (Some(mut ceiling), Some(rate)) => {
-                ceiling.change(rate);
+                ceiling.change(rate, None);
                 self.rare().ceilings.set(flow, Some(ceiling));
             }
             (None, None) => {}

@@ -55,6 +55,8 @@ pub struct ClassPlan {
     pub contract: Contract,
     /// Greatest rate at which it sends.
     pub ceiling: Option<Rate>,
+    /// Depth in bytes of the bucket of its ceiling; `None` for none.
+    pub ceiling_burst: Option<u32>,
     /// The meters of its flows' profiles, in the order in which a packet passes them.
     pub meters: Vec<MeterKind>,
     /// The dropper that guards its queue; `None` for none of its own.
@@ -69,6 +71,7 @@ impl ClassPlan {
             scheduler,
             contract: Contract::default(),
             ceiling: None,
+            ceiling_burst: None,
             meters: Vec::new(),
             dropper: None,
         }

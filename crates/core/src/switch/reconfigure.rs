@@ -149,13 +149,13 @@ impl Port {
             diff.push(PlanChange::Meters(ix));
         }
         if self.plan.ceiling != wanted.ceiling {
-            self.tree.set_ceiling(ROOT, wanted.ceiling);
+            self.tree.set_ceiling(ROOT, wanted.ceiling, None);
             diff.push(PlanChange::Ceiling(ix));
         }
         if tree.is_none() {
             self.release_shares(wanted, flows);
             for (class, plan) in wanted.classes.iter().enumerate() {
-                self.tree.set_ceiling(class + 1, plan.ceiling);
+                self.tree.set_ceiling(class + 1, plan.ceiling, plan.ceiling_burst);
             }
             self.tree.set_rates(cx.now, wanted.rate);
             for (class, plan) in wanted.classes.iter().enumerate() {

@@ -133,7 +133,7 @@ fn guarantee(
     let place = siblings.take_while(|sibling| *sibling != class).count();
     let ceiling = gate.classes[class].terms[direction as usize].ceiling();
     let guarantee = scheduler.policy.guarantee(above, &members, place)?;
-    Some(ceiling.map_or(guarantee, |ceiling| guarantee.under(ceiling, 0)))
+    gate.classes[class].class.under_ceiling(guarantee, ceiling, 0)
 }
 
 /// Total traffic of the flows in a class, and in classes within it; `None` where one does not state

@@ -82,6 +82,10 @@ section! {
         contract: ParamsOf<OfClass>,
         /// Rate that the class never exceeds at a port; without it, no ceiling
         ceiling: Option<u64> as Rate,
+        /// Depth of a token bucket for the ceiling, as HTB's `cburst`: a packet may start while the
+        /// bucket is not overdrawn; without it, a packet that found the link busy gives the next one
+        /// its delay, up to one packet's time
+        ceiling_burst: Option<u64> as Size,
         /// Meter: whether its flows conform to their contracts; without it, that of the port
         meter: Option<Meter>,
         /// Dropper: which of its packets are dropped or marked; without it, that of the port

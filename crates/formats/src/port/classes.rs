@@ -11,6 +11,7 @@ use crate::units::show_rate;
 use std::collections::BTreeMap;
 use tidegate_core::detector::DetectorKind;
 use tidegate_core::meter::MeterKind;
+use tidegate_core::params::Guarantee;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
 use tidegate_core::units::Rate;
@@ -38,6 +39,8 @@ pub struct Class {
     pub contract: ContractSpec,
     /// Rate that it never exceeds at a port, in bit/s.
     pub ceiling: Option<u64>,
+    /// Depth in bytes of the bucket of its ceiling; `None` for none.
+    pub ceiling_burst: Option<u32>,
     /// Place of its statement in the file.
     pub place: Place,
 }
@@ -54,6 +57,20 @@ impl Class {
         classes.map(|ix| &class(ix).dropper).chain([&port.dropper]).flatten().collect()
     }
 
+    /// Guarantee of the scheduler above it that is left under its ceiling, of this rate; `None` under
+    /// one with a bucket, which may give away the time for which the link was busy.
+    pub(crate) fn under_ceiling(
+        &self,
+        guarantee: Guarantee,
+        ceiling: Option<Rate>,
+        largest: u32,
+    ) -> Option<Guarantee> {
+        match ceiling {
+            None => Some(guarantee),
+            Some(ceiling) => self.ceiling_burst.is_none().then(|| guarantee.under(ceiling, largest)),
+        }
+    }
+
     /// The class at a port, under the droppers `above`.
     pub fn plan(&self, above: &[&DropperSpec]) -> ClassPlan {
         let dropper = self.dropper.as_ref().filter(|own| above.iter().all(|other| !own.is_done_by(other)));
@@ -62,6 +79,7 @@ impl Class {
             parent: self.parent.map(|parent| parent as u16),
             contract: self.contract.contract(),
             ceiling: self.ceiling.and_then(Rate::from_bits_per_second),
+            ceiling_burst: self.ceiling_burst,
             meters: meter.into_iter().collect(),
             dropper: dropper.map(|dropper| dropper.plan(self.detector.as_ref())),
             ..ClassPlan::new(self.scheduler.policy.clone())
@@ -100,6 +118,10 @@ pub(crate) fn build<'c>(
             return None;
         };
         check_ceiling(&class.ceiling, &contract, report);
+        if class.ceiling_burst.given && !class.ceiling.given {
+            let complaint = Complaint::new("`ceiling_burst` has no effect on a class without a `ceiling`");
+            report.add(class.ceiling_burst.place, complaint);
+        }
         classes.push(Class {
             name: class.name.to_string(),
             parent,
@@ -109,6 +131,7 @@ pub(crate) fn build<'c>(
             detector: Chosen::read(class.watch.detector.as_ref(), report),
             contract,
             ceiling: *class.ceiling,
+            ceiling_burst: class.ceiling_burst.map(|bytes| u32::try_from(bytes).unwrap_or(u32::MAX)),
             place,
         });
     }

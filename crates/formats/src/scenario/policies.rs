@@ -237,10 +237,8 @@ impl<'s> DividedLoads<'s> {
         // Classes come first, in the order of the file.
         let place = classes[..class].iter().filter(|other| other.parent == parent).count();
         let ceiling = classes[class].ceiling.and_then(Rate::from_bits_per_second);
-        scheduler.policy.guarantee(server, &members, place).map(|guarantee| match ceiling {
-            Some(ceiling) => guarantee.under(ceiling, members[place].largest),
-            None => guarantee,
-        })
+        let guarantee = scheduler.policy.guarantee(server, &members, place)?;
+        classes[class].under_ceiling(guarantee, ceiling, members[place].largest)
     }
 
     /// Flows with their reservations, and with those that they will request while they run.

@@ -143,7 +143,7 @@ impl Tree {
             above.scheduler.set_flow(now, slot, &plan.contract, &above.queues)?;
             above.renew_tail(slot);
         }
-        self.set_ceiling(class + 1, plan.ceiling);
+        self.set_ceiling(class + 1, plan.ceiling, plan.ceiling_burst);
         Ok(())
     }
 
@@ -154,11 +154,11 @@ impl Tree {
         }
     }
 
-    pub(super) fn set_ceiling(&mut self, node: usize, rate: Option<Rate>) {
+    pub(super) fn set_ceiling(&mut self, node: usize, rate: Option<Rate>, burst: Option<u32>) {
         let ceiling = &mut self.nodes[node].ceiling;
         match (ceiling.as_mut(), rate) {
-            (Some(ceiling), Some(rate)) => ceiling.change(rate),
-            _ => *ceiling = rate.map(|rate| Box::new(Ceiling::new(rate))),
+            (Some(ceiling), Some(rate)) => ceiling.change(rate, burst),
+            _ => *ceiling = rate.map(|rate| Box::new(Ceiling::new(rate).with_burst(burst))),
         }
         self.renew_above(node);
     }

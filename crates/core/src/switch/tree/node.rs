@@ -59,23 +59,24 @@ impl Node {
         ceiling: Option<Rate>,
         rate: Option<Rate>,
     ) -> Result<Node, Refused> {
-        Ok(Node::with(now, scheduler.build()?, ceiling, rate))
+        Ok(Node::with(now, scheduler.build()?, ceiling.map(Ceiling::new), rate))
     }
 
     /// Creates a class, which sends at `rate` at most.
     pub(super) fn of_class(now: Time, plan: &ClassPlan, rate: Option<Rate>) -> Result<Node, Refused> {
         let mut scheduler = plan.scheduler.build()?;
         scheduler.follow_service();
-        Ok(Node::with(now, scheduler, plan.ceiling, rate))
+        let ceiling = plan.ceiling.map(|rate| Ceiling::new(rate).with_burst(plan.ceiling_burst));
+        Ok(Node::with(now, scheduler, ceiling, rate))
     }
 
-    fn with(now: Time, mut scheduler: AnyScheduler, ceiling: Option<Rate>, rate: Option<Rate>) -> Node {
+    fn with(now: Time, mut scheduler: AnyScheduler, ceiling: Option<Ceiling>, rate: Option<Rate>) -> Node {
         scheduler.set_rate(now, rate);
         Node {
             scheduler,
             queues: Queues::default(),
             members: Vec::new(),
-            ceiling: ceiling.map(|rate| Box::new(Ceiling::new(rate))),
+            ceiling: ceiling.map(Box::new),
             rate,
             parent: None,
             release_at: Time::NEVER,
