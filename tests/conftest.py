@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from captures import OFFICE
+from tidegate import TidegateError
 from tidegate.cli import app
 from tidegate.replay import Replay, replay
 
@@ -110,3 +111,14 @@ def make_paper() -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture
+def kernel() -> Any:
+    """Return the laboratory's kernel, where it is built."""
+    from tidegate_lab.uml import build
+
+    try:
+        return build.find()
+    except TidegateError as error:
+        pytest.skip(f"{error}".splitlines()[0])

@@ -13,7 +13,6 @@ from tidegate_lab.testbed.tcp_settings import SETTINGS, Figures, misses
 
 OPEN = {
     "1-cubic-codel-10-200-0.5": ["drops"],
-    "2-cubic-red-10-200-2": ["queueing"],
     "2-reno-fifo-10-200-2": ["queueing"],
     "10-cubic-red-100-10-2": ["drops", "timeouts"],
     "10-cubic-red-100-40-0.5": ["drops"],

@@ -9,7 +9,13 @@ import typer
 from typer.core import TyperGroup
 
 from tidegate import TidegateError, commands
-from tidegate_lab import experiment_command, kernel_command, policies_command, run_command, tcp_command
+from tidegate_lab import (
+    experiment_command,
+    kernel_command,
+    policies_command,
+    run_command,
+    tcp_command,
+)
 from tidegate_lab.names import NAMES
 
 

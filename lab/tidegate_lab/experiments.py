@@ -12,8 +12,11 @@ from tidegate_lab.names import NAMES
 
 __all__ = ["IN_KERNEL", "NAMES", "PROBED", "carry_out"]
 
-IN_KERNEL = ("promise", "reloads")
-"""Those in a kernel in virtual time, which need no root."""
+IN_KERNEL = {
+    "promise": "trial:promise",
+    "reloads": "trial:reloads",
+}
+"""Those in a kernel in virtual time, which need no root, and the functions of `gate_in_kernel` for them."""
 
 PROBED = ("fairness", "starvation", "reports", "overload", "late")
 """Those that a file describes as a load and a probe."""
@@ -28,8 +31,9 @@ def carry_out(name: str, seconds: float, progress: Callable[[str], None]) -> Out
     if name not in NAMES:
         raise TidegateError(f"there is no experiment `{name}`\n  help: it is one of {', '.join(NAMES)}")
     if name in IN_KERNEL:
+        module, _, function = IN_KERNEL[name].partition(":")
         trial: Callable[[float, Callable[[str], None]], Outcome] = getattr(
-            import_module("tidegate_lab.gate_in_kernel.trial"), name
+            import_module(f"tidegate_lab.gate_in_kernel.{module}"), function
         )
         return trial(seconds, progress)
     net.check_permitted()

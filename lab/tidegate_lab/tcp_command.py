@@ -41,7 +41,11 @@ def command(
     ] = False,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the kernel's figures to this file.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="Write the record to this file, with these figures of the kernel.",
+            show_default=False,
+        ),
     ] = None,
     as_json: commands.Json = False,
 ) -> None:
@@ -58,7 +62,7 @@ def command(
     rows = [_row(setting, recorded=recorded) for setting in settings]
     if record is not None:
         found = {setting.name: kernel for setting, _, kernel, _ in rows}
-        record.write_text(tcp_settings.record(found), encoding="utf-8")
+        record.write_text(tcp_settings.record(tcp_settings.recorded() | found), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps({"settings": [_document(row) for row in rows]}, ensure_ascii=False))
     else:

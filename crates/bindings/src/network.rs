@@ -32,7 +32,11 @@ pub fn lockstep(network: &Network, link: usize, record: &str) -> Result<Outcome,
         Limit::Bytes(bytes) => Limit::Bytes(bytes),
     });
     let switch = SwitchPlan { ports: vec![(*plan.port).clone()], buffer, ..SwitchPlan::default() };
-    let here = |flow: &FlowSetup| flow.plans.get(flow.route.iter().position(|at| *at == link)?).copied();
+    let here = |flow: &FlowSetup| {
+        let hop = flow.route.iter().position(|at| *at == link)?;
+        let shaper = flow.envelope.filter(|_| hop == 0);
+        Some(FlowPlan { shaper, ..*flow.plans.get(hop)? })
+    };
     let flows: Vec<FlowPlan> = network.flows.iter().filter_map(here).collect();
     lockstep::follow(&switch, &flows, &lockstep::parse(record)?).map_err(|refused| refused.to_string())
 }

@@ -186,7 +186,8 @@ impl Scenario {
     }
 
     /// Sends the packets of a record through the port of a link, in lockstep: packets, those that
-    /// the record and the port dropped and marked, and those whose fates differ.
+    /// the record and the port dropped and marked, those whose fates differ, and the greatest time
+    /// in seconds between two starts of service.
     fn lockstep<'py>(&self, py: Python<'py>, link: usize, record: &str) -> PyResult<Bound<'py, PyDict>> {
         let outcome = network::lockstep(&self.network, link, record).map_err(TidegateError::new_err)?;
         let made = PyDict::new(py);
@@ -194,6 +195,7 @@ impl Scenario {
         made.set_item("dropped", outcome.dropped)?;
         made.set_item("marked", outcome.marked)?;
         made.set_item("differing", outcome.differing)?;
+        made.set_item("apart", outcome.apart.as_secs_f64())?;
         Ok(made)
     }
 

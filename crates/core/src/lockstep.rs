@@ -88,9 +88,9 @@ pub struct Outcome {
     pub differing: usize,
     /// The first of these.
     pub first: Option<usize>,
-    /// The longest time for which the line was free and a packet queued before the next service;
-    /// a ceiling may have held it.
-    pub idle: Span,
+    /// The greatest time between a start of service and the port's own, at which the line was free
+    /// and a packet could be sent.
+    pub apart: Span,
 }
 
 /// Fate of a packet: the opportunity at which it was sent, in steps, and its mark.
@@ -101,19 +101,21 @@ type Fate = Option<(u64, bool)>;
 /// # Errors
 /// When the switch cannot have this plan or these flows.
 pub fn follow(plan: &SwitchPlan, flows: &[FlowPlan], record: &[Recorded]) -> Result<Outcome, Refused> {
+    let mut switch = Switch::new(Time::ORIGIN, plan)?;
+    let legs =
+        flows.iter().map(|flow| switch.open(Time::ORIGIN, PortIx(0), flow)).collect::<Result<_, _>>()?;
     let mut port = Follower {
-        switch: Switch::new(Time::ORIGIN, plan)?,
+        switch,
+        legs,
         rng: Rng::named(1, "lockstep"),
         out: Vec::new(),
         now: Time::ORIGIN,
         wake_at: Time::NEVER,
         ready_at: None,
         free_at: Time::ORIGIN,
-        idle: Span::ZERO,
+        apart: Span::ZERO,
         fates: vec![None; record.len()],
     };
-    let legs: Vec<Leg> =
-        flows.iter().map(|flow| port.switch.open(Time::ORIGIN, PortIx(0), flow)).collect::<Result<_, _>>()?;
     let mut starts: Vec<(u64, usize)> = record
         .iter()
         .enumerate()
@@ -126,7 +128,7 @@ pub fn follow(plan: &SwitchPlan, flows: &[FlowPlan], record: &[Recorded]) -> Res
         while let Some((at, _)) = due.next_if(|(at, sent)| *at <= packet.arrived && *sent < ix) {
             port.start(at);
         }
-        port.arrive(legs[packet.flow], ix, packet);
+        port.arrive(port.legs[packet.flow], ix, packet);
         if let Some((at, _)) = due.next_if_eq(&(packet.arrived, ix)) {
             port.start(at);
         }
@@ -137,6 +139,7 @@ pub fn follow(plan: &SwitchPlan, flows: &[FlowPlan], record: &[Recorded]) -> Res
 
 struct Follower {
     switch: Switch,
+    legs: Vec<Leg>,
     rng: Rng,
     out: Vec<Effect>,
     now: Time,
@@ -146,7 +149,7 @@ struct Follower {
     ready_at: Option<Time>,
     /// When the line is free again.
     free_at: Time,
-    idle: Span,
+    apart: Span,
     fates: Vec<Fate>,
 }
 
@@ -168,16 +171,19 @@ impl Follower {
         if !self.take(now, step) && self.wake_at.since(now) <= AHEAD {
             let late = self.wake_at;
             self.wake(late);
-            self.take(late, step);
+            if self.take(late, step) {
+                self.apart = self.apart.max(late.since(now));
+            }
         }
     }
 
     fn take(&mut self, now: Time, step: u64) -> bool {
+        let own = self.ready(now);
         let mut cx = Ctx { now: now.max(self.now), rng: &mut self.rng, out: &mut self.out };
         let started = self.switch.start(&mut cx, PortIx(0)).is_some();
         if started && let Some((packet, _)) = self.switch.finish(&mut cx, PortIx(0)) {
-            let could = self.free_at.max(self.ready_at.take().unwrap_or(now));
-            self.idle = self.idle.max(now.since(could));
+            self.ready_at = None;
+            self.apart = self.apart.max(now.since(own));
             self.free_at = at(step + u64::from(packet.len));
             self.fates[packet.body.0 as usize] = Some((step, packet.mark.is_congested()));
             // The rest may wait for a shaper or a ceiling, and asks to be woken.
@@ -185,6 +191,18 @@ impl Follower {
         }
         self.listen(now);
         started
+    }
+
+    /// Returns when the port could have started its next packet: the line was free, and neither the
+    /// ceiling of the port nor one above a queued packet held it. `now` where nothing is queued.
+    fn ready(&self, now: Time) -> Time {
+        let free = self.free_at.max(self.ready_at.unwrap_or(now));
+        let free = self.switch.at_ceiling_until(free, PortIx(0)).unwrap_or(free);
+        let of = |leg: &Leg| {
+            let at = free.max(self.switch.packet_of(*leg)?.arrived);
+            Some(self.switch.blocked(at, *leg).map_or(at, |(_, until)| until))
+        };
+        self.legs.iter().filter_map(of).min().unwrap_or(now)
     }
 
     /// Wakes the port at the times for which it asked, until `now`.
@@ -208,13 +226,12 @@ impl Follower {
                 self.wake_at = at;
             }
         }
-        if self.switch.backlog(PortIx(0)).packets > 0 {
-            self.ready_at.get_or_insert(now);
-        }
+        let is_waiting = self.switch.backlog(PortIx(0)).packets > 0;
+        self.ready_at = is_waiting.then(|| self.ready_at.unwrap_or(now));
     }
 
     fn outcome(&self, record: &[Recorded]) -> Outcome {
-        let mut outcome = Outcome { packets: record.len(), idle: self.idle, ..Outcome::default() };
+        let mut outcome = Outcome { packets: record.len(), apart: self.apart, ..Outcome::default() };
         for (ix, (packet, ours)) in record.iter().zip(&self.fates).enumerate() {
             let theirs: Fate = packet.waited.map(|waited| (packet.arrived + waited, packet.is_marked));
             for (fate, dropped, marked) in [

@@ -6,7 +6,6 @@ import array
 import contextlib
 import json
 import os
-import signal
 import socket
 import struct
 import subprocess
@@ -17,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tidegate_lab.testbed import gate_process
 from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.network import inside, node
 from tidegate_lab.testbed.recorder import Recorder
@@ -40,7 +40,7 @@ def main(results: str) -> None:
     place = Path(results)
     job = json.loads((place / JOB).read_text(encoding="utf-8"))
     _build()
-    gate = _start(job["command"])
+    gate = gate_process.start(BOX, job["command"])
     # The gate's frames pass no queueing discipline, and so are seen where they arrive only.
     recorders = [
         Recorder(INSIDE, "eth0", place / "sent"),
@@ -63,21 +63,18 @@ def main(results: str) -> None:
 
     loop.at(0, partial(drain, 0))
     end = job["duration"] + AFTER
-    for report in range(1, REPORTS):
-        loop.at(end * report // REPORTS, partial(print, f"progress {100 * report / REPORTS:g}", flush=True))
+    for part in range(1, REPORTS):
+        loop.at(end * part // REPORTS, partial(print, f"progress {100 * part / REPORTS:g}", flush=True))
     loop.run(end)
     for recorder in recorders:
         recorder.end()
-    gate.send_signal(signal.SIGTERM)
-    printed, said = gate.communicate()
-    if gate.returncode != 0:
-        raise RuntimeError(f"the gate failed: {said}")
+    report = gate_process.stop(gate)
     before, day, after = time.monotonic_ns(), time.time_ns(), time.monotonic_ns()
     report_of = {
         "start": loop.start + day - (before + after) // 2,
         "failures": failures,
         "reloads": len(job["reloads"]),
-        "gate": json.loads(printed),
+        "gate": report,
     }
     (place / REPORT).write_text(json.dumps(report_of), encoding="utf-8")
 
@@ -98,20 +95,6 @@ def _build() -> None:
 
 def _run(words: str) -> None:
     subprocess.run(words.split(), capture_output=True, text=True, check=True)
-
-
-def _start(command: list[str]) -> subprocess.Popen[str]:
-    """Start the gate, and wait until it says that it forwards."""
-    words = ["ip", "netns", "exec", node(BOX), *command]
-    gate = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert gate.stderr is not None
-    said = ""
-    while " -> " not in said:
-        line = gate.stderr.readline()
-        if not line:
-            raise RuntimeError(f"the gate did not start: {said}")
-        said = line
-    return gate
 
 
 def _send_all(loop: Loop, sender: socket.socket, rows: list[Any]) -> None:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidegate_lab.testbed import network
+from tidegate_lab.testbed import gate_process, network
 from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.recorder import Recorder
 from tidegate_lab.testbed.traffic import KINDS
@@ -27,6 +27,7 @@ def main(results: str) -> None:
     place = Path(results)
     plan = json.loads((place / PLAN).read_text(encoding="utf-8"))
     network.build(plan)
+    gate = gate_process.start(plan["gate"]["box"], plan["gate"]["command"]) if "gate" in plan else None
     recorders = [
         Recorder(link["from" if at == "started" else "to"], interface(link), place / f"{at}-{index}")
         for index, link in enumerate(plan["links"])
@@ -59,6 +60,8 @@ def main(results: str) -> None:
     look("end")
     for recorder in recorders:
         recorder.end()
+    if gate is not None:
+        figures["gate"] = gate_process.stop(gate)
     figures["clock"] = loop.start
     figures["start"] = loop.start + _time_of_day()
     (place / FIGURES).write_text(json.dumps(figures), encoding="utf-8")

@@ -29,6 +29,9 @@ microseconds."""
 CABLES = (10 << 24) + (192 << 16)
 """The first address of cables, two for each."""
 
+GATED = ("inside", "outside")
+"""The interfaces of a gate between both ends of a cable."""
+
 WHOLE_MACHINE = {"net/ipv4/tcp_mem": "1000000 1000000 1000000"}
 """Settings of the whole machine: TCP is never short of memory."""
 
@@ -81,10 +84,15 @@ def _lay(cable: Mapping[str, Any]) -> None:
     macs = [f"02:00:00:{number >> 8:02x}:{number & 255:02x}:{side:02x}" for side in (1, 2)]
     addresses = [dotted(CABLES + 2 * number + side) for side in (0, 1)]
     first, second = (node(end) for end in ends)
-    _run(
-        *f"ip link add {names[0]} netns {first} address {macs[0]} mtu {cable['mtu']} type veth "
-        f"peer name {names[1]} netns {second} address {macs[1]} mtu {cable['mtu']}".split()
-    )
+    pair = "ip link add {} netns {} address {} mtu {mtu} type veth peer name {} netns {} address {} mtu {mtu}"
+    if "box" in cable:
+        box = node(cable["box"])
+        for own, place, mac, name in zip(names, (first, second), macs, GATED, strict=True):
+            there = mac.replace("02:00:00", "02:00:01")
+            _run(*pair.format(own, place, mac, name, box, there, mtu=cable["mtu"]).split())
+            _run("ip", "-n", box, "link", "set", name, "gso_max_segs", "1", "up")
+    else:
+        _run(*pair.format(names[0], first, macs[0], names[1], second, macs[1], mtu=cable["mtu"]).split())
     for side, place in enumerate((first, second)):
         other = 1 - side
         _batch(
@@ -105,7 +113,9 @@ def gateway(link: Mapping[str, Any]) -> str:
 
 
 def _port(link: Mapping[str, Any]) -> list[str]:
-    """Return the queueing disciplines at the egress of a link."""
+    """Return the queueing disciplines at the egress of a link; none in front of a gate."""
+    if link.get("is_gated"):
+        return []
     device, rate = egress(link), link["rate"]
     burst = math.ceil(rate / 8 * BURST) if 8_000_000_000 % (rate * CLOCK_STEP) else 1
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,14 @@ if TYPE_CHECKING:
 
     from tidegate.backends import Source
 
+LINK = "r->d"
+"""The link behind the port."""
 RATE = 31_250_000
 """Rate of the link behind the port, in bit/s: a byte takes a step of the kernel's clock."""
+SHAPED = 25_000_000
+"""Rate of shapers and ceilings of the port, in bit/s."""
+SLOWER = RATE / SHAPED
+"""The factor on times of arrivals for which these are as busy as the link would be without them."""
 ACCESS = 10_000_000_000
 FLOWS = 4
 """Flows of the process; every second one is ECN-capable."""
@@ -25,6 +32,55 @@ PAUSES = (0.0004, 16e-3)
 """Share of packets after a pause, and the pause's mean, in s."""
 TURNS = (0.05, 2.0)
 """Mean time for which the load is steady, in s, and the greatest factor on it."""
+LEAD = 10_000_000
+"""Time between packets that come before all others, in ns."""
+UNLIMITED = "1000000p"
+"""Memory of a switch that is never full."""
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port, as keys of a scenario.
+
+    Attributes:
+        policy: The key `port`.
+        buffer: The memory of the switch.
+        link: Further keys of the link.
+        flows: Further keys of each flow.
+        classes: Classes.
+        qdisc: The kernel's commands for the port, if `link`, `flows` or `classes` have what is not
+            carried over from a scenario.
+        is_one_flow: All packets are one flow's.
+        is_led: A packet of each flow, alone, comes before all others.
+        slower: A factor on the times of arrivals.
+        most: The most packets of one run; None for any number.
+    """
+
+    policy: str = '"fifo"'
+    buffer: str = UNLIMITED
+    link: str = ""
+    flows: tuple[str, ...] = ()
+    classes: str = ""
+    qdisc: tuple[str, ...] = ()
+    is_one_flow: bool = False
+    is_led: bool = False
+    slower: float = 1.0
+    most: int | None = None
+
+    def sent(self, packets: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the packets of each flow of the port, of those of an arrival process."""
+        import numpy as np
+
+        flows = [joined(packets)[:, :2]] if self.is_one_flow else packets
+        made = []
+        for number, flow in enumerate(flows):
+            times = np.rint(flow[:, 0] * self.slower).astype(np.int64)
+            own = np.column_stack((times, flow[:, 1]))
+            if self.is_led:
+                own[:, 0] += LEAD * (len(flows) + 1)
+                own = np.concatenate(([[LEAD * (number + 1), SIZES[-1]]], own))
+            made.append(own)
+        return made
 
 
 def arrivals(count: int, seed: int) -> list[np.ndarray]:
@@ -48,42 +104,66 @@ def arrivals(count: int, seed: int) -> list[np.ndarray]:
     return [np.column_stack((times[flows == flow], sizes[flows == flow])) for flow in range(FLOWS)]
 
 
-def duration(packets: list[np.ndarray]) -> float:
-    """Return the duration of a run in which these packets leave the port, in s."""
-    return max(int(own[-1, 0]) for own in packets) * 1e-9 + 1.0
-
-
-def write(file: Path, packets: list[np.ndarray]) -> None:
-    """Write packets as the source `trace` reads them."""
+def joined(packets: list[np.ndarray]) -> np.ndarray:
+    """Return the packets of all flows in order of time: rows of time, size and flow."""
     import numpy as np
 
     rows = np.concatenate(
         [np.column_stack((own, np.full(len(own), flow))) for flow, own in enumerate(packets)]
     )
-    rows = rows[np.argsort(rows[:, 0], kind="stable")]
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def duration(packets: list[np.ndarray]) -> float:
+    """Return the duration of a run in which these packets leave a port of the rate `SHAPED`, in s."""
+    import numpy as np
+
+    rows = joined(packets)
+    sent = np.cumsum(rows[:, 1]) * 8 / SHAPED
+    began = rows[:, 0] * 1e-9 - np.concatenate(([0.0], sent[:-1]))
+    return float(began.max() + sent[-1]) + 1.0
+
+
+def write(file: Path, packets: list[np.ndarray]) -> None:
+    """Write packets as the source `trace` reads them."""
     with file.open("w", encoding="utf-8") as text:
         text.write("time,size,flow\n")
         text.writelines(
-            f"{time // 10**9}.{time % 10**9:09d},{size},{flow}\n" for time, size, flow in rows.tolist()
+            f"{time // 10**9}.{time % 10**9:09d},{size},{flow}\n"
+            for time, size, flow in joined(packets).tolist()
         )
 
 
-def scenario(place: Path, file: str, policy: str, buffer: str, duration: float, *, access: bool) -> Source:
-    """Return the scenario of one port, with a fast link in front of it or without."""
-    links = f'link = [{{ from = "r", to = "d", rate = "{RATE}bit", duplex = false }}'
-    if access:
+def scenario(place: Path, port: Port, packets: list[np.ndarray], *, in_kernel: bool) -> Source:
+    """Return the scenario of one port that these packets pass.
+
+    Args:
+        place: A folder for its files.
+        port: The port.
+        packets: Times in ns and sizes in bytes, for each flow.
+        in_kernel: A fast link stands in front of the port, and what the kernel's commands stand for
+            is left out.
+    """
+    write(place / "sent.csv", packets)
+    keys = ("",) * len(packets) if in_kernel or not port.flows else port.flows
+    links = f'link = [{{ from = "r", to = "d", rate = "{RATE}bit", duplex = false'
+    links += " }" if in_kernel else f"{port.link} }}"
+    if in_kernel:
         links += f', {{ from = "h", to = "r", rate = "{ACCESS}bit", duplex = false, policy = "fifo" }}'
-    names = [*(["h"] if access else []), "r", "d"]
+    names = [*(["h"] if in_kernel else []), "r", "d"]
     kinds = {"r": "switch"}
     nodes = "".join(f'[[node]]\nname = "{name}"\nkind = "{kinds.get(name, "host")}"\n' for name in names)
     flows = "".join(
         f'[[flow]]\nname = "f{flow}"\nfrom = "{names[0]}"\nto = "d"\necn = "{ECN[flow % 2]}"\n'
-        f"priority = {flow}\n"
-        f'source = {{ kind = "trace", file = "{file}", flow = "{flow}" }}\n'
-        for flow in range(FLOWS)
+        f"priority = {flow}\n{keys[flow]}"
+        f'source = {{ kind = "trace", file = "sent.csv", flow = "{flow}" }}\n'
+        for flow in range(len(packets))
     )
-    head = f'version = 1\nduration = "{duration:.6f}s"\nport = {policy}\nswitch = {{ buffer = "{buffer}" }}\n'
-    text = f"{head}{links}]\n{nodes}{flows}"
+    head = (
+        f'version = 1\nduration = "{duration(packets):.6f}s"\nport = {port.policy}\n'
+        f'switch = {{ buffer = "{port.buffer}" }}\n'
+    )
     described = place / "one-port.toml"
-    described.write_text(text, encoding="utf-8")
+    classes = "" if in_kernel else port.classes
+    described.write_text(f"{head}{links}]\n{nodes}{classes}{flows}", encoding="utf-8")
     return commands.resolved(described)

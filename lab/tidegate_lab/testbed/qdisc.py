@@ -6,6 +6,7 @@ counts lengths with the Ethernet header, as the packets of a scenario are taken 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ from tidegate import TidegateError
 UNLIMITED = 1_000_000
 """Packets for which a queue without a limit has room."""
 MICROSECONDS = 1e6
+MOST_BURST = 10_000
+"""The longest burst that is looked for."""
 
 Flows = Sequence[tuple[str, Mapping[str, Any]]]
 """The destination address of each flow that leaves by the port, and its contract there."""
@@ -141,13 +144,27 @@ def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapp
 
 def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
     mean = values["mean_packet"]
-    least, most = (_bytes(values[name], mean) for name in ("min_th", "max_th"))
-    # The kernel takes the weight as a power of two that follows from the burst which it shall let pass.
-    burst = round((2 * least + most) / (3 * mean))
+    # The packet on its way out is in the average of a scenario.
+    least, most = (max(_bytes(values[name], mean) - mean, 1) for name in ("min_th", "max_th"))
     return (
-        f"red limit {limit * mean} min {least} max {most} avpkt {mean} burst {burst} "
+        f"red limit {limit * mean} min {least} max {most} avpkt {mean} "
+        f"burst {_burst(values['weight'], least / mean)} "
         f"probability {values['max_p']} bandwidth {link['rate']}bit"
         f"{SIGNALS[values['signal']]}"
+    )
+
+
+def _burst(weight: float, least: float) -> int:
+    """Return the burst in packets from which `tc` derives the weight, a power of two, for this threshold."""
+    exponent = max(round(-math.log2(weight)), 1)
+
+    def derived(burst: int) -> int:
+        return next(
+            one for one in range(1, 32) if burst + 1 - least <= (1 - (1 - 2.0**-one) ** burst) * 2.0**one
+        )
+
+    return next(
+        (burst for burst in range(math.ceil(least), MOST_BURST) if derived(burst) >= exponent), MOST_BURST
     )
 
 

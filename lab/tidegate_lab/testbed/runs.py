@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate import backends
 from tidegate_lab.testbed import measure, records
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
+from tidegate_lab.testbed.gated import Gated, insert
 from tidegate_lab.testbed.plan import Arrivals, described, plan
 from tidegate_lab.uml import machine
 from tidegate_lab.uml.build import Kernel
@@ -91,8 +92,19 @@ def run_once(
     progress: Callable[[float], None] | None = None,
     stop: threading.Event | None = None,
     qdiscs: Mapping[str, list[str]] | None = None,
+    gated: Gated | None = None,
 ) -> Outcome:
-    """Carry out one run; `stop` ends it early, and `qdiscs` has other disciplines for some links.
+    """Carry out one run; `stop` ends it early.
+
+    Args:
+        kernel: The kernel.
+        source: The scenario.
+        seed: Seed of the run.
+        replication: Its number.
+        progress: Called with the share that is done.
+        stop: Ends it early when it is set.
+        qdiscs: Other disciplines for some links.
+        gated: A gate in place of a link's port.
 
     Raises:
         TidegateError: Something in the scenario cannot be carried over, or the kernel failed.
@@ -104,6 +116,8 @@ def run_once(
         planned = plan(scenario, found, arrivals, place)
         for link, own in zip(found["links"], planned["links"], strict=True):
             own["qdisc"] = (qdiscs or {}).get(link["name"], own["qdisc"])
+        if gated is not None:
+            insert(planned, found, gated, place)
         (place / PLAN).write_text(json.dumps(planned), encoding="utf-8")
         machine.run(kernel, "tidegate_lab.testbed.experiment", place, seed=seed, progress=progress, stop=stop)
         figures = json.loads((place / FIGURES).read_text(encoding="utf-8"))
@@ -121,7 +135,7 @@ def run_once(
             link["name"]: own["qdisc"] for link, own in zip(found["links"], planned["links"], strict=True)
         },
         sysctls={
-            node["name"]: own["sysctls"] for node, own in zip(found["nodes"], planned["nodes"], strict=True)
+            node["name"]: own["sysctls"] for node, own in zip(found["nodes"], planned["nodes"], strict=False)
         },
         flows={flow["name"]: followed[index] for index, flow in enumerate(found["flows"])},
         clock=figures["clock"],

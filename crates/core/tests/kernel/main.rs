@@ -2,16 +2,20 @@
 //!
 //! The records are facts: what a queueing discipline of Linux 6.1 did with 3,000 packets. With
 //! TIDEGATE_KERNEL_RECORDS, a folder, the records are read from there.
+//!
+//! ```console
+//! $ tidegate lab policies --packets 3000 --seed 7 --record crates/core/tests/kernel
+//! ```
 
 use std::path::PathBuf;
 
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::{BuiltInDropper, DropperKind};
-use tidegate_core::lockstep::{self, Outcome, Recorded};
+use tidegate_core::lockstep::{self, Outcome, Recorded, STEP};
 use tidegate_core::params::{Limit, NamedPolicy, Value};
 use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
-use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::{Rate, Span};
 
 const FLOWS: u8 = 4;
@@ -119,39 +123,71 @@ fn codel_is_codel() {
     }
 }
 
-/// Packets are all of the last flow, up to a few at the end.
+/// Returns true if both did alike, at times that differ by five steps of the kernel's clock at most:
+/// each look at it takes one.
+fn is_alike(outcome: &Outcome) -> bool {
+    outcome.differing == 0 && outcome.apart.ticks() <= 5 * STEP.ticks()
+}
+
+fn bits(rate: u64) -> Rate {
+    Rate::from_bits_per_second(rate).unwrap()
+}
+
 fn shaped(rate: u64, burst: u32) -> Outcome {
-    let plan = ShaperPlan {
-        rate: Rate::from_bits_per_second(rate).unwrap(),
-        burst,
-        peak: None,
-        queue: None,
-        excess: Excess::Wait,
-    };
-    let mut flows = flows();
-    flows.last_mut().unwrap().shaper = Some(plan);
-    follow_with("tbf", &port(scheduler("fifo", &[]), None), &flows)
+    let (rate, excess) = (bits(rate), Excess::Wait);
+    let shaper = Some(ShaperPlan { rate, burst, peak: None, queue: None, excess });
+    follow_with("tbf", &port(scheduler("fifo", &[]), None), &[FlowPlan { shaper, ..FlowPlan::default() }])
 }
 
 #[test]
 fn token_bucket_is_tbf() {
-    let same = |outcome: Outcome| outcome.differing == 0 && outcome.idle <= Span::from_micros(1);
     let outcome = shaped(25_000_000, 3000);
-    assert!(same(outcome.clone()), "{outcome:?}");
-    assert!(!same(shaped(25_250_000, 3000)) && !same(shaped(24_750_000, 3000)));
-    assert!(!same(shaped(25_000_000, 3010)) && !same(shaped(25_000_000, 2990)));
+    assert!(is_alike(&outcome), "{outcome:?}");
+    for (rate, burst) in [(25_250_000, 3000), (24_750_000, 3000), (25_000_000, 3010), (25_000_000, 2990)] {
+        assert!(!is_alike(&shaped(rate, burst)), "{rate} {burst}");
+    }
 }
 
-fn under_ceiling(bits: u64) -> Outcome {
+fn under_ceiling(name: &str, rate: u64) -> Outcome {
     let mut plan = port(scheduler("fifo", &[]), None);
-    plan.ports[0].ceiling = Rate::from_bits_per_second(bits);
-    follow("htb", &plan)
+    plan.ports[0].ceiling = Some(bits(rate));
+    follow(name, &plan)
 }
 
-/// The order is that of arrival: a packet that the ceiling holds longer than the kernel is found.
 #[test]
-fn ceiling_is_a_class_of_htb() {
-    let outcome = under_ceiling(25_000_000);
-    assert_eq!(outcome.differing, 0, "{outcome:?}");
-    assert!(under_ceiling(24_990_000).differing > 0);
+fn ceiling_is_a_class_of_htb_and_the_shaper_of_cake() {
+    for name in ["htb", "cake"] {
+        let outcome = under_ceiling(name, 25_000_000);
+        assert!(is_alike(&outcome), "{name}: {outcome:?}");
+        assert!(!is_alike(&under_ceiling(name, 24_990_000)), "{name}");
+        assert!(!is_alike(&under_ceiling(name, 25_010_000)), "{name}");
+    }
+}
+
+/// A class for each flow, the first the most urgent, in one class.
+fn under_ceilings(first: u64, burst: u32) -> Outcome {
+    let class = |parent, rate, burst, priority| ClassPlan {
+        parent,
+        contract: Contract { priority, ..Contract::default() },
+        ceiling: Some(bits(rate)),
+        ceiling_burst: Some(burst),
+        ..ClassPlan::new(scheduler(if parent.is_none() { "strict-priority" } else { "fifo" }, &[]))
+    };
+    let mut plan = port(scheduler("fifo", &[]), None);
+    plan.ports[0].classes.push(class(None, 25_000_000, 4, 0));
+    for (priority, rate) in (0..).zip([first, 6_000_000, 9_000_000, 14_000_000]) {
+        plan.ports[0].classes.push(class(Some(0), rate, burst, priority));
+    }
+    let flows: Vec<FlowPlan> =
+        (1..=4).map(|class| FlowPlan { class: Some(class), ..FlowPlan::default() }).collect();
+    follow_with("htb-classes", &plan, &flows)
+}
+
+#[test]
+fn classes_under_ceilings_are_two_levels_of_htb() {
+    let outcome = under_ceilings(3_000_000, 6000);
+    assert!(is_alike(&outcome), "{outcome:?}");
+    for (first, burst) in [(2_990_000, 6000), (3_010_000, 6000), (3_000_000, 5990), (3_000_000, 6010)] {
+        assert!(!is_alike(&under_ceilings(first, burst)), "{first} {burst}");
+    }
 }
