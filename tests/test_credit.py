@@ -97,6 +97,36 @@ def test_other_batches_have_the_same_rate():
     assert found.chosen.overhead <= 0.01
 
 
+def test_a_slower_output_puts_n2_times_the_ratio_in_place_of_n2():
+    rtt = size("100gbit", length="2km").rtt_cells
+    for output, ratio in (("50gbit", 2), ("12.5gbit", 8), ("200gbit", 1)):
+        held = size("100gbit", length="2km", n2=40, buffer=400, vcs=3, active=3, output=output)
+        for one in held.rates:
+            fair = 100e9 / ratio / one.active
+            assert one.least == pytest.approx(min(fair, 400 / (rtt + 40 * one.active * ratio) * 100e9))
+            assert one.most == pytest.approx(min(fair, 400 / (rtt + 40 * ratio) * 100e9))
+    wanted = size("100gbit", length="2km", n2=40, output="25gbit")
+    assert (wanted.output, wanted.rate) == (25 * 10**9, 25 * 10**9)
+    assert wanted.chosen.buf_alloc == -(-(rtt + 40 * 4) // 4)
+    assert "at most 25000000000 bit/s each" in refused(rate="26gbit", output="25gbit")
+
+
+def test_a_pool_for_several_nodes_has_the_largest_rtt_and_six_of_it():
+    alone, far = size("100gbit", length="100m", vcs=8), size("100gbit", length="2km", vcs=8)
+    shared = size("100gbit", length="100m", vcs=8, upstream=["2km", "1us"])
+    assert shared.pool == size("100gbit", length="2km", vcs=8, upstream=["100m", 1e-6]).pool
+    assert shared.pool.nodes == 3
+    assert shared.pool.rtt == pytest.approx(far.rtt)
+    assert shared.pool.cells == -(-6 * far.rtt_cells // 1) + 2 * 8
+    assert shared.pool.queued_below == pytest.approx(far.rtt_cells * 5 / 3)
+    assert (alone.pool.nodes, alone.pool.alpha, alone.pool.rtt) == (1, 2, alone.rtt)
+    # The sender's own VCs are sized by its own link.
+    assert shared.chosen == alone.chosen
+    assert size("100gbit", length="2km", vcs=8, upstream=["100m"], alpha=2).pool.cells == far.pool.cells
+    assert "`upstream` (-1.0) is not from 0" in refused(upstream=[-1.0])
+    assert "needs a unit" in refused(upstream=["2"])
+
+
 def test_packets_need_places_for_the_largest():
     cells = size("10gbit", delay="1us", vcs=4)
     packets = size("10gbit", delay="1us", vcs=4, largest="1500B")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Self, final
 
 __all__ = [
+    "ALPHA_OF_SEVERAL_RTTS",
     "MIN_LIFE",
     "MIN_LIFE_PERCENT",
     "MIN_PACKETS",
@@ -44,6 +45,7 @@ __all__ = [
 __version__: str
 RESERVABLE_PERCENT: int
 MIN_PACKETS: int
+ALPHA_OF_SEVERAL_RTTS: int
 RECORDS_PER_CELL: int
 MIN_LIFE: float
 MIN_LIFE_PERCENT: int
@@ -83,7 +85,13 @@ class SizedLink:
     """A link with credit-based flow control: its rate in bit/s, its cells in bytes, its times in seconds."""
 
     def __new__(
-        cls, rate: int, cell: int, credit_cell: int, delay: float, processing: float | None
+        cls,
+        rate: int,
+        cell: int,
+        credit_cell: int,
+        delay: float,
+        processing: float | None,
+        output: int | None,
     ) -> Self: ...
     @property
     def rtt_cells(self) -> float: ...

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from tidegate._tidegate import (
+    ALPHA_OF_SEVERAL_RTTS,
     RECORDS_PER_CELL,
     SizedLink,
     TidegateError,
@@ -69,6 +71,8 @@ class Pool:
     """The memory that adaptive allocation needs for all VCs together (equations 5 and 6).
 
     Attributes:
+        nodes: Upstream nodes whose VCs share it, at an output port when there are several.
+        rtt: The largest RTT of their links in s.
         alpha: M in units of two RTT.
         cells: M in cells.
         memory: M in bytes.
@@ -76,6 +80,8 @@ class Pool:
             more at each allocation.
     """
 
+    nodes: int
+    rtt: float
     alpha: int
     cells: int
     memory: int
@@ -88,6 +94,7 @@ class CreditSize:
 
     Attributes:
         link: Rate in bit/s.
+        output: Rate of the receiver's output in bit/s: that of the link unless it is slower.
         rtt: Round-trip time in s: propagation both ways and processing.
         rtt_cells: RTT in transmission times of a cell.
         cell: Bytes of a cell, or of the smallest packet.
@@ -102,6 +109,7 @@ class CreditSize:
     """
 
     link: int
+    output: int
     rtt: float
     rtt_cells: float
     cell: int
@@ -133,7 +141,9 @@ def size(
     largest: str | int | None = None,
     credit_cell: str | int | None = None,
     processing: str | float | None = None,
-    alpha: int = 2,
+    output: str | int | None = None,
+    upstream: Sequence[str | float] = (),
+    alpha: int | None = None,
 ) -> CreditSize:
     """Return the buffer that each VC of a link needs for a rate, or its rate with a buffer.
 
@@ -146,8 +156,8 @@ def size(
         length: A cable, as `2km`, at 5 ns a metre.
         delay: Propagation one way in s, or as `10us`.
         vcs: VCs with a buffer each, 1 to 2²⁴.
-        rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link; by
-            default that.
+        rate: The rate that each of `active` VCs is to have, at most 1/`active` of the link and of
+            `output`; by default that.
         buffer: Instead of a rate: the allocation of each VC, in cells or as `400p` or `64kB`.
         active: Active VCs for which the rate is asked, 1 to `vcs`.
         n2: Cells that the receiver forwards for each credit record of a VC; by default as few as
@@ -158,7 +168,12 @@ def size(
         processing: From a cell's last bit at the receiver until the sender may use its credit,
             without propagation, in s or as `200ns`; by default the time to send the cell and then a
             credit cell.
-        alpha: The pool of adaptive allocation is 2·alpha·RTT + 2·vcs cells, 2 to 1000.
+        output: Rate of the receiver's output where it is slower than the link, in bit/s or as
+            `50gbit`: N2·C/C_out then takes the place of N2 in equation 2.
+        upstream: Delays of the links of further nodes whose VCs share the pool at the receiver's output
+            port, in s, as `10us`, or as the length of a cable. RTT of the pool is the largest.
+        alpha: The pool of adaptive allocation is 2·alpha·RTT + 2·vcs cells, 2 to 1000; by default 2, and
+            3 where VCs of several upstream nodes share it.
 
     Raises:
         TidegateError: An argument cannot be used, the rate cannot be reached, or the VC would
@@ -168,7 +183,8 @@ def size(
         raise TidegateError("give either the length of the link, as 2km, or its delay, as 10us")
     if rate is not None and buffer is not None:
         raise TidegateError("give either a rate, to compute the buffer, or a buffer, to compute the rate")
-    bits = parse_rate(link) if isinstance(link, str) else _whole("the link's rate", link, 10**13)
+    bits = _bits("the link's rate", link)
+    slowest = bits if output is None else min(bits, _bits("output", output))
     one_way = cable_delay(length) if length is not None else _seconds("delay", delay)
     bytes_ = _bytes("cell", cell)
     place = bytes_ if largest is None else _bytes("largest", largest)
@@ -179,13 +195,18 @@ def size(
     _whole("active", active, MAX_VCS)
     if active > vcs:
         raise TidegateError(f"{active} VCs cannot be active: there are {vcs} (vcs)")
+    if alpha is None:
+        alpha = ALPHA_OF_SEVERAL_RTTS if upstream else 2
     if not 2 <= alpha <= MAX_ALPHA:
         raise TidegateError(f"`alpha` ({alpha}) is not from 2 to {MAX_ALPHA}")
     waits = None if processing is None else _seconds("processing", processing)
-    sized = SizedLink(bits, bytes_, credit, one_way, waits)
+    sized = SizedLink(bits, bytes_, credit, one_way, waits, slowest)
+    # VCs leave by the port at most at the rate of the slower of link and output.
+    longest = max([one_way, *map(_one_way, upstream)])
+    port = SizedLink(slowest, bytes_, credit, longest, waits, slowest)
     batch = sized.n2_for_overhead(OVERHEAD_PERCENT) if n2 is None else _whole("n2", n2, MAX_CELLS)
     given = None if buffer is None else _cells(buffer, place)
-    wanted = None if given is not None else _rate(rate, bits, active)
+    wanted = None if given is not None else _rate(rate, slowest, active)
 
     def choice(one: int) -> Batch:
         cells = sized.buffer(one, wanted, active) if wanted is not None else (given or 0)
@@ -202,9 +223,10 @@ def size(
         Attained(number, *sized.rates(batch, chosen.buf_alloc, number)) for number in sorted({1, active, vcs})
     ]
     batches = [choice(one) for one in _others(batch, chosen.buf_alloc)]
-    cells, queued_below = sized.pool(alpha, vcs)
+    cells, queued_below = port.pool(alpha, vcs)
     return CreditSize(
         link=bits,
+        output=slowest,
         rtt=sized.rtt,
         rtt_cells=sized.rtt_cells,
         cell=bytes_,
@@ -215,7 +237,7 @@ def size(
         chosen=chosen,
         rates=Rows(rates),
         batches=Rows(batches),
-        pool=Pool(alpha, cells, cells * place, queued_below),
+        pool=Pool(1 + len(upstream), port.rtt, alpha, cells, cells * place, queued_below),
     )
 
 
@@ -227,11 +249,22 @@ def _others(n2: int, buf_alloc: int) -> list[int]:
     return sorted({n2, *powers})
 
 
+def _bits(name: str, given: str | int) -> int:
+    return parse_rate(given) if isinstance(given, str) else _whole(name, given, 10**13)
+
+
+def _one_way(given: str | float) -> float:
+    """Return the delay of a cable's length, or the delay that is given."""
+    if isinstance(given, str) and given.endswith("m"):
+        return cable_delay(given)
+    return _seconds("upstream", given)
+
+
 def _rate(rate: str | int | None, link: int, active: int) -> int:
     fair = link // active
     if rate is None:
         return fair
-    bits = parse_rate(rate) if isinstance(rate, str) else _whole("rate", rate, 10**13)
+    bits = _bits("rate", rate)
     if bits > fair:
         raise TidegateError(
             f"{active} active VCs of a link of {link} bit/s have at most {fair} bit/s each, not {bits}"

@@ -2304,7 +2304,11 @@ class Credit(Record):
             `buffer`; 1 with allocation by the sender; Buf_Alloc/4 with allocation by the receiver (a whole
             number from 1 to 2147483647).
         pool: Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4 RTT and
-            2 for each VC (a whole number from 1 to 2147483647).
+            2 for each VC, and 6 RTT where VCs of several links share it (a whole number from 1 to
+            2147483647).
+        pool_per: Unit that has a pool of its own, with allocation by the receiver: each incoming `link`, or
+            each `output` port of the receiving node, for the VCs that leave by it, over whichever links they
+            come; RTT is then the largest of these links (link or output). Default: link.
         divided: Share of the pool that the receiver divides at an allocation; without it, 0.5, which loses no
             packet (a number from 0 to 1).
         interval: Time from one allocation to the next; without it, the longest time that a credit record
@@ -2320,6 +2324,8 @@ class Credit(Record):
             back together: part of its RTT (a time such as "5ms"). Default: 0s.
         duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit
             cell (a number from 0 to 1). Default: 0.
+        sender: Conduct of the sender: one that `ignores` credit sends without it, as a faulty one does, and
+            the receiver drops its packets that have no place (obeys or ignores). Default: obeys.
 
     Source: Kung 1997, section "Credit-based flow control".
     """
@@ -2333,12 +2339,14 @@ class Credit(Record):
     buffer: int | None = None
     n2: int | None = None
     pool: int | None = None
+    pool_per: Literal["link", "output"] | None = None
     divided: float | None = None
     interval: str | None = None
     repeats: int | None = None
     check: str | None = None
     queueing: str | None = None
     duplicate: float | None = None
+    sender: Literal["obeys", "ignores"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

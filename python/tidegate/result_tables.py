@@ -9,6 +9,7 @@ from tidegate.tables import Table
 __all__ = [
     "Aal5Column",
     "CreditColumn",
+    "CreditOutputsColumn",
     "CreditVcsColumn",
     "DropsColumn",
     "FlowsColumn",
@@ -176,6 +177,10 @@ CreditColumn = Literal[
 
 CreditVcsColumn = Literal[
     "replication", "seed", "link", "vc", "flow", "buf_alloc", "n2", "queue_max", "without_credit"
+]
+
+CreditOutputsColumn = Literal[
+    "replication", "seed", "node", "port", "links", "vcs", "memory", "queue_max", "rtt"
 ]
 
 StallsColumn = Literal["replication", "seed", "link", "vc", "flow", "round_trips", "since", "until", "what"]
@@ -410,7 +415,7 @@ class ResultTables:
             link: Name of the link's direction, as s1->s2.
             vcs: VCs over it.
             memory (packets): Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool
-                (M).
+                (M); with pools of output ports, the sum of those that VCs of the link share.
             queue_max (packets): Most packets from this link at the receiver at once.
             rtt (s): Time from a packet's last bit leaving the sender until its credit is used there, when the
                 receiver forwards it at once.
@@ -442,6 +447,26 @@ class ResultTables:
             without_credit: Share of the measured time in which it had no credit, 0 to 1.
         """
         return self.tables["credit_vcs"]
+
+    @property
+    def credit_outputs(self) -> Table[CreditOutputsColumn]:
+        """Table `credit_outputs`.
+
+        Pools of output ports that VCs of several links with credit share (`pool_per`), one row for each port,
+            and one for the VCs that end at the node after a link.
+
+        Columns:
+            replication: Replication, from 0: one seed of one scenario.
+            seed: Seed of the replication.
+            node: Node of the port.
+            port: Link by which the VCs leave; empty for those that end at the node.
+            links: Links over which the VCs come.
+            vcs: VCs that share the pool.
+            memory (packets): The pool (M).
+            queue_max (packets): Most packets in the pool at once.
+            rtt (s): Largest RTT of the links.
+        """
+        return self.tables["credit_outputs"]
 
     @property
     def stalls(self) -> Table[StallsColumn]:
@@ -483,7 +508,8 @@ class ResultTables:
                 such as `average_queue` (packets or bytes), `drop_probability` and `queue_delay` (s) at that
                 instant; of links with credit `pool` (packets at the receiver) and of their VCs `vc_queue` (of
                 these, the VC's), `buf_alloc` and `credit_balance` (packets), of which the subject is the flow
-                on the link, as `a on s1->s2`.
+                on the link, as `a on s1->s2`; of links behind a port with a pool of its own `output_pool`
+                (packets in it).
             value: Its value, in the unit of the metric.
         """
         return self.tables["series"]

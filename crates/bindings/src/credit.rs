@@ -12,22 +12,25 @@ use tidegate_formats::units;
 pub struct SizedLink {
     link: Link,
     rtt: Exact,
+    /// Rate of the receiver's output in bit/s; `None` for that of the link.
+    output: Option<u64>,
 }
 
 #[pymethods]
 impl SizedLink {
     #[new]
-    #[pyo3(signature = (rate, cell, credit_cell, delay, processing))]
+    #[pyo3(signature = (rate, cell, credit_cell, delay, processing, output))]
     fn new(
         rate: u64,
         cell: u32,
         credit_cell: u32,
         delay: f64,
         processing: Option<f64>,
+        output: Option<u64>,
     ) -> PyResult<SizedLink> {
         let processing = processing.map(Span::from_secs_f64);
         let link = Link { rate, cell, credit_cell, delay: Span::from_secs_f64(delay), processing };
-        Ok(SizedLink { link, rtt: link.rtt().map_err(refused)? })
+        Ok(SizedLink { link, rtt: link.rtt().map_err(refused)?, output })
     }
 
     /// RTT in transmission times of a cell.
@@ -77,7 +80,8 @@ impl SizedLink {
 
 impl SizedLink {
     fn control(&self, n2: u64) -> PyResult<Loop> {
-        Loop::new(self.rtt, n2).map_err(refused)
+        let control = Loop::new(self.rtt, n2).map_err(refused)?;
+        self.output.map_or(Ok(control), |output| control.behind(self.link.rate, output)).map_err(refused)
     }
 }
 

@@ -118,6 +118,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("MIN_LIFE", suggest::MIN_LIFE.as_secs_f64())?;
     module.add("MIN_LIFE_PERCENT", suggest::MIN_LIFE_PERCENT)?;
     module.add("RECORDS_PER_CELL", tidegate_core::credit::RECORDS_PER_CELL)?;
+    module.add("ALPHA_OF_SEVERAL_RTTS", tidegate_core::credit::sizing::ALPHA_OF_SEVERAL_RTTS)?;
     module.add("USUAL_NEARNESS", rates::usual())?;
     module.add("TidegateError", module.py().get_type::<TidegateError>())?;
     module.add_class::<capture::Capture>()?;

@@ -1,25 +1,33 @@
-//! A bounded model check of the Credit Update Protocol: both ends as they are, on a link that may
-//! lose, delay, repeat and reorder as it likes, in every order of steps. Nothing overruns, and from
-//! every state that can be reached all cells get through once nothing more is lost.
+//! A bounded model check of the Credit Update Protocol: both ends as they are, on links that may
+//! lose, delay, repeat and reorder as they like, in every order of steps. Nothing overruns, and from
+//! every state that can be reached all cells get through once nothing more is lost. The VCs of
+//! several upstream nodes may share a pool, which is divided at any moment.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
+use tidegate_core::credit::output_pool::OutputPool;
 use tidegate_core::credit::params::Protocol;
-use tidegate_core::credit::{Arrival, Receiver, Sender};
+use tidegate_core::credit::{Adaptation, Arrival, Confirmation, Receiver, Sender};
 use tidegate_core::units::{Span, Time};
 
 /// Bounds of the search.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
+    /// Upstream nodes, with a link each.
+    nodes: usize,
+    /// VCs of each.
     vcs: usize,
     buf_alloc: u32,
     n2: u32,
     /// Cells that each VC sends.
     cells: u32,
-    /// Cells and checks that are on the link at once, and credit cells.
+    /// Cells and checks that are on a link at once, and credit cells.
     on_link: usize,
     credits: usize,
+    /// The pool that all VCs share in place of `buf_alloc` and `n2`, and the number of times that
+    /// it is divided.
+    pool: Option<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,140 +36,189 @@ enum OnLink {
     Check(CreditCheck),
 }
 
+/// A link from an upstream node, and its sender.
 #[derive(Clone, Debug)]
-struct State {
+struct Link {
     sender: Sender,
-    receiver: Receiver,
     left: Vec<u32>,
-    link: VecDeque<OnLink>,
+    cells: VecDeque<OnLink>,
     credits: Vec<CreditCell>,
 }
 
-/// Time does not pass: a check may be due at any moment.
-const NOW: Time = Time::NEVER;
+#[derive(Clone, Debug)]
+struct State {
+    links: Vec<Link>,
+    receivers: Vec<Receiver>,
+    pool: Option<OutputPool>,
+    /// Divisions of the pool that may still come.
+    divisions: u32,
+}
+
+/// Time does not pass: a check may be due at any moment, and alone confirms an allocation.
+const NOW: Time = Time::ORIGIN;
+const CHECKED: Time = Time::NEVER;
 
 impl State {
     fn new(bounds: Bounds) -> State {
         let start = Counter::from_bits(u32::MAX - 1);
-        let mut sender = Sender::new(Some(Span::TICK)).unwrap();
-        let mut receiver = Receiver::new(Protocol::Cup, None);
-        for _ in 0..bounds.vcs {
-            sender.open(bounds.buf_alloc, start).unwrap();
-            receiver.open(bounds.buf_alloc, bounds.n2, start).unwrap();
+        let mut pool = bounds.pool.map(|(pool, _)| {
+            let confirmation = Confirmation::Check;
+            OutputPool::new(Adaptation { pool, divided: pool, n2: None, confirmation })
+        });
+        let (buf_alloc, n2) = if pool.is_some() { (1, 1) } else { (bounds.buf_alloc, bounds.n2) };
+        let (mut links, mut receivers) = (Vec::new(), Vec::new());
+        for node in 0..bounds.nodes {
+            let mut sender = Sender::new(Some(Span::TICK)).unwrap();
+            let mut receiver = Receiver::new(Protocol::Cup, None);
+            for _ in 0..bounds.vcs {
+                let vc = sender.open(buf_alloc, start).unwrap();
+                receiver.open(buf_alloc, n2, start).unwrap();
+                pool.iter_mut().for_each(|pool| pool.join(node, vc, Confirmation::Check));
+            }
+            let left = vec![bounds.cells; bounds.vcs];
+            links.push(Link { sender, left, cells: VecDeque::new(), credits: Vec::new() });
+            receivers.push(receiver);
         }
-        let left = vec![bounds.cells; bounds.vcs];
-        State { sender, receiver, left, link: VecDeque::new(), credits: Vec::new() }
+        State { links, receivers, pool, divisions: bounds.pool.map_or(0, |(_, divisions)| divisions) }
     }
 
     fn key(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
-        let credits: Vec<_> = self.credits.iter().map(|cell| format!("{:?}", cell.records())).collect();
-        let ends = (&self.sender, &self.receiver, &self.link);
-        format!("{ends:?} {:?} {credits:?}", self.left).hash(&mut hasher);
+        let records = |link: &Link| link.credits.iter().map(|cell| format!("{:?}", cell.records())).collect();
+        let credits: Vec<Vec<String>> = self.links.iter().map(records).collect();
+        let ends = |link: &Link| format!("{:?} {:?} {:?}", link.sender, link.cells, link.left);
+        let links: Vec<String> = self.links.iter().map(ends).collect();
+        let receiver = (&self.receivers, &self.pool, self.divisions);
+        format!("{links:?} {receiver:?} {credits:?}").hash(&mut hasher);
         hasher.finish()
     }
 
-    fn send(&self, vc: usize) -> Option<State> {
+    fn send(&self, node: usize, vc: usize) -> Option<State> {
         let ix = VcIx(vc as u32);
-        if self.left[vc] == 0 || self.sender.balance(ix) == 0 {
+        let link = &self.links[node];
+        if link.left[vc] == 0 || link.sender.balance(ix) == 0 {
             return None;
         }
         let mut next = self.clone();
-        next.sender.sent(NOW, ix).unwrap();
-        next.left[vc] -= 1;
-        next.link.push_back(OnLink::Data(ix));
+        let link = &mut next.links[node];
+        link.sender.sent(CHECKED, ix).unwrap();
+        link.left[vc] -= 1;
+        link.cells.push_back(OnLink::Data(ix));
         Some(next)
     }
 
-    fn check(&self) -> Option<State> {
+    fn check(&self, node: usize) -> Option<State> {
         let mut next = self.clone();
-        let check = next.sender.take_check(NOW)?;
-        next.link.push_back(OnLink::Check(check));
+        let check = next.links[node].sender.take_check(CHECKED)?;
+        next.links[node].cells.push_back(OnLink::Check(check));
         Some(next)
     }
 
-    fn deliver(&self) -> Option<State> {
+    fn deliver(&self, node: usize) -> Option<State> {
         let mut next = self.clone();
-        match next.link.pop_front()? {
-            OnLink::Data(vc) => assert_eq!(next.receiver.arrived(NOW, vc), Arrival::Stored, "{self:?}"),
-            OnLink::Check(check) => _ = next.receiver.checked(NOW, &check),
+        let receiver = &mut next.receivers[node];
+        match next.links[node].cells.pop_front()? {
+            OnLink::Data(vc) => {
+                let arrival = match &mut next.pool {
+                    None => receiver.arrived(NOW, vc),
+                    Some(pool) => pool.arrived(NOW, receiver, vc),
+                };
+                assert_eq!(arrival, Arrival::Stored, "{self:?}");
+            }
+            OnLink::Check(check) => _ = receiver.checked(NOW, &check),
         }
         Some(next)
     }
 
-    fn lose(&self) -> Option<State> {
+    fn lose(&self, node: usize) -> Option<State> {
         let mut next = self.clone();
-        next.link.pop_front()?;
+        next.links[node].cells.pop_front()?;
         Some(next)
     }
 
-    fn forward(&self, vc: usize) -> Option<State> {
+    fn forward(&self, node: usize, vc: usize) -> Option<State> {
         let ix = VcIx(vc as u32);
-        (self.receiver.queued(ix) > 0).then(|| {
+        (self.receivers[node].queued(ix) > 0).then(|| {
             let mut next = self.clone();
-            next.receiver.left(ix);
+            match &mut next.pool {
+                None => next.receivers[node].left(ix),
+                Some(pool) => pool.left(&mut next.receivers[node], ix),
+            }
             next
         })
     }
 
-    fn credit(&self) -> Option<State> {
+    fn divide(&self) -> Option<State> {
         let mut next = self.clone();
-        let cell = next.receiver.take_credit_cell()?;
-        next.credits.push(cell);
+        next.divisions = next.divisions.checked_sub(1)?;
+        next.pool.as_ref()?.allocate(NOW, &mut next.receivers);
+        Some(next)
+    }
+
+    fn credit(&self, node: usize) -> Option<State> {
+        let mut next = self.clone();
+        let cell = next.receivers[node].take_credit_cell()?;
+        next.links[node].credits.push(cell);
         Some(next)
     }
 
     /// A credit cell comes, and stays on the link as its own copy when it `repeats`.
-    fn credited(&self, nth: usize, repeats: bool) -> State {
+    fn credited(&self, node: usize, nth: usize, repeats: bool) -> State {
         let mut next = self.clone();
-        let cell = next.credits[nth];
+        let link = &mut next.links[node];
+        let cell = link.credits[nth];
         if !repeats {
-            next.credits.remove(nth);
+            link.credits.remove(nth);
         }
-        next.sender.credited(NOW, &cell, |_, _| ());
+        link.sender.credited(CHECKED, &cell, |_, _| ());
         next
     }
 
-    fn without_credit(&self, nth: usize) -> State {
+    fn without_credit(&self, node: usize, nth: usize) -> State {
         let mut next = self.clone();
-        next.credits.remove(nth);
+        next.links[node].credits.remove(nth);
         next
     }
 
     /// All states reached by one step.
     fn next(&self, bounds: Bounds) -> Vec<State> {
-        let mut found = Vec::new();
-        if self.link.len() < bounds.on_link {
-            found.extend((0..bounds.vcs).filter_map(|vc| self.send(vc)));
-            found.extend(self.check());
-        }
-        if self.credits.len() < bounds.credits {
-            found.extend(self.credit());
-        }
-        found.extend((0..bounds.vcs).filter_map(|vc| self.forward(vc)));
-        found.extend(self.deliver());
-        found.extend(self.lose());
-        for nth in 0..self.credits.len() {
-            found.extend([self.credited(nth, false), self.credited(nth, true), self.without_credit(nth)]);
+        let mut found: Vec<State> = self.divide().into_iter().collect();
+        for (node, link) in self.links.iter().enumerate() {
+            if link.cells.len() < bounds.on_link {
+                found.extend((0..bounds.vcs).filter_map(|vc| self.send(node, vc)));
+                found.extend(self.check(node));
+            }
+            if link.credits.len() < bounds.credits {
+                found.extend(self.credit(node));
+            }
+            found.extend((0..bounds.vcs).filter_map(|vc| self.forward(node, vc)));
+            found.extend(self.deliver(node));
+            found.extend(self.lose(node));
+            for nth in 0..link.credits.len() {
+                let (once, twice) = (self.credited(node, nth, false), self.credited(node, nth, true));
+                found.extend([once, twice, self.without_credit(node, nth)]);
+            }
         }
         found
     }
 
-    /// Returns true if all cells get through when nothing more is lost.
-    fn recovers(&self, bounds: Bounds) -> bool {
+    /// Returns true if all cells of a node get through when nothing more is lost.
+    fn recovers(&self, bounds: Bounds, node: usize) -> bool {
         let mut state = self.clone();
         for _ in 0..20 * bounds.vcs as u32 * (bounds.cells + bounds.buf_alloc) {
-            let all_sent = state.left.iter().all(|left| *left == 0);
-            let agree = (0..bounds.vcs).all(|vc| state.sender.balance(VcIx(vc as u32)) == bounds.buf_alloc);
-            if all_sent && agree && state.link.is_empty() {
+            let link = &state.links[node];
+            let all_sent = link.left.iter().all(|left| *left == 0);
+            let agrees = |vc| link.sender.balance(vc) == link.sender.buf_alloc(vc);
+            if all_sent && (0..bounds.vcs).all(|vc| agrees(VcIx(vc as u32))) && link.cells.is_empty() {
                 return true;
             }
-            let step =
-                state.deliver().or_else(|| (!state.credits.is_empty()).then(|| state.credited(0, false)));
-            let step = step.or_else(|| (0..bounds.vcs).find_map(|vc| state.forward(vc)));
-            let step =
-                step.or_else(|| state.credit()).or_else(|| (0..bounds.vcs).find_map(|vc| state.send(vc)));
-            match step.or_else(|| state.check()) {
+            let step = state
+                .deliver(node)
+                .or_else(|| (!link.credits.is_empty()).then(|| state.credited(node, 0, false)))
+                .or_else(|| (0..bounds.vcs).find_map(|vc| state.forward(node, vc)))
+                .or_else(|| state.credit(node))
+                .or_else(|| (0..bounds.vcs).find_map(|vc| state.send(node, vc)));
+            match step.or_else(|| state.check(node)) {
                 Some(next) => state = next,
                 None => return false,
             }
@@ -176,7 +233,11 @@ fn explore(bounds: Bounds) -> usize {
     let mut seen = BTreeSet::from([first.key()]);
     let mut open = vec![first];
     while let Some(state) = open.pop() {
-        assert!(state.recovers(bounds), "{bounds:?}: {state:?}");
+        assert!((0..bounds.nodes).all(|node| state.recovers(bounds, node)), "{bounds:?}: {state:?}");
+        if let (Some(pool), Some((most, _))) = (&state.pool, bounds.pool) {
+            let queued: u64 = state.receivers.iter().map(Receiver::queued_in_all).sum();
+            assert!(pool.queued() == queued && queued <= u64::from(most), "{bounds:?}: {state:?}");
+        }
         for next in state.next(bounds) {
             if seen.insert(next.key()) {
                 open.push(next);
@@ -186,21 +247,35 @@ fn explore(bounds: Bounds) -> usize {
     seen.len()
 }
 
-#[test]
-fn nothing_overruns_and_nothing_stands_still() {
-    let small = Bounds { vcs: 1, buf_alloc: 2, n2: 1, cells: 3, on_link: 2, credits: 2 };
-    let mut all =
-        vec![small, Bounds { buf_alloc: 2, n2: 2, ..small }, Bounds { buf_alloc: 3, n2: 2, ..small }];
-    if std::env::var_os("TIDEGATE_VERIFY").is_some() {
-        all.extend([
-            Bounds { buf_alloc: 3, n2: 2, cells: 5, on_link: 3, credits: 3, ..small },
-            Bounds { vcs: 2, buf_alloc: 2, n2: 1, cells: 2, on_link: 2, credits: 1 },
-            Bounds { vcs: 2, buf_alloc: 2, n2: 2, cells: 2, on_link: 2, credits: 1 },
-        ]);
-    }
-    for bounds in all {
-        let states = explore(bounds);
+const SMALL: Bounds =
+    Bounds { nodes: 1, vcs: 1, buf_alloc: 2, n2: 1, cells: 3, on_link: 2, credits: 2, pool: None };
+
+fn explore_all(few: &[Bounds], more: &[Bounds]) {
+    let more = if std::env::var_os("TIDEGATE_VERIFY").is_some() { more } else { &[] };
+    for bounds in few.iter().chain(more) {
+        let states = explore(*bounds);
         println!("{bounds:?}: {states} states");
         assert!(states > 100, "{bounds:?}: {states}");
     }
+}
+
+#[test]
+fn nothing_overruns_and_nothing_stands_still() {
+    explore_all(
+        &[SMALL, Bounds { buf_alloc: 2, n2: 2, ..SMALL }, Bounds { buf_alloc: 3, n2: 2, ..SMALL }],
+        &[
+            Bounds { buf_alloc: 3, n2: 2, cells: 5, on_link: 3, credits: 3, ..SMALL },
+            Bounds { vcs: 2, buf_alloc: 2, n2: 1, cells: 2, on_link: 2, credits: 1, ..SMALL },
+            Bounds { vcs: 2, buf_alloc: 2, n2: 2, cells: 2, on_link: 2, credits: 1, ..SMALL },
+        ],
+    );
+}
+
+#[test]
+fn nor_does_a_pool_of_several_upstream_nodes() {
+    let pool = Bounds { nodes: 2, cells: 2, on_link: 1, credits: 1, pool: Some((4, 2)), ..SMALL };
+    explore_all(
+        &[Bounds { pool: Some((4, 1)), ..pool }],
+        &[pool, Bounds { cells: 3, pool: Some((5, 1)), ..pool }],
+    );
 }

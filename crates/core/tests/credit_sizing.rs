@@ -30,10 +30,13 @@ struct Vc {
 }
 
 /// Greedy VCs on a link of one cell a slot. A cell that is sent in slot t has arrived by slot
-/// t + 1 + there, is forwarded in the slot of its turn, and a record of that is usable `back` slots
-/// after: RTT = there + 1 + back.
+/// t + 1 + there, is forwarded from the slot of its turn on, and a record of that is usable `back`
+/// slots after: RTT = there + 1 + back. The output takes `output` slots for a cell.
 struct Model {
     shared: Shared,
+    output: u64,
+    /// The slot from which on the output is free.
+    free: u64,
     there: u64,
     back: u64,
     buf_alloc: u64,
@@ -55,7 +58,7 @@ impl Model {
             credited: 0,
         };
         let vcs = (0..active).map(|_| vc()).collect();
-        Model { shared, there, back, buf_alloc, n2, vcs, sender: 0, receiver: 0, now: 0 }
+        Model { shared, output: 1, free: 0, there, back, buf_alloc, n2, vcs, sender: 0, receiver: 0, now: 0 }
     }
 
     /// The next in turn of those for whom `ready` holds.
@@ -66,21 +69,23 @@ impl Model {
     }
 
     fn slot(&mut self) {
-        let Model { there, back, buf_alloc, n2, now, .. } = *self;
+        let Model { there, back, buf_alloc, n2, now, output, .. } = *self;
         for vc in &mut self.vcs {
             while vc.records.front().is_some_and(|(at, _)| *at <= now) {
                 vc.credited = vc.records.pop_front().unwrap().1;
             }
         }
-        if let Some(turn) =
-            Self::next(&self.vcs, &mut self.receiver, |vc| vc.queue.front().is_some_and(|at| *at <= now))
+        let is_there = |vc: &Vc| vc.queue.front().is_some_and(|at| *at <= now);
+        if self.free <= now
+            && let Some(turn) = Self::next(&self.vcs, &mut self.receiver, is_there)
         {
+            self.free = now + output;
             let vc = &mut self.vcs[turn];
             vc.queue.pop_front();
             vc.forwarded += 1;
             if vc.forwarded - vc.told == n2 {
                 vc.told = vc.forwarded;
-                vc.records.push_back((now + 1 + back, vc.forwarded));
+                vc.records.push_back((now + output + back, vc.forwarded));
             }
         }
         let credit = |vc: &Vc| vc.sent - vc.credited < buf_alloc;
@@ -172,14 +177,79 @@ fn equation_2_is_a_bound_for_several_vcs() {
 }
 
 #[test]
+fn a_slower_output_takes_n2_times_as_long() {
+    let (mut below, mut slowed) = (0, 0);
+    for (rtt, n2, buf_alloc) in grid() {
+        for output in [2, 3, 7] {
+            let control = Loop::new(whole(rtt), n2).unwrap().behind(output, 1).unwrap();
+            let share = control.share(buf_alloc, 1).unwrap();
+            assert_eq!(share.least, share.most);
+            let period = rtt + (n2 - buf_alloc % n2) * output;
+            let split = ((rtt - 1) / 3, rtt - 1 - (rtt - 1) / 3);
+            let mut model = Model::new(Shared::Link, split, buf_alloc, n2, 1);
+            model.output = output;
+            // Whole periods of the loop, and of the output.
+            let window = 10 * period * output;
+            let [cells] = model.forwarded(40 * period, window)[..] else { unreachable!() };
+            assert_eq!(whole(cells), share.least * whole(window), "{rtt} {n2} {buf_alloc} {output}");
+            if buf_alloc % n2 == 0 {
+                // The lecture's formula with N2·C/C_out in place of N2.
+                let paper = Exact::new(buf_alloc.into(), (rtt + n2 * output).into());
+                assert_eq!(share.least, paper.min(Exact::new(1, output.into())));
+            }
+            below += u32::from(share.least < Exact::new(1, output.into()));
+            let fast = Loop::new(whole(rtt), n2).unwrap().share(buf_alloc, 1).unwrap();
+            slowed += u32::from(share.least < fast.least.min(Exact::new(1, output.into())));
+        }
+    }
+    assert!(below > 400 && slowed > 400, "{below} {slowed}");
+    // A faster one changes nothing.
+    let control = Loop::new(whole(10), 4).unwrap();
+    assert_eq!(control.behind(2, 3), Ok(control));
+    assert_eq!(control.behind(0, 3), Err(Unsizable::NoLink));
+    assert_eq!(control.behind(3, 0), Err(Unsizable::NoLink));
+}
+
+#[test]
+fn a_slower_output_bounds_several_vcs() {
+    let (mut below, mut cases) = (0, 0);
+    for (rtt, n2, buf_alloc) in grid().filter(|(rtt, n2, buf)| (rtt + 3 * n2 + 7 * buf) % 9 == 0) {
+        for (active, output) in [(2, 2), (2, 5), (3, 3)] {
+            for shared in [Shared::Link, Shared::Output] {
+                let control = Loop::new(whole(rtt), n2).unwrap().behind(output, 1).unwrap();
+                let share = control.share(buf_alloc, active).unwrap();
+                let split = ((rtt - 1) / 2, rtt - 1 - (rtt - 1) / 2);
+                let loop_time = rtt + n2 * active * output;
+                let slots = 60 * loop_time;
+                let mut model = Model::new(shared, split, buf_alloc, n2, active as usize);
+                model.output = output;
+                for cells in model.forwarded(10 * loop_time, slots) {
+                    let cut = buf_alloc + n2;
+                    let case =
+                        || format!("{shared:?} {rtt} {n2} {buf_alloc} {active} {output}: {cells} of {slots}");
+                    assert!(whole(cells + cut) >= share.least * whole(slots), "{}", case());
+                    assert!(whole(cells) <= share.most * whole(slots) + whole(cut), "{}", case());
+                    cases += 1;
+                    below += u32::from(share.least < Exact::new(1, (active * output).into()));
+                }
+            }
+        }
+    }
+    assert!(below > cases / 20, "{below} of {cases}");
+}
+
+#[test]
 fn the_buffer_for_a_share_is_the_least_that_has_it() {
     let mut rng = Rng::named(1, "credit-sizing");
     for _ in 0..rounds(2000) {
         let rtt = Exact::new(rng.below(4000).into(), u128::from(1 + rng.below(40)));
         let (n2, active) = (1 + rng.below(60), 1 + rng.below(9));
-        let control = Loop::new(rtt, n2).unwrap();
+        let (link, output) = (1 + rng.below(9), 1 + rng.below(9));
+        let control = Loop::new(rtt, n2).unwrap().behind(link, output).unwrap();
         let parts = 1 + rng.below(50);
-        let share = Exact::new((1 + rng.below(parts)).into(), u128::from(parts) * u128::from(active));
+        let fair = Exact::new(output.into(), u128::from(link) * u128::from(active));
+        let share =
+            Exact::new((1 + rng.below(parts)).into(), parts.into()) * fair.min(Exact::new(1, active.into()));
         let cells = control.buffer(share, active).unwrap();
         assert!(cells >= n2);
         assert!(control.share(cells, active).unwrap().least >= share);
@@ -259,6 +329,7 @@ fn nothing_panics_at_the_ends_of_the_ranges() {
                         let Ok(rtt) = link.rtt() else { continue };
                         _ = Pool::new(rtt, n2, cells);
                         let Ok(control) = Loop::new(rtt, n2) else { continue };
+                        let control = control.behind(rate, cells).unwrap_or(control);
                         for active in ends {
                             _ = control.share(cells, active);
                             _ = control.buffer(Exact::new(1, u128::from(active.max(1))), active);

@@ -20,7 +20,7 @@ mod workahead;
 
 pub use aal5::Aal5Row;
 pub use column::{Cell, Column, ColumnType, ColumnValue};
-pub use credit::{CreditRow, CreditVcsRow, StallsRow};
+pub use credit::{CreditOutputsRow, CreditRow, CreditVcsRow, StallsRow};
 pub use drops::DropsRow;
 pub use flows::FlowsRow;
 pub use gate::GateRow;
@@ -45,6 +45,7 @@ pub const TABLES: &[&TableRecord] = &[
     Aal5Row::TABLE,
     CreditRow::TABLE,
     CreditVcsRow::TABLE,
+    CreditOutputsRow::TABLE,
     credit::StallsRow::TABLE,
     SeriesRow::TABLE,
     SignalsRow::TABLE,

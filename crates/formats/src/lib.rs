@@ -51,7 +51,7 @@ pub use scenario::{
     Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Played, Profile, Router,
     Scenario, WhenWarned, route,
 };
-pub use scenario::{CreditLinks, LinkCredit};
+pub use scenario::{CreditLinks, LinkCredit, OutputCredit};
 pub use source::Source;
 pub use stage_terms::StageTerms;
 pub use tree::toml_as_json;

@@ -107,15 +107,19 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     let metered = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     // A tree without credit has no table of stalls, and no key for its links.
     let has_stalls = TABLES.iter().any(|record| record.name == "stalls");
-    let keys = if has_stalls { "credit = { buffer = 8, check = \"0s\" }\n" } else { "" };
-    let text = format!(
-        "version = 1\nduration = \"9s\"\ntopology = {{ kind = \"nodes\" }}\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
-         [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\nloss = 0.5\n{keys}\
-         [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
-         source = {{ kind = \"cbr\", rate = \"2mbit\" }}\n"
-    );
-    let stalled = assemble(&Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
-    for network in [gate, reserved, metered, overloaded, stalled, cells] {
+    let lossy = |keys: &str| {
+        let keys = if has_stalls { keys } else { "" };
+        let text = format!(
+            "version = 1\nduration = \"9s\"\ntopology = {{ kind = \"nodes\" }}\n[[node]]\nname = \"a\"\n\
+             [[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"1mbit\"\nloss = 0.5\n{keys}\
+             [[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
+             source = {{ kind = \"cbr\", rate = \"2mbit\" }}\n"
+        );
+        assemble(&Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap()).unwrap()
+    };
+    let stalled = lossy("credit = { buffer = 8, check = \"0s\" }\n");
+    let pooled = lossy("credit = { allocation = \"receiver\", pool_per = \"output\" }\n");
+    for network in [gate, reserved, metered, overloaded, stalled, pooled, cells] {
         let tables = measured(&network);
         assert!(tables.iter().map(|table| table.record.name).eq(TABLES.iter().map(|record| record.name)));
         let has_rows =

@@ -76,9 +76,17 @@ def size(
             "TIME",
         ),
     ] = None,
+    output: Annotated[
+        str | None, _option("Rate of the receiver's output, if it is slower than the link.", "RATE")
+    ] = None,
+    upstream: Annotated[
+        list[str] | None,
+        _option("Length or delay of another node's link to the same output; repeatable.", "LENGTH"),
+    ] = None,
     alpha: Annotated[
-        int, typer.Option(metavar="N", help="Pool of adaptive allocation: 2 N RTT and 2 cells a VC.")
-    ] = 2,
+        int | None,
+        _option("Pool: 2 N RTT and 2 cells a VC; by default 2, and 3 with --upstream.", "N"),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute the buffer of each VC for a rate, or the rate of a buffer.
@@ -100,6 +108,8 @@ def size(
         largest=largest,
         credit_cell=credit_cell,
         processing=processing,
+        output=output,
+        upstream=upstream or (),
         alpha=alpha,
     )
     if as_json:
@@ -122,6 +132,8 @@ def _print(found: CreditSize) -> None:
         f"{found.rtt_cells:.1f} {noun} times · {noun}s of {sizes}",
         style="bold",
     )
+    if found.output < found.link:
+        console.print(f"the receiver's output has {quantity(found.output, 'bit/s')}")
     chosen = found.chosen
     allocation = f"Buf_Alloc = {plural(chosen.buf_alloc, noun)} each and N2 = {chosen.n2}"
     console.print(
@@ -159,8 +171,11 @@ def _print(found: CreditSize) -> None:
         console.print(f"  {note}", style="dim")
     console.print()
     pool = found.pool
+    whose = "all VCs"
+    if pool.nodes > 1:
+        whose += f" of {pool.nodes} upstream nodes, the longest RTT {quantity(pool.rtt, 's')}"
     console.print(
-        f"adaptive allocation: a pool of M = {plural(pool.cells, noun)} for all VCs: "
+        f"adaptive allocation: a pool of M = {plural(pool.cells, noun)} for {whose}: "
         f"{quantity(pool.memory, 'B')} of memory"
     )
     console.print(

@@ -1,6 +1,7 @@
 //! Receiver-oriented adaptation: the rule by which a pool is divided, and the evidence for a smaller
 //! allocation.
 
+use super::allocation::{Claim, Division};
 use crate::units::Span;
 
 /// Evidence by which the receiver knows that the sender keeps to a smaller allocation.
@@ -28,4 +29,17 @@ pub struct Adaptation {
     pub n2: Option<u32>,
     /// Evidence by which a smaller allocation takes effect.
     pub confirmation: Confirmation,
+}
+
+impl Adaptation {
+    /// Returns the new allocations of the VCs that share the pool, of which `queued` cells (TQ) are
+    /// in use:
+    ///
+    /// `Buf_Alloc = (M/2 − TQ − N)·(VU/TU)` (equation 3)
+    pub(super) fn allocations(&self, queued: u64, claims: &[Claim]) -> Vec<u32> {
+        //= kung1997 3.4
+        let shared = u64::from(self.divided).saturating_sub(queued + claims.len() as u64);
+        let limit = (self.confirmation == Confirmation::Check).then_some(self.pool.into());
+        Division { shared, least: 1, limit }.allocations(claims)
+    }
 }

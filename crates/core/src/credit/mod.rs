@@ -48,6 +48,9 @@
 //! - The sender divides what no outstanding cell takes up ([`Sender::allocate`]). It knows its
 //!   allocations at once, so nothing has to be kept for the previous allocation.
 //!
+//! VCs that come from several upstream nodes may share [one pool](output_pool) at the output port by
+//! which they leave.
+//!
 //! The receiver polices a smaller allocation from the time at which the sender has learned of it:
 //! after the delay of the control loop, or, where credit cells may be lost, once a credit_check
 //! cell says so. Until then it also counts the larger one when it divides the pool.
@@ -122,7 +125,10 @@
 
 mod adaptation;
 pub mod allocation;
+mod choices;
+mod link_properties;
 pub mod messages;
+pub mod output_pool;
 pub mod params;
 mod receiver;
 mod sender;

@@ -1,42 +1,12 @@
 //! The settings of a link with credit, and the figures that follow from them and the link.
 
 use super::adaptation::{Adaptation, Confirmation};
+pub use super::choices::{Allocating, Conduct, Per, PoolPer, Protocol};
+pub use super::link_properties::LinkProperties;
 use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
 use super::{MAX_CELLS, RECORDS_PER_CELL};
-use crate::params::{Fault, parameters, words};
-use crate::units::{Rate, Span};
-
-words! {
-    /// Unit that is a VC.
-    pub enum Per {
-        /// A VC for each flow
-        Flow = "flow",
-        /// One VC for all flows of the link, so that one of them holds the others back
-        Link = "link",
-    }
-}
-
-words! {
-    /// Allocation of the receiver's memory to VCs.
-    pub enum Allocating {
-        /// Once, equally for all VCs
-        Static = "static",
-        /// Repeatedly, by the sender, in proportion to the cells that each VC sends
-        Sender = "sender",
-        /// Repeatedly, by the receiver, in proportion to the cells that each VC forwards
-        Receiver = "receiver",
-    }
-}
-
-words! {
-    /// Content of a credit record.
-    pub enum Protocol {
-        /// The running count of cells that were forwarded (Credit Update Protocol)
-        Cup = "cup",
-        /// Number of cells forwarded since the previous record
-        Incremental = "incremental",
-    }
-}
+use crate::params::{Fault, parameters};
+use crate::units::Span;
 
 parameters! {
     /// Credit-based flow control of a link, from its sending port to the node at its end.
@@ -63,8 +33,12 @@ parameters! {
         /// allocation by the receiver
         n2: Option<u32> as Integer(1, 2147483647),
         /// Memory at the receiver in packets (M), which adaptive allocation divides; without it, 4
-        /// RTT and 2 for each VC
+        /// RTT and 2 for each VC, and 6 RTT where VCs of several links share it
         pool: Option<u32> as Integer(1, 2147483647),
+        /// Unit that has a pool of its own, with allocation by the receiver: each incoming `link`, or
+        /// each `output` port of the receiving node, for the VCs that leave by it, over whichever
+        /// links they come; RTT is then the largest of these links
+        pool_per: PoolPer = PoolPer::Link,
         /// Share of the pool that the receiver divides at an allocation; without it, 0.5, which
         /// loses no packet
         divided: Option<f64>,
@@ -86,53 +60,9 @@ parameters! {
         /// Probability that a credit cell arrives twice, the second time late: behind the next
         /// credit cell
         duplicate: f64 = 0.0,
-    }
-}
-
-/// Properties of a link with credit. A virtual link consists of several links, from the sender to
-/// the receiver.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkProperties {
-    /// The rate of the slowest link there; with a trace, its mean.
-    pub rate: Rate,
-    /// The rates of the forward links after the first.
-    pub further: Vec<Rate>,
-    /// Rate of each link back, and the largest packet of the flows on it in bytes; 0 without flows.
-    pub back: Vec<(Rate, u32)>,
-    /// Propagation, there and back.
-    pub propagation: Span,
-    /// Flows over it.
-    pub flows: u32,
-    /// Their smallest packet, in bytes; 0 when it is not known.
-    pub smallest: u32,
-    /// Their largest packet, in bytes.
-    pub largest: u32,
-    /// True if the link loses packets, there or back: the switches of a virtual link drop some.
-    pub loses: bool,
-    /// True if a credit cell may be lost, or take longer than is computed from rates: a link back
-    /// that loses packets, a trace in place of a rate, or switches between the ends.
-    pub is_unsure: bool,
-}
-
-impl LinkProperties {
-    /// Transmission time of `bytes` on the forward links after the first, at whose end the RTT
-    /// begins.
-    fn further(&self, bytes: u32) -> Span {
-        self.further.iter().fold(Span::ZERO, |sum, rate| sum + rate.time_for(bytes))
-    }
-
-    /// Additional waiting time on the links back of a credit cell of `bytes` behind another one,
-    /// compared with waiting behind the largest packet.
-    fn behind_a_cell(&self, bytes: u32) -> Span {
-        let longer = |(rate, largest): &(Rate, u32)| rate.time_for(bytes.saturating_sub(*largest));
-        self.back.iter().map(longer).fold(Span::ZERO, |sum, time| sum + time)
-    }
-
-    /// Transmission time of `bytes` on all links back, on each behind a packet that has just
-    /// started.
-    fn back(&self, bytes: u32) -> Span {
-        let each = |(rate, largest): &(Rate, u32)| rate.time_for(*largest) + rate.time_for(bytes);
-        self.back.iter().map(each).fold(Span::ZERO, |sum, time| sum + time)
+        /// Conduct of the sender: one that `ignores` credit sends without it, as a faulty one does, and
+        /// the receiver drops its packets that have no place
+        sender: Conduct = Conduct::Obeys,
     }
 }
 
@@ -163,6 +93,28 @@ pub enum CreditTerms {
         /// Time from one allocation to the next.
         interval: Span,
     },
+    /// The receiver divides a pool at each of its output ports, and one among the VCs of the link
+    /// that end at it ([`output_pool`](super::output_pool)).
+    Output {
+        /// Smallest packet on the link, in bytes.
+        cell: u32,
+        /// Longest time until a record has its effect.
+        delay: Span,
+        /// Evidence that the link's sender keeps to a smaller allocation.
+        confirmation: Confirmation,
+    },
+}
+
+impl CreditTerms {
+    /// These terms where checks confirm a smaller allocation.
+    fn checked(mut self) -> CreditTerms {
+        match &mut self {
+            CreditTerms::Static { .. } | CreditTerms::Sender { .. } => {}
+            CreditTerms::Receiver { adaptation: Adaptation { confirmation, .. }, .. }
+            | CreditTerms::Output { confirmation, .. } => *confirmation = Confirmation::Check,
+        }
+        self
+    }
 }
 
 /// Credit-based flow control of a link, with every setting resolved.
@@ -180,6 +132,8 @@ pub struct CreditPlan {
     pub repeats: u32,
     /// The probability that a credit cell arrives twice.
     pub duplicate: f64,
+    /// Conduct of the sender.
+    pub sender: Conduct,
     /// Interval of checks; `None` without.
     pub check: Option<Span>,
     /// Time from a packet's last bit leaving the sender until its credit is used there, when the
@@ -188,12 +142,14 @@ pub struct CreditPlan {
 }
 
 impl CreditPlan {
-    /// Packets for which the receiver has memory, with `vcs` VCs.
+    /// Packets for which the receiver has memory, with `vcs` VCs; 0 where the pools are those of
+    /// output ports.
     pub fn memory(&self, vcs: u64) -> u64 {
         match self.terms {
             CreditTerms::Static { buf_alloc, .. } => u64::from(buf_alloc).saturating_mul(vcs),
             CreditTerms::Sender { pool, .. } => pool.into(),
             CreditTerms::Receiver { adaptation, .. } => adaptation.pool.into(),
+            CreditTerms::Output { .. } => 0,
         }
     }
 }
@@ -224,6 +180,15 @@ impl CreditParams {
         if self.divided.is_some() && self.allocation == Allocating::Sender {
             let message = "`divided` is for the receiver's allocation: the sender divides all of the pool";
             return Err(Fault::at("divided", message));
+        }
+        if self.pool_per == PoolPer::Output && self.allocation != Allocating::Receiver {
+            let message = "pools of output ports are divided by the receiver, which alone sees the VCs of all links: \
+                           `allocation = \"receiver\"`";
+            return Err(Fault::at("pool_per", message));
+        }
+        if self.pool_per == PoolPer::Output && self.per == Per::Link {
+            let message = "one VC for all flows of a link cannot leave by several output ports";
+            return Err(Fault::at("pool_per", message));
         }
         if self.divided == Some(0.0) {
             return Err(Fault::at("divided", "`divided` is 0: no VC would be given anything"));
@@ -277,7 +242,7 @@ impl CreditParams {
         let delay =
             rtt + link.rate.time_for(link.largest) + link.further(link.largest) + Span::from_ticks(waiting);
         let terms = self.terms(&sized, vcs, delay, delay + link.behind_a_cell(credit_cell))?;
-        let is_policed = matches!(terms, CreditTerms::Receiver { .. }) && link.is_unsure;
+        let is_policed = self.allocation == Allocating::Receiver && link.is_unsure;
         let check = match self.check {
             Some(Span::ZERO) => None,
             Some(every) => Some(every),
@@ -289,15 +254,9 @@ impl CreditParams {
         if is_policed && check.is_none() {
             return Err(self.unconfirmed());
         }
-        let terms = match terms {
-            CreditTerms::Receiver { adaptation, interval } if check.is_some() => CreditTerms::Receiver {
-                adaptation: Adaptation { confirmation: Confirmation::Check, ..adaptation },
-                interval,
-            },
-            terms => terms,
-        };
-        let CreditParams { per, protocol, repeats, duplicate, .. } = *self;
-        Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, duplicate, check, rtt })
+        let terms = if check.is_some() { terms.checked() } else { terms };
+        let CreditParams { per, protocol, repeats, duplicate, sender, .. } = *self;
+        Ok(CreditPlan { per, protocol, terms, credit_cell, repeats, duplicate, sender, check, rtt })
     }
 
     /// Fault: without checks the receiver does not know from when the sender keeps to a smaller
@@ -320,7 +279,22 @@ impl CreditParams {
         if self.allocation == Allocating::Static {
             return self.static_terms(link, rtt);
         }
-        let wanted = || Pool::new(rtt, 2, vcs.into()).and_then(|pool| cells(pool.cells));
+        if self.pool_per == PoolPer::Output {
+            let confirmation = Confirmation::After(latest);
+            return Ok(CreditTerms::Output { cell: link.cell, delay, confirmation });
+        }
+        let pool = self.pool_cells(rtt, 2, vcs)?;
+        let interval = self.interval_of(delay)?;
+        if self.allocation == Allocating::Sender {
+            return Ok(CreditTerms::Sender { pool, n2: self.n2.unwrap_or(1), interval });
+        }
+        let adaptation = self.adaptation(pool, Confirmation::After(latest));
+        Ok(CreditTerms::Receiver { adaptation, interval })
+    }
+
+    /// M for `vcs` VCs, with an RTT in cell times: 2·α·RTT + 2·N unless it was stated.
+    pub(super) fn pool_cells(&self, rtt: Exact, alpha: u64, vcs: u32) -> Result<u32, Fault> {
+        let wanted = || Pool::new(rtt, alpha, vcs.into()).and_then(|pool| cells(pool.cells));
         let pool = self.pool.map_or_else(wanted, Ok).map_err(|why| Fault::at("pool", why.to_string()))?;
         let least = if self.allocation == Allocating::Sender { self.n2.unwrap_or(1) } else { 1 };
         if u64::from(pool) < u64::from(vcs) * u64::from(least) {
@@ -330,6 +304,12 @@ impl CreditParams {
                 format!("a pool of {pool} packets has less than {what} for each of {vcs} VCs"),
             ));
         }
+        Ok(pool)
+    }
+
+    /// Time from one allocation to the next, when a record has its effect after `delay` at the
+    /// latest.
+    pub(super) fn interval_of(&self, delay: Span) -> Result<Span, Fault> {
         let interval = self.interval.unwrap_or(delay);
         if interval < delay {
             let message = format!(
@@ -338,13 +318,13 @@ impl CreditParams {
             );
             return Err(Fault::at("interval", message));
         }
-        if self.allocation == Allocating::Sender {
-            return Ok(CreditTerms::Sender { pool, n2: least, interval });
-        }
+        Ok(interval)
+    }
+
+    pub(super) fn adaptation(&self, pool: u32, confirmation: Confirmation) -> Adaptation {
         // Rounded down, so that a half never divides more than half.
         let divided = (f64::from(pool) * self.divided.unwrap_or(0.5)) as u32;
-        let adaptation = Adaptation { pool, divided, n2: self.n2, confirmation: Confirmation::After(latest) };
-        Ok(CreditTerms::Receiver { adaptation, interval })
+        Adaptation { pool, divided, n2: self.n2, confirmation }
     }
 
     fn static_terms(&self, link: &Link, rtt: Exact) -> Result<CreditTerms, Fault> {

@@ -2,7 +2,7 @@
 
 use super::Refused;
 use super::adaptation::{Adaptation, Confirmation};
-use super::allocation::{Claim, Division};
+use super::allocation::Claim;
 use super::messages::{Allocation, Counter, Credit, CreditCell, CreditCheck, CreditRecord, VcIx};
 use super::params::Protocol;
 use super::sender::{MAX_CELLS, next_vc};
@@ -168,13 +168,20 @@ impl Receiver {
     /// received and, at once, as gone: a smaller allocation is policed from when it
     /// [holds](Confirmation).
     pub fn arrived(&mut self, now: Time, vc: VcIx) -> Arrival {
-        let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
         let is_full = self.pool.is_some_and(|pool| self.queued >= u64::from(pool));
+        self.arrived_at_pool(now, vc, is_full)
+    }
+
+    /// Processes a cell of the VC that has arrived; `is_full` is true if its pool has no place.
+    pub(super) fn arrived_at_pool(&mut self, now: Time, vc: VcIx, is_full: bool) -> Arrival {
+        let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
         //= kung1997 3.5.2
         let drops = is_full || state.queued() >= state.limit(now);
         state.rx_cnt = state.rx_cnt.plus(1);
         self.queued += 1;
         if drops {
+            // It is not forwarded, and earns the VC no share of the pool.
+            state.fwd_before = state.fwd_before.plus(1);
             self.left(vc);
             return Arrival::Dropped;
         }
@@ -226,35 +233,43 @@ impl Receiver {
     /// than M cells: the cells that may come after an allocation are bounded by it and by the
     /// previous one, each of which was at most M/2 − TQ.
     pub fn allocate(&mut self, now: Time, adaptation: &Adaptation) {
-        let Adaptation { pool, divided, n2, confirmation } = *adaptation;
-        let claim = |vc: &mut Vc| Claim {
+        let vcs = (0..self.vcs.len() as u32).map(VcIx);
+        let claims: Vec<Claim> = vcs.clone().map(|vc| self.claim(now, vc, adaptation.confirmation)).collect();
+        for (vc, buf_alloc) in vcs.zip(adaptation.allocations(self.queued, &claims)) {
+            self.give(now, vc, buf_alloc, adaptation);
+        }
+    }
+
+    /// Returns the claim of a VC in an allocation that the pool's `confirmation` holds for.
+    pub(super) fn claim(&mut self, now: Time, vc: VcIx, confirmation: Confirmation) -> Claim {
+        let vc = &mut self.vcs[vc.0 as usize];
+        Claim {
             used: vc.fwd_cnt.since(vc.fwd_before),
             held: match confirmation {
                 Confirmation::After(_) => 0,
                 Confirmation::Check => vc.limit(now).max(vc.queued()),
             },
-        };
-        let claims: Vec<Claim> = self.vcs.iter_mut().map(claim).collect();
-        let limit = (confirmation == Confirmation::Check).then_some(pool.into());
-        //= kung1997 3.4
-        let shared = u64::from(divided).saturating_sub(self.queued + self.vcs.len() as u64);
-        let allocations = Division { shared, least: 1, limit }.allocations(&claims);
+        }
+    }
+
+    /// Gives a VC a new allocation. Its N2 and the evidence for a smaller one are those of the
+    /// adaptation.
+    pub(super) fn give(&mut self, now: Time, vc: VcIx, buf_alloc: u32, adaptation: &Adaptation) {
+        let Adaptation { n2, confirmation, .. } = *adaptation;
+        let state = &mut self.vcs[vc.0 as usize];
+        let buf_alloc = buf_alloc.min(MAX_CELLS);
+        state.fwd_before = state.fwd_cnt;
+        if buf_alloc == state.limit(now) && state.superseded.is_empty() {
+            return;
+        }
         let holds_at = match confirmation {
             Confirmation::After(delay) => now + delay,
             Confirmation::Check => Time::NEVER,
         };
-        for (number, buf_alloc) in (0..).zip(allocations) {
-            let state = &mut self.vcs[number as usize];
-            let buf_alloc = buf_alloc.min(MAX_CELLS);
-            state.fwd_before = state.fwd_cnt;
-            if buf_alloc == state.limit(now) && state.superseded.is_empty() {
-                continue;
-            }
-            state.allocate(buf_alloc, holds_at);
-            //= kung1997 3.4
-            state.n2 = n2.unwrap_or(buf_alloc / 4).clamp(1, buf_alloc);
-            self.make_due(VcIx(number));
-        }
+        state.allocate(buf_alloc, holds_at);
+        //= kung1997 3.4
+        state.n2 = n2.unwrap_or(buf_alloc / 4).clamp(1, buf_alloc);
+        self.make_due(vc);
     }
 
     /// Number of VCs for which a record is due.

@@ -21,6 +21,18 @@
 //! up to N2 cells less. So the last N2 − r cells up to (j + k)·N2 wait for it. They take a cell
 //! time each when the VC is alone, up to N when N VCs take turns; after another RTT the record of
 //! cell (j + k)·N2 is there. In each such time k·N2 cells pass. With k = 0 no record is ever sent.
+//!
+//! # A slower output
+//!
+//! The lecture assumes links of one rate. Where the receiver's output has the rate C_out below that
+//! of the link, C, the N2 − r cells leave it one in C/C_out cell times per VC in turn, and
+//! `N2·C/C_out` takes the place of N2 in the times above: a VC has at least
+//!
+//! `min(C_out/(C·N), k·N2 / (RTT + (N2 − r)·N·C/C_out))`
+//!
+//! of the link. RTT stays that of a receiver that forwards as fast as the link. Batches do not wait
+//! for each other: they leave the receiver N2·C/C_out apart, and come again an RTT later, when it
+//! has sent the batch before unless it sends all the time.
 
 use crate::units::{Span, TICKS_PER_SECOND};
 use num_rational::Ratio;
@@ -58,7 +70,9 @@ pub enum Unsizable {
     #[error("no VC is active: there is at least 1")]
     NoVc,
     /// A share of zero, or above the share that N active VCs can have each.
-    #[error("{active} active VCs have a share of more than 0 and at most 1/{active} of the link each")]
+    #[error(
+        "{active} active VCs have a share of more than 0 and at most 1/{active} of the link, and of a slower output, each"
+    )]
     Share {
         /// Active VCs, N.
         active: u64,
@@ -161,6 +175,8 @@ pub struct Share {
 pub struct Loop {
     rtt: Exact,
     n2: u64,
+    /// C/C_out: cell times of the link in which the output sends a cell, at least 1.
+    output: Exact,
 }
 
 impl Loop {
@@ -170,7 +186,21 @@ impl Loop {
         if n2 == 0 {
             return Err(Unsizable::NoBatch);
         }
-        Ok(Loop { rtt, n2 })
+        Ok(Loop { rtt, n2, output: whole(1) })
+    }
+
+    /// This loop where the receiver's output has the rate `output` and the link the rate `link`,
+    /// both above zero. An output that is faster than the link changes nothing.
+    pub fn behind(self, link: u64, output: u64) -> Result<Loop, Unsizable> {
+        if link == 0 || output == 0 {
+            return Err(Unsizable::NoLink);
+        }
+        Ok(Loop { output: Exact::new(link.into(), output.into()).max(whole(1)), ..self })
+    }
+
+    /// Cell times of the link in which the output sends a cell of each of `active` VCs.
+    fn round(&self, active: u64) -> Result<Exact, Unsizable> {
+        self.output.checked_mul(&whole(active.into())).ok_or(Unsizable::TooLarge)
     }
 
     /// The share of the link of each of `active` VCs with `buf_alloc` cells each (equation 2).
@@ -181,27 +211,27 @@ impl Loop {
         }
         let waiting = u128::from(self.n2 - buf_alloc % self.n2);
         let batches = whole(u128::from(buf_alloc - buf_alloc % self.n2));
-        let fair = Exact::new(1, u128::from(active));
-        let with_turns = |turns: u128| {
-            let cells = waiting.checked_mul(turns).ok_or(Unsizable::TooLarge)?;
-            let time = self.rtt.checked_add(&whole(cells)).ok_or(Unsizable::TooLarge)?;
+        let fair = self.round(active)?.recip();
+        let with_turns = |turns: u64| {
+            let cells = self.round(turns)?.checked_mul(&whole(waiting)).ok_or(Unsizable::TooLarge)?;
+            let time = self.rtt.checked_add(&cells).ok_or(Unsizable::TooLarge)?;
             //= kung1997 3.1
             let share = batches.checked_mul(&time.recip()).ok_or(Unsizable::TooLarge)?;
             Ok(share.min(fair))
         };
-        Ok(Share { least: with_turns(u128::from(active))?, most: with_turns(1)? })
+        Ok(Share { least: with_turns(active)?, most: with_turns(1)? })
     }
 
     /// The least Buf_Alloc, in cells, with which each of `active` VCs has at least `share` of the
-    /// link: more than 0 and at most 1/`active`.
+    /// link: more than 0 and at most 1/`active` of it, and of the output.
     pub fn buffer(&self, share: Exact, active: u64) -> Result<u64, Unsizable> {
         if active == 0 {
             return Err(Unsizable::NoVc);
         }
-        if share == whole(0) || share > Exact::new(1, u128::from(active)) {
+        let (n2, turns) = (u128::from(self.n2), self.round(active)?);
+        if share == whole(0) || share > turns.recip() {
             return Err(Unsizable::Share { active });
         }
-        let (n2, turns) = (u128::from(self.n2), whole(u128::from(active)));
         // The least k: even with all the rest of a batch (r = N2 − 1), k·N2 ≥ share · (RTT + N).
         let quickest = self.rtt.checked_add(&turns).and_then(|time| time.checked_mul(&share));
         let least = up(quickest.ok_or(Unsizable::TooLarge)?).div_ceil(n2);
@@ -224,6 +254,13 @@ pub struct Pool {
     /// given more at each allocation (equation 6; for α = 2 the paper's 2·RTT/3).
     pub queued_below: Exact,
 }
+
+/// α of a pool that VCs with different RTTs share: at least 8/3.
+///
+/// While allocations stay the same, no VC has more cells queued than its allocation, so TQ is at
+/// most α·RTT − TQ, that is α/2·RTT. Equation (6) asks for less than (α − 4/3)·RTT, which is more
+/// if α is above 8/3. VCs of one RTT need less: a part of each allocation is in flight.
+pub const ALPHA_OF_SEVERAL_RTTS: u64 = 3;
 
 impl Pool {
     /// The pool for `vcs` VCs over a link with an RTT in cell times; `alpha` is at least 2.

@@ -201,6 +201,7 @@ impl World {
                     Arrival::Dropped => {
                         self.dropped += 1;
                         self.vcs[vc].fwd += 1;
+                        self.vcs[vc].fwd_before += 1;
                     }
                 },
                 OnLink::Check(check) => {

@@ -15,7 +15,8 @@ table! {
         link: str = LINK,
         /// VCs over it
         vcs: u64,
-        /// Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool (M)
+        /// Packets for which the receiver has memory: Buf_Alloc of all VCs, or the pool (M); with pools
+        /// of output ports, the sum of those that VCs of the link share
         memory: u64 as "packets",
         /// Most packets from this link at the receiver at once
         queue_max: u64 as "packets",
@@ -53,6 +54,27 @@ table! {
         queue_max: u64 as "packets",
         /// Share of the measured time in which it had no credit, 0 to 1
         without_credit: Option<f64>,
+    }
+}
+
+table! {
+    /// Pools of output ports that VCs of several links with credit share (`pool_per`), one row for
+    /// each port, and one for the VCs that end at the node after a link.
+    pub struct CreditOutputsRow = "credit_outputs" {
+        /// Node of the port
+        node: str,
+        /// Link by which the VCs leave; empty for those that end at the node
+        port: str,
+        /// Links over which the VCs come
+        links: u64,
+        /// VCs that share the pool
+        vcs: u64,
+        /// The pool (M)
+        memory: u64 as "packets",
+        /// Most packets in the pool at once
+        queue_max: u64 as "packets",
+        /// Largest RTT of the links
+        rtt: f64 as "s",
     }
 }
 

@@ -18,7 +18,8 @@ table! {
         /// its chapter, such as `average_queue` (packets or bytes), `drop_probability` and
         /// `queue_delay` (s) at that instant; of links with credit `pool` (packets at the receiver)
         /// and of their VCs `vc_queue` (of these, the VC's), `buf_alloc` and `credit_balance`
-        /// (packets), of which the subject is the flow on the link, as `a on s1->s2`
+        /// (packets), of which the subject is the flow on the link, as `a on s1->s2`; of links
+        /// behind a port with a pool of its own `output_pool` (packets in it)
         metric: str,
         /// Its value, in the unit of the metric
         value: Option<f64>,

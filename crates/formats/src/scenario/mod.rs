@@ -21,7 +21,7 @@ mod warnings;
 mod whole;
 
 pub use admission::Admission;
-pub use credit::{CreditLinks, LinkCredit};
+pub use credit::{CreditLinks, LinkCredit, OutputCredit};
 pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;

@@ -53,6 +53,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "a pool of 20 packets has less than N2 = 3 places for each of 8 VCs on link a->b",
     ),
     (
+        "allocation = \"sender\", pool_per = \"output\"",
+        "\"output\"",
+        "pools of output ports are divided by the receiver, which alone sees the VCs of all links: `allocation = \"receiver\"`",
+    ),
+    (
+        "allocation = \"receiver\", per = \"link\", pool_per = \"output\"",
+        "\"output\"",
+        "one VC for all flows of a link cannot leave by several output ports",
+    ),
+    (
+        "allocation = \"receiver\", pool_per = \"output\", pool = 7",
+        "7",
+        "a pool of 7 packets has less than a place for each of 8 VCs for the VCs that end after link a->b",
+    ),
+    (
         // 20 ms of propagation, and the cell, the credit cell, another cell and a second credit
         // cell at 8 ms each.
         "allocation = \"receiver\", interval = \"51ms\"",
@@ -186,6 +201,72 @@ fn a_virtual_link_has_a_receiver_that_all_its_flows_pass_in_order() {
         &[],
         "a.toml:17:23: link s1->s2 has `queueing`, which is for virtual links",
         Some("state `to`, or leave out `queueing`"),
+    );
+}
+
+/// Links from u0 and u1 to s with this credit, and a flow over each to `to`, behind s.
+fn output_pools(credit: [&str; 2], to: &str) -> String {
+    let mut text = "version = 1\nduration = \"1s\"\n".to_owned();
+    ["u0", "u1", "s", "x", "y"]
+        .iter()
+        .for_each(|node| text.push_str(&format!("[[node]]\nname = \"{node}\"\n")));
+    ["x", "y"].iter().for_each(|node| {
+        text.push_str(&format!("[[link]]\nfrom = \"s\"\nto = \"{node}\"\nrate = \"1mbit\"\n"));
+    });
+    for (up, credit) in credit.iter().enumerate() {
+        let keys = format!("allocation = \"receiver\", pool_per = \"output\"{credit}");
+        text.push_str(&format!(
+            "[[link]]\nfrom = \"u{up}\"\nto = \"s\"\nrate = \"1mbit\"\ncredit = {{ {keys} }}\n\
+             [[flow]]\nname = \"f{up}\"\nfrom = \"u{up}\"\nto = {to}\nsize = \"1kB\"\nsource = \"greedy\"\n"
+        ));
+    }
+    text
+}
+
+#[test]
+fn links_that_share_a_pool_agree_on_it() {
+    parse(&output_pools([", pool = 30", ", pool = 30, check = \"1s\""], "\"x\""), &[]).unwrap();
+    for (keys, at, key) in [
+        (", pool = 31", 65, "pool"),
+        (", pool = 30, n2 = 2", 74, "n2"),
+        (", pool = 30, interval = \"5s\"", 80, "interval"),
+        (", pool = 30, divided = 0.4", 79, "divided"),
+    ] {
+        check(
+            &output_pools([", pool = 30", keys], "\"x\""),
+            &[],
+            &format!(
+                "a.toml:36:{at}: links u0->s and u1->s share pools at output ports, and state different `{key}`"
+            ),
+            None,
+        );
+    }
+    check(
+        &output_pools([", pool = 1", ", pool = 1"], "\"x\""),
+        &[],
+        "a.toml:25:65: a pool of 1 packets has less than a place for each of 2 VCs at the output port of link s->x",
+        None,
+    );
+    check(
+        &output_pools(["", ""], "[\"x\", \"y\"]"),
+        &[],
+        "a.toml:25:48: `f0` is a multicast flow, and link u0->s has pools of output ports",
+        Some("leave out `pool_per`: its packets leave by several ports"),
+    );
+}
+
+#[test]
+fn a_shared_memory_has_room_for_the_pools_of_its_ports() {
+    let text = |buffer: &str| {
+        output_pools([", pool = 30", ", pool = 30"], "\"x\"")
+            .replace("name = \"s\"\n", &format!("name = \"s\"\nbuffer = \"{buffer}\"\n"))
+    };
+    parse(&text("30p"), &[]).unwrap();
+    check(
+        &text("29p"),
+        &[],
+        "a.toml:7:1: `s` has memory for 29 packets and needs 30: 30 for VCs with credit, 0 for flows without credit",
+        Some("set `buffer` to at least 30p"),
     );
 }
 

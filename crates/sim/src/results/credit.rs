@@ -1,9 +1,9 @@
-//! The tables `credit`, `credit_vcs` and `stalls`.
+//! The tables `credit`, `credit_vcs`, `credit_outputs` and `stalls`.
 
 use super::run::Run;
 use super::table::Table;
 use tidegate_core::units::{Span, Time};
-use tidegate_formats::columns::{CreditRow, CreditVcsRow, StallsRow};
+use tidegate_formats::columns::{CreditOutputsRow, CreditRow, CreditVcsRow, StallsRow};
 
 pub(super) fn links<Q>(run: &Run<'_, Q>) -> Table {
     let mut rows = run.rows::<CreditRow<'_>>();
@@ -42,6 +42,22 @@ pub(super) fn vcs<Q>(run: &Run<'_, Q>) -> Table {
             n2: report.n2.into(),
             queue_max: report.queue_max.into(),
             without_credit: (measured > Span::ZERO).then_some(share),
+        });
+    }
+    rows.finish()
+}
+
+pub(super) fn outputs<Q>(run: &Run<'_, Q>) -> Table {
+    let mut rows = run.rows::<CreditOutputsRow<'_>>();
+    for report in run.world.credit_outputs() {
+        rows.row(CreditOutputsRow {
+            node: &run.network.nodes[report.node as usize].name,
+            port: report.port.map_or("", |link| &run.network.links[link as usize].name),
+            links: report.links.len() as u64,
+            vcs: report.vcs as u64,
+            memory: report.plan.adaptation.pool.into(),
+            queue_max: report.queue_max,
+            rtt: report.plan.rtt.as_secs_f64(),
         });
     }
     rows.finish()

@@ -37,6 +37,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         aal5::table(&run),
         credit::links(&run),
         credit::vcs(&run),
+        credit::outputs(&run),
         credit::stalls(&run),
         series::table(&run),
         signals::table(&run),

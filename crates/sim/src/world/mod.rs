@@ -41,7 +41,7 @@ pub(crate) use lives::lives;
 pub use overflow::Overflow;
 pub use report::LinkReport;
 pub use stages::{Answer, GateFlow, Signal};
-pub use stages::{CreditReport, StallReport, VcReport};
+pub use stages::{CreditReport, OutputReport, StallReport, VcReport};
 
 use crate::event_queue::EventQueue;
 use crate::stage::StageCx;

@@ -120,6 +120,22 @@ pub fn scenario(rng: &mut Rng, manner: Manner) -> String {
     text
 }
 
+/// Variant of [`scenario`] in which the VCs of all links share pools at output ports.
+pub fn pooled(rng: &mut Rng, manner: Manner) -> String {
+    let pool = if rng.below(2) == 0 { format!(", pool = {}", 20 + rng.below(60)) } else { String::new() };
+    let credit = format!("allocation = \"receiver\", pool_per = \"output\"{pool}");
+    let mut text = String::new();
+    for line in scenario(rng, manner).lines() {
+        if line.starts_with("credit = ") {
+            let repeats = rng.below(3);
+            writeln!(text, "credit = {{ cell = \"200B\", {credit}, repeats = {repeats} }}").unwrap();
+        } else {
+            writeln!(text, "{line}").unwrap();
+        }
+    }
+    text
+}
+
 /// Variant of [`scenario`] that makes credit cells late or lets them be lost: traces in place of
 /// rates, credit cells of other sizes, incremental credits and links without checks; and the files
 /// of opportunities. Many of these networks are refused.

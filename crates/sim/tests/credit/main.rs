@@ -4,6 +4,8 @@
 mod generate;
 mod links;
 mod memory;
+mod misbehaving;
+mod outputs;
 mod unsure;
 mod virtual_links;
 

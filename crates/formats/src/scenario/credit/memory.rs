@@ -1,7 +1,7 @@
 //! Switches whose memory is shared by links with credit and VCs without it: the memory that is left
 //! for the VCs without credit.
 
-use super::link::LinkCredit;
+use super::link::{LinkCredit, OutputCredit};
 use crate::error::{Complaint, Report};
 use crate::scenario::network::Node;
 use crate::scenario::policies::ScenarioParts;
@@ -19,8 +19,13 @@ struct Use {
 
 /// Checks that every switch with a `buffer` and credit has memory for its VCs with credit, and a
 /// place for each of the others.
-pub(super) fn check(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>], report: &mut Report) {
-    for (node, used) in uses(parts, credit) {
+pub(super) fn check(
+    parts: &ScenarioParts<'_>,
+    credit: &[Option<&LinkCredit>],
+    pools: &[OutputCredit],
+    report: &mut Report,
+) {
+    for (node, used) in uses(parts, credit, pools) {
         let Node { name, buffer: Some(buffer), place, .. } = &parts.nodes[node] else { continue };
         let Limit::Packets(buffer) = *buffer else {
             let message = format!("the `buffer` of `{name}` is in bytes, and credit counts packets there");
@@ -40,7 +45,11 @@ pub(super) fn check(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>], r
 }
 
 /// The demand at each node that has a `buffer` and at which a link with credit ends.
-fn uses(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>]) -> BTreeMap<usize, Use> {
+fn uses(
+    parts: &ScenarioParts<'_>,
+    credit: &[Option<&LinkCredit>],
+    pools: &[OutputCredit],
+) -> BTreeMap<usize, Use> {
     let mut uses: BTreeMap<usize, Use> = BTreeMap::new();
     let end = |ix: usize, credit: &LinkCredit| parts.links[*credit.further.last().unwrap_or(&ix)].to;
     for (ix, credit) in credit.iter().enumerate() {
@@ -50,6 +59,11 @@ fn uses(parts: &ScenarioParts<'_>, credit: &[Option<&LinkCredit>]) -> BTreeMap<u
             let memory = credit.plan.memory(credit.vcs);
             let used = uses.entry(end(ix, credit)).or_default();
             used.credit = used.credit.saturating_add(memory);
+        }
+    }
+    for pool in pools {
+        if let Some(used) = uses.get_mut(&pool.node) {
+            used.credit = used.credit.saturating_add(pool.plan.adaptation.pool.into());
         }
     }
     for load in parts.loads {

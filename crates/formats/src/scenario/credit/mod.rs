@@ -2,9 +2,10 @@
 
 mod link;
 mod memory;
+mod outputs;
 mod way;
 
-pub use link::{CreditLinks, LinkCredit};
+pub use link::{CreditLinks, LinkCredit, OutputCredit};
 
 use crate::error::{Complaint, Place, Report};
 use crate::port::CreditSpec;
@@ -14,7 +15,7 @@ use crate::scenario::load::Load;
 use crate::scenario::network::{Link, Node};
 use crate::scenario::policies::ScenarioParts;
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::credit::params::{LinkProperties, Per};
+use tidegate_core::credit::params::{LinkProperties, Per, PoolPer};
 use tidegate_core::params::Key;
 use tidegate_core::units::Span;
 
@@ -49,7 +50,15 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     }
     let credit: Vec<Option<&LinkCredit>> =
         planned.iter().map(|plan| plan.as_ref().ok().and_then(Option::as_ref)).collect();
-    memory::check(parts, &credit, report);
+    let mut pools = Vec::new();
+    for plan in outputs::plans(parts.links, parts.groups, parts.loads, &credit) {
+        match plan {
+            Ok(pool) => pools.push(pool),
+            Err((place, complaint)) if told.insert(place) => report.add(place, complaint),
+            Err(_) => {}
+        }
+    }
+    memory::check(parts, &credit, &pools, report);
 }
 
 impl Scenario {
@@ -57,18 +66,27 @@ impl Scenario {
     /// not fit are left out: [`Scenario::check_recorded`] reports them.
     pub fn credit_plans(&self, loads: &[Load]) -> CreditLinks {
         let plans = plans(&self.links, &self.nodes, &self.groups, loads);
-        CreditLinks(plans.map(|plan| plan.ok().flatten()).collect())
+        let links: Vec<Option<LinkCredit>> = plans.map(|plan| plan.ok().flatten()).collect();
+        let credit: Vec<Option<&LinkCredit>> = links.iter().map(Option::as_ref).collect();
+        let outputs = outputs::plans(&self.links, &self.groups, loads, &credit);
+        let outputs = outputs.into_iter().filter_map(Result::ok).collect();
+        CreditLinks { links, outputs }
     }
 }
 
-/// Number of quantities recorded over time: of each link with credit its pool, and of each of its
-/// VCs three.
+/// Number of quantities recorded over time: of each link with credit its pool, of each output port
+/// that has a pool this one, and of each VC three.
 pub(super) fn series(links: &[Link], groups: &[FlowGroup]) -> u64 {
-    let has_credit = |link: &usize| links[*link].port.stage_terms.get::<CreditSpec>().is_some();
+    let spec = |link: &usize| links[*link].port.stage_terms.get::<CreditSpec>();
+    let has_credit = |link: &usize| spec(link).is_some();
+    let is_pooled = |link: &usize| spec(link).is_some_and(|spec| spec.params.pool_per == PoolPer::Output);
     let vcs = |group: &FlowGroup| {
         u64::from(group.count) * group.route.iter().filter(|link| has_credit(link)).count() as u64
     };
-    (0..links.len()).filter(has_credit).count() as u64 + 3 * groups.iter().map(vcs).sum::<u64>()
+    let hops = groups.iter().flat_map(|group| group.route.windows(2));
+    let ports: BTreeSet<usize> = hops.filter(|hop| is_pooled(&hop[0])).map(|hop| hop[1]).collect();
+    let pools = (0..links.len()).filter(has_credit).count() + ports.len();
+    pools as u64 + 3 * groups.iter().map(vcs).sum::<u64>()
 }
 
 type Planned = Result<Option<LinkCredit>, (Place, Complaint)>;

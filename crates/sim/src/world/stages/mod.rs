@@ -14,7 +14,7 @@ mod setup;
 mod watch;
 mod workahead;
 
-pub use credit::{CreditReport, StallReport, VcReport};
+pub use credit::{CreditReport, OutputReport, StallReport, VcReport};
 pub use flow_network::{Answer, Signal};
 pub use gate_edge::GateFlow;
 pub(super) use registry::stages;

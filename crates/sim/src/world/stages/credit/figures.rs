@@ -1,6 +1,7 @@
 //! Counters of links with credit, and their reports.
 
 use tidegate_core::credit::messages::VcIx;
+use tidegate_core::credit::output_pool::OutputPlan;
 use tidegate_core::credit::params::CreditPlan;
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::stats::Count;
@@ -122,4 +123,21 @@ pub struct StallReport {
     pub stall: Stall,
     /// End of the stall; `None` where it had not ended.
     pub until: Option<Time>,
+}
+
+/// Report of the pool at an output port, since the warm-up.
+#[derive(Clone, Debug)]
+pub struct OutputReport {
+    /// The index of its node.
+    pub node: u32,
+    /// The link by which its VCs leave; `None` for VCs that end at the node.
+    pub port: Option<u32>,
+    /// Links over which they come.
+    pub links: Vec<u32>,
+    /// VCs.
+    pub vcs: usize,
+    /// The plan.
+    pub plan: OutputPlan,
+    /// The most packets that were in it.
+    pub queue_max: u64,
 }

@@ -1,10 +1,11 @@
 //! One link with credit: both of its ends, and their effects on the ports on either side.
 
 use super::figures::{Figures, StallReport, VcFigures};
+use super::output::Output;
 use crate::probe::Subject;
 use crate::stage::{Gauges, StageCx};
 use tidegate_core::credit::messages::{Counter, CreditCell, CreditCheck, VcIx};
-use tidegate_core::credit::params::{CreditPlan, CreditTerms, Per};
+use tidegate_core::credit::params::{Conduct, CreditPlan, CreditTerms, Per};
 use tidegate_core::credit::stall::Stall;
 use tidegate_core::credit::{Arrival, RECORDS_PER_CELL, Receiver, Refused, Sender};
 use tidegate_core::endpoint::Payload;
@@ -56,6 +57,8 @@ pub(super) struct LinkVc {
     pub(super) flow: u32,
     /// Number of its packets in switches between the ends of a virtual link.
     pub(super) between: u32,
+    /// Pool of the output port by which its packets leave the receiver, if that has one.
+    pub(super) output: Option<u32>,
     /// Time at which its last packet left the receiver, or a switch between the ends.
     pub(super) empty_since: Time,
     pub(super) figures: VcFigures,
@@ -70,7 +73,7 @@ impl CreditLink {
         rng: Rng,
     ) -> Result<CreditLink, Refused> {
         let (pool, interval) = match plan.terms {
-            CreditTerms::Static { .. } => (None, None),
+            CreditTerms::Static { .. } | CreditTerms::Output { .. } => (None, None),
             CreditTerms::Sender { pool, interval, .. } => (Some(pool), Some(interval)),
             CreditTerms::Receiver { adaptation, interval } => (Some(adaptation.pool), Some(interval)),
         };
@@ -131,19 +134,22 @@ impl CreditLink {
                 self.receiver.open(pool, n2, start)?;
                 self.sender.open(n2, start)?
             }
-            CreditTerms::Receiver { .. } => {
+            CreditTerms::Receiver { .. } | CreditTerms::Output { .. } => {
                 self.receiver.open(1, 1, start)?;
                 self.sender.open(1, start)?
             }
         };
         let (empty_since, figures) = (Time::ORIGIN, VcFigures::default());
-        self.vcs.push(LinkVc { hops: vec![hop], flow, between: 0, empty_since, figures });
+        self.vcs.push(LinkVc { hops: vec![hop], flow, between: 0, output: None, empty_since, figures });
         Ok(vc)
     }
 
-    /// Counts a packet of a VC that has come to the receiver.
-    pub(super) fn arrived(&mut self, cx: &mut StageCx, vc: VcIx) -> Arrival {
-        let arrival = self.receiver.arrived(cx.now(), vc);
+    /// Counts a packet of a VC that has come to the receiver, and to the pool of its output port.
+    pub(super) fn arrived(&mut self, cx: &mut StageCx, vc: VcIx, output: Option<&mut Output>) -> Arrival {
+        let arrival = match output {
+            None => self.receiver.arrived(cx.now(), vc),
+            Some(output) => output.arrived(cx.now(), &mut self.receiver, vc),
+        };
         match arrival {
             Arrival::Stored => {
                 let figures = &mut self.vcs[vc.0 as usize].figures;
@@ -158,9 +164,12 @@ impl CreditLink {
         arrival
     }
 
-    /// Counts a packet of a VC that has left the receiver.
-    pub(super) fn left(&mut self, cx: &mut StageCx, vc: VcIx) {
-        self.receiver.left(vc);
+    /// Counts a packet of a VC that has left the receiver, and the pool of its output port.
+    pub(super) fn left(&mut self, cx: &mut StageCx, vc: VcIx, output: Option<&mut Output>) {
+        match output {
+            None => self.receiver.left(vc),
+            Some(output) => output.pool.left(&mut self.receiver, vc),
+        }
         if self.receiver.queued(vc) == 0 {
             self.vcs[vc.0 as usize].empty_since = cx.now();
         }
@@ -190,7 +199,7 @@ impl CreditLink {
     }
 
     /// Asks the link back to carry a credit cell, if one is due.
-    fn announce(&self, cx: &mut StageCx) {
+    pub(super) fn announce(&self, cx: &mut StageCx) {
         if self.receiver.records_due() > 0 {
             cx.request_link(self.back[0]);
         }
@@ -205,6 +214,9 @@ impl CreditLink {
     }
 
     fn count_sent(&mut self, cx: &mut StageCx, vc: VcIx) {
+        if self.plan.sender == Conduct::Ignores {
+            return self.sender.sent_regardless(cx.now(), vc);
+        }
         let sent = self.sender.sent(cx.now(), vc);
         debug_assert!(sent.is_ok(), "a packet was started without credit");
         if self.sender.balance(vc) == 0 {
@@ -222,6 +234,9 @@ impl CreditLink {
     }
 
     fn take_part(&self, cx: &mut StageCx, vc: VcIx, has_credit: bool) {
+        if self.plan.sender == Conduct::Ignores {
+            return;
+        }
         let how = if has_credit { Participation::Active } else { Participation::Absent };
         for hop in &self.vcs[vc.0 as usize].hops {
             cx.take_part(*hop, how);
@@ -283,6 +298,9 @@ impl CreditLink {
 
     /// Returns the stall of a VC that has had no credit since `no_credit_since`, if it is one.
     pub(super) fn stall(&self, vc: VcIx, no_credit_since: Time, now: Time) -> Option<Stall> {
+        if self.plan.sender == Conduct::Ignores {
+            return None;
+        }
         let LinkVc { between, empty_since, .. } = self.vcs[vc.0 as usize];
         let is_empty = self.receiver.queued(vc) == 0 && between == 0;
         let empty_since = if is_empty { empty_since } else { Time::NEVER };
@@ -309,7 +327,7 @@ impl CreditLink {
     fn allocate(&mut self, cx: &mut StageCx) {
         let now = cx.now();
         match self.plan.terms {
-            CreditTerms::Static { .. } => {}
+            CreditTerms::Static { .. } | CreditTerms::Output { .. } => {}
             CreditTerms::Sender { pool, n2, interval } => {
                 let since = |vc| self.sender.no_credit_since(VcIx(vc));
                 let since: Vec<Time> = (0..self.vcs.len() as u32).map(since).collect();
@@ -365,5 +383,11 @@ impl CreditLink {
             gauges.show_for(subject, "buf_alloc", f64::from(self.sender.buf_alloc(vc)));
             gauges.show_for(subject, "credit_balance", f64::from(self.sender.balance(vc)));
         }
+    }
+}
+
+impl AsMut<Receiver> for CreditLink {
+    fn as_mut(&mut self) -> &mut Receiver {
+        &mut self.receiver
     }
 }

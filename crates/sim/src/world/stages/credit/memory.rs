@@ -52,12 +52,17 @@ fn ends_credit(plans: &CreditLinks, setup: &FlowSetup, place: usize) -> bool {
 /// `buffer` where both share it.
 fn left_by_credit(network: &Network, plans: &CreditLinks) -> BTreeMap<usize, u64> {
     let mut left = BTreeMap::new();
-    for (ix, credit) in plans.0.iter().enumerate() {
+    for (ix, credit) in plans.links.iter().enumerate() {
         let Some(LinkCredit { plan, vcs, further }) = credit else { continue };
         let node = network.links[*further.last().unwrap_or(&ix)].to;
         if let Some(Limit::Packets(buffer)) = network.nodes[node].buffer {
             let rest = left.entry(node).or_insert(buffer);
             *rest = rest.saturating_sub(plan.memory(*vcs));
+        }
+    }
+    for pool in &plans.outputs {
+        if let Some(rest) = left.get_mut(&pool.node) {
+            *rest = rest.saturating_sub(pool.plan.adaptation.pool.into());
         }
     }
     left

@@ -10,6 +10,8 @@
 //!   last bit leaves the next port, at once at its destination. One that is dropped in between
 //!   counts as forwarded. Of a multicast packet one copy is stored, and counts as forwarded when
 //!   its last copy has left.
+//! - **Output pools.** Where VCs of several links share a pool at the output port by which they
+//!   leave, it is divided among them as one ([`outputs`]).
 //! - **Credit cells** go over the link in the other direction, credit_check cells over the link
 //!   itself, ahead of the ports' queues. They are made when they start, with the counts of that
 //!   moment.
@@ -24,51 +26,39 @@
 
 mod cells;
 mod figures;
+mod hops;
 mod link;
 mod memory;
+mod output;
+mod outputs;
 mod reports;
+mod routes;
 mod sent_cell;
 
-pub use figures::{CreditReport, StallReport, VcReport};
+pub use figures::{CreditReport, OutputReport, StallReport, VcReport};
+use hops::{HopVcs, LinkVc};
 use link::CreditLink;
-use memory::{UncreditedMemory, UncreditedVc};
+use memory::UncreditedMemory;
+use outputs::Outputs;
 use sent_cell::SentCell;
 
 use super::setup::{Placed, StageSetup};
-use crate::network::{FlowSetup, Network};
+use crate::network::Network;
 use crate::stage::{Cell, Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::contract::Refused;
 use tidegate_core::credit::Arrival;
-use tidegate_core::credit::messages::VcIx;
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::Time;
 use tidegate_formats::{CreditLinks, LinkCredit};
 
-/// A VC of a link with credit: the link's index among them, and the VC.
-#[derive(Clone, Copy, Debug)]
-struct LinkVc {
-    link: u32,
-    vc: VcIx,
-}
-
-/// The VCs of a hop.
-#[derive(Clone, Copy, Debug, Default)]
-struct HopVcs {
-    /// The VC over which packets leave by it.
-    out: Option<LinkVc>,
-    /// The VC whose receiver is at its end: `out`, unless that is a virtual link.
-    ends: Option<LinkVc>,
-    /// The VC over which they have come to it.
-    into: Option<LinkVc>,
-    /// The VC of a virtual link whose packets it passes on.
-    within: Option<LinkVc>,
-    /// Their VC in the memory shared with credit, if they have come without credit.
-    uncontrolled: Option<UncreditedVc>,
-    /// True if copies of a packet leave by other hops, too.
-    forks: bool,
+/// A component with a wake-up time, by its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Waker {
+    Link(u32),
+    Output(u32),
 }
 
 /// Credit of all links that use it.
@@ -83,14 +73,16 @@ pub(in crate::world) struct Credit {
     /// The VCs of virtual links, by hop behind the sender's that their packets pass; true if the
     /// receiver is at the end of that hop.
     ahead: BTreeMap<u32, (LinkVc, bool)>,
+    /// Pools at output ports.
+    outputs: Outputs,
     /// Node memory left over by credit.
     uncredited: UncreditedMemory,
     /// Bodies of multicast packets that have come over a link with credit, and of packets that were
     /// made on the way.
     forked: BTreeSet<BodyId>,
     made_here: BTreeSet<BodyId>,
-    /// Wake-up times of links.
-    agenda: BTreeSet<(Time, u32)>,
+    /// Wake-up times of links and of output pools.
+    agenda: BTreeSet<(Time, Waker)>,
     /// Cells under way on links by their numbers, and the free numbers.
     cells: Vec<SentCell>,
     free: Vec<u32>,
@@ -98,7 +90,7 @@ pub(in crate::world) struct Credit {
 
 /// Returns the plans of links with credit; `None` where no link has it.
 fn planned(network: &Network) -> Option<&CreditLinks> {
-    network.stage_terms.get().filter(|CreditLinks(links)| links.iter().any(Option::is_some))
+    network.stage_terms.get().filter(|credit: &&CreditLinks| credit.links.iter().any(Option::is_some))
 }
 
 impl Credit {
@@ -116,6 +108,7 @@ impl Credit {
             back: vec![Vec::new(); network.links.len()],
             hops: Vec::new(),
             ahead: BTreeMap::new(),
+            outputs: Outputs::new(plans),
             uncredited: UncreditedMemory::new(network, plans),
             forked: BTreeSet::new(),
             made_here: BTreeSet::new(),
@@ -136,73 +129,20 @@ impl Credit {
             let rng = Rng::named(seed, &format!("credit/{}", link.name));
             let made =
                 CreditLink::new(*plan, ix as u32, back, rng).map_err(|why| Refused(why.to_string()))?;
-            credit.agenda.extend(made.wakes_at().map(|at| (at, place)));
+            credit.agenda.extend(made.wakes_at().map(|at| (at, Waker::Link(place))));
             credit.links.push(made);
         }
         for (flow, plan) in (0..).zip(&network.flows) {
             credit.add_flow(network, flow, plan)?;
         }
+        credit.outputs.join(&mut credit.links);
+        credit.agenda.extend(credit.outputs.wake_ups().map(|(at, place)| (at, Waker::Output(place))));
         Ok(vec![Placed::anywhere(credit)])
     }
 
     /// Returns the next wake-up time.
     fn next(&self) -> Time {
         self.agenda.first().map_or(Time::NEVER, |(at, _)| *at)
-    }
-
-    /// Adds the next flow of the network, hop by hop.
-    fn add_flow(&mut self, network: &Network, flow: u32, plan: &FlowSetup) -> Result<(), Refused> {
-        let first = self.hops.len() as u32;
-        let before: Vec<Option<usize>> = (0..plan.route.len()).map(|place| plan.before(place)).collect();
-        for (place, link) in plan.route.iter().enumerate() {
-            // Copies leave by the other hops of the fork at which this one leaves its node.
-            let siblings = before.iter().filter(|other| **other == before[place]).count();
-            let forks = !plan.depths.is_empty() && siblings > 1;
-            let from = before[place].map(|before| first + before as u32);
-            self.add_hop(flow, network.switch_of(*link) as u32, *link, from, forks)?;
-        }
-        Ok(())
-    }
-
-    /// Adds the next hop of the network: of a flow from a node over a link, to which packets come
-    /// by the hop `from`.
-    ///
-    /// # Errors
-    /// When a link has more VCs than can be told apart.
-    fn add_hop(
-        &mut self,
-        flow: u32,
-        node: u32,
-        link: usize,
-        from: Option<u32>,
-        forks: bool,
-    ) -> Result<(), Refused> {
-        let hop = self.hops.len() as u32;
-        let into = from.and_then(|from| self.hops[from as usize].ends);
-        let out = match self.forward[link] {
-            Some(place) => {
-                let opened = self.links[place as usize].open(flow, hop);
-                Some(LinkVc { link: place, vc: opened.map_err(|why| Refused(why.to_string()))? })
-            }
-            None => None,
-        };
-        let ahead = self.ahead.remove(&hop);
-        let ends = match out {
-            Some(place) if self.links[place.link as usize].is_virtual() => {
-                let further = self.links[place.link as usize].back.len() as u32 - 1;
-                self.ahead.extend((1..=further).map(|nth| (hop + nth, (place, nth == further))));
-                None
-            }
-            Some(place) => Some(place),
-            None => ahead.and_then(|(place, is_last)| is_last.then_some(place)),
-        };
-        let uncontrolled = match into {
-            Some(_) => None,
-            None => self.uncredited.vc_of(flow, node).map_err(|why| Refused(why.to_string()))?,
-        };
-        let within = ahead.map(|(place, _)| place);
-        self.hops.push(HopVcs { out, ends, into, within, uncontrolled, forks });
-        Ok(())
     }
 
     /// Counts the packet that a link has started, before an allocation, which does not apply to it.
@@ -227,9 +167,9 @@ impl Credit {
     fn renew_wake(&mut self, cx: &mut StageCx, place: u32) {
         let link = &mut self.links[place as usize];
         if let Some((before, at)) = link.new_wake() {
-            self.agenda.remove(&(before, place));
+            self.agenda.remove(&(before, Waker::Link(place)));
             if at < Time::NEVER {
-                self.agenda.insert((at, place));
+                self.agenda.insert((at, Waker::Link(place)));
             }
             cx.wake_at(self.next());
         }
@@ -255,7 +195,9 @@ impl Credit {
             return;
         }
         if let Some(LinkVc { link, vc }) = into {
-            self.links[link as usize].left(cx, vc);
+            let link = &mut self.links[link as usize];
+            let output = self.outputs.of(link, vc);
+            link.left(cx, vc, output);
         } else if let Some(vc) = uncontrolled {
             self.uncredited.left(vc);
         }
@@ -321,11 +263,15 @@ impl Stage for Credit {
             link.checked(cx, check);
             return Passage::Absorb;
         }
-        if link.arrived(cx, vc) == Arrival::Dropped {
+        let output = self.outputs.of(link, vc);
+        if link.arrived(cx, vc, output) == Arrival::Dropped {
             return Passage::Drop;
         }
         match at.to {
-            None => link.left(cx, vc),
+            None => {
+                let output = self.outputs.of(link, vc);
+                link.left(cx, vc, output);
+            }
             Some(hop) if self.hops[hop as usize].forks => {
                 self.forked.insert(packet.body);
             }
@@ -370,14 +316,23 @@ impl Stage for Credit {
     }
 
     fn wake(&mut self, cx: &mut StageCx) {
-        while let Some((at, place)) = self.agenda.first().copied()
+        while let Some((at, waker)) = self.agenda.first().copied()
             && at <= cx.now()
         {
-            if self.links[place as usize].sender_allocates(at) {
-                self.count_in_service(cx, place);
+            match waker {
+                Waker::Link(place) => {
+                    if self.links[place as usize].sender_allocates(at) {
+                        self.count_in_service(cx, place);
+                    }
+                    self.links[place as usize].wake(cx);
+                    self.plan_wake(cx, place);
+                }
+                Waker::Output(place) => {
+                    let next = self.outputs.allocate(cx, place, &mut self.links);
+                    self.agenda.remove(&(at, waker));
+                    self.agenda.insert((next, waker));
+                }
             }
-            self.links[place as usize].wake(cx);
-            self.plan_wake(cx, place);
         }
         cx.wake_at(self.next());
     }
@@ -385,10 +340,12 @@ impl Stage for Credit {
     fn restart_counts(&mut self, cx: &mut StageCx) {
         let now = cx.now();
         self.links.iter_mut().for_each(|link| link.restart_counts(now));
+        self.outputs.restart_counts();
     }
 
     /// Shows the gauges of all links.
     fn gauges(&self, gauges: &mut Gauges<'_>) {
         self.links.iter().for_each(|link| link.gauges(gauges));
+        self.outputs.gauges(gauges);
     }
 }

@@ -1,20 +1,21 @@
 //! Reports of links with credit, of their VCs and of stalls.
 
 use super::Credit;
-use super::figures::{CreditReport, StallReport, VcReport};
+use super::figures::{CreditReport, OutputReport, StallReport, VcReport};
 use super::link::CreditLink;
+use super::outputs::Outputs;
 use crate::world::World;
 use tidegate_core::credit::messages::VcIx;
 use tidegate_core::units::Time;
 
 impl CreditLink {
-    fn report(&self) -> CreditReport {
+    fn report(&self, outputs: &Outputs) -> CreditReport {
         let figures = &self.figures;
         CreditReport {
             link: self.link,
             plan: self.plan,
             vcs: self.vcs.len(),
-            memory: self.plan.memory(self.vcs.len() as u64),
+            memory: self.plan.memory(self.vcs.len() as u64) + outputs.memory(self.link),
             queue_max: figures.queue_max,
             credit_cells: figures.credit_cells,
             check_cells: figures.check_cells,
@@ -67,8 +68,14 @@ impl Credit {
 impl<Q> World<Q> {
     /// Returns the reports of links with credit since the warm-up.
     pub fn credit_links(&self) -> Vec<CreditReport> {
-        let credit = self.stage::<Credit>();
-        credit.map(|credit| credit.links.iter().map(CreditLink::report).collect()).unwrap_or_default()
+        let reports =
+            |credit: &Credit| credit.links.iter().map(|link| link.report(&credit.outputs)).collect();
+        self.stage::<Credit>().map(reports).unwrap_or_default()
+    }
+
+    /// Returns the reports of pools at output ports since the warm-up.
+    pub fn credit_outputs(&self) -> Vec<OutputReport> {
+        self.stage::<Credit>().map(|credit| credit.outputs.reports()).unwrap_or_default()
     }
 
     /// Returns the reports of VCs of links with credit since the warm-up.
