@@ -122,12 +122,15 @@ def test_the_paper_column_holds_what_is_published_and_the_derived_column_the_res
     ]
     assert all(claim.paper is None or claim.derived is None for claim in claims)
     of = {name: {one.name: one for one in papers.load(name).experiments} for name in papers.names()}
-    # Kung prints no growth: g solves g² = 2((k - 1)g + 1)/k, with k RTT between two allocations.
+    # Kung prints no growth: g solves g² = a((k - 1)g + 1)/k, with k RTT between two allocations and
+    # M = 2a RTT + 2 N.
     for claim in of["credit"]["ramp-up"].claims:
         assert claim.paper is None
         intervals = int(re.search(r"every (\d) RTT", claim.name)[1])
-        b = (intervals - 1) / intervals
-        growth = b + (b * b + 2 / intervals) ** 0.5
+        pool = re.search(r"M = (\d) RTT", claim.name)
+        alpha = int(pool[1]) / 2 if pool else 2
+        b = alpha / 2 * (intervals - 1) / intervals
+        growth = b + (b * b + alpha / intervals) ** 0.5
         if "two allocations" in claim.name:
             growth *= growth
         assert claim.derived == pytest.approx(growth, abs=5e-4), claim.name

@@ -96,11 +96,11 @@ RTT."""
 
 
 # = kung1997 3.4
-def growth(results: Results) -> Values:
+def growth(results: Results, high: float = HIGH) -> Values:
     """Return by what factor the newcomer's allocation grows with each allocation, over two of them."""
     factors: Values = []
     for samples in measures.samples(results, "newcomer on s1->s2", "buf_alloc"):
-        steps = [now for now, then in pairwise(samples) if LOW <= now <= HIGH and then > 0]
+        steps = [now for now, then in pairwise(samples) if LOW <= now <= high and then > 0]
         count = (len(steps) - 1) // 2 * 2
         factors.append(float((steps[count] / steps[0]) ** (1 / count)) if count > 0 else None)
     return factors
@@ -111,6 +111,10 @@ def _ramp(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     figures["growth at two allocations, every 1 RTT"] = [
         None if one is None else one * one for one in growth(runs["1"])
     ]
+    for alpha in ALPHAS:
+        figures[f"growth at an allocation, M = {2 * alpha} RTT + 2 N, every 4 RTT"] = growth(
+            runs[f"alpha {alpha}"], LONG / 2
+        )
     return {
         MAIN: figures,
         "N2 = Buf_Alloc/4": {
@@ -131,6 +135,24 @@ def _every(k: int) -> Overrides:
 def _adaptive(k: int) -> Overrides:
     keys = f'allocation = "receiver", interval = "{10020 * k}us"'
     return [*_every(k), ("link.s1-s2.credit", f"{{ {keys} }}")]
+
+
+ALPHAS = (3, 4)
+LONG = 4000
+"""RTT in cells at which a large growth takes enough allocations."""
+
+
+def _alpha(alpha: int) -> Overrides:
+    """Return what gives the link a pool of 2 alpha RTT + 2 N, divided every 4 RTT of `LONG`."""
+    interval = 4 * (LONG + 2) * 10
+    return [
+        ("link.s1-s2.delay", f"{(LONG - 2) * 5}us"),
+        ("link.s1-s2.credit.pool", str(2 * alpha * LONG + 4)),
+        ("link.s1-s2.credit.interval", f"{interval}us"),
+        ("sample", f"{interval}us"),
+        ("flow.newcomer.start", "1600ms"),
+        ("duration", "3200ms"),
+    ]
 
 
 ONE_WAY = "link.s1-s2.credit"
@@ -196,6 +218,7 @@ MEASURES = {
         {
             **{str(k): _every(k) for k in (1, 2, 4, 8)},
             **{f"{k}, N2 = Buf_Alloc/4": _adaptive(k) for k in (1, 2)},
+            **{f"alpha {alpha}": _alpha(alpha) for alpha in ALPHAS},
         },
         series=True,
     ),
