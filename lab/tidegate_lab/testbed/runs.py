@@ -24,23 +24,6 @@ if TYPE_CHECKING:
     from tidegate.backends import Source
     from tidegate.source import LoadedScenario
 
-EMPTY = (
-    "drops",
-    "usage",
-    "non_responsive",
-    "aal5",
-    "credit",
-    "credit_vcs",
-    "stalls",
-    "series",
-    "signals",
-    "gate",
-    "workahead",
-    "histogram",
-)
-"""Tables of which the kernel gives no rows."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """One run in the kernel.
@@ -177,8 +160,9 @@ def _tables(
         seed,
     )
     links = _replaced(drawn_tables["links"], _links(found, followed, warmup, duration), replication, seed)
-    empty = {name: drawn_tables[name].slice(0, 0) for name in EMPTY}
-    return {name: {"flows": flows, "groups": groups, "links": links, **empty}[name] for name in drawn_tables}
+    # The kernel gives no rows of the others.
+    empty = {name: table.slice(0, 0) for name, table in drawn_tables.items()}
+    return empty | {"flows": flows, "groups": groups, "links": links}
 
 
 def _ends(
