@@ -25,12 +25,13 @@ impl Group {
     fn play(&mut self, place: usize, time: Time, component: u32) -> (Time, u32) {
         self.times[place % GROUP] = time;
         self.components[place % GROUP] = component;
-        let ([a, b, c, d], [i, j, k, l]) = (self.times, self.components);
-        let (left, right) = (b < a, d < c);
-        let (left, i) = (select_unpredictable(left, b, a), select_unpredictable(left, j, i));
-        let (right, k) = (select_unpredictable(right, d, c), select_unpredictable(right, l, k));
+        let [a, b, c, d] = self.times;
+        let (in_left, in_right) = (b < a, d < c);
+        let left = select_unpredictable(in_left, b, a);
+        let right = select_unpredictable(in_right, d, c);
         let wins = right < left;
-        (select_unpredictable(wins, right, left), select_unpredictable(wins, k, i))
+        let winner = select_unpredictable(wins, 2 + usize::from(in_right), usize::from(in_left));
+        (select_unpredictable(wins, right, left), self.components[winner % GROUP])
     }
 }
 
