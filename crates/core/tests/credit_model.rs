@@ -20,13 +20,14 @@ struct Bounds {
     vcs: usize,
     buf_alloc: u32,
     n2: u32,
-    /// Cells that each VC sends.
+    /// Cells that each VC of the first node sends, and of the others.
     cells: u32,
+    others: u32,
     /// Cells and checks that are on a link at once, and credit cells.
     on_link: usize,
     credits: usize,
-    /// The pool that all VCs share in place of `buf_alloc` and `n2`, and the number of times that
-    /// it is divided.
+    /// The pool that all VCs share, which has room for their first allocations, and the number of
+    /// times that it is divided.
     pool: Option<(u32, u32)>,
 }
 
@@ -65,7 +66,7 @@ impl State {
             let confirmation = Confirmation::Check;
             OutputPool::new(Adaptation { pool, divided: pool, n2: None, confirmation })
         });
-        let (buf_alloc, n2) = if pool.is_some() { (1, 1) } else { (bounds.buf_alloc, bounds.n2) };
+        let Bounds { buf_alloc, n2, .. } = bounds;
         let (mut links, mut receivers) = (Vec::new(), Vec::new());
         for node in 0..bounds.nodes {
             let mut sender = Sender::new(Some(Span::TICK)).unwrap();
@@ -75,7 +76,7 @@ impl State {
                 receiver.open(buf_alloc, n2, start).unwrap();
                 pool.iter_mut().for_each(|pool| pool.join(node, vc, Confirmation::Check));
             }
-            let left = vec![bounds.cells; bounds.vcs];
+            let left = vec![if node == 0 { bounds.cells } else { bounds.others }; bounds.vcs];
             links.push(Link { sender, left, cells: VecDeque::new(), credits: Vec::new() });
             receivers.push(receiver);
         }
@@ -205,7 +206,7 @@ impl State {
     /// Returns true if all cells of a node get through when nothing more is lost.
     fn recovers(&self, bounds: Bounds, node: usize) -> bool {
         let mut state = self.clone();
-        for _ in 0..20 * bounds.vcs as u32 * (bounds.cells + bounds.buf_alloc) {
+        for _ in 0..20 * bounds.vcs as u32 * (bounds.cells + bounds.others + bounds.buf_alloc) {
             let link = &state.links[node];
             let all_sent = link.left.iter().all(|left| *left == 0);
             let agrees = |vc| link.sender.balance(vc) == link.sender.buf_alloc(vc);
@@ -248,7 +249,7 @@ fn explore(bounds: Bounds) -> usize {
 }
 
 const SMALL: Bounds =
-    Bounds { nodes: 1, vcs: 1, buf_alloc: 2, n2: 1, cells: 3, on_link: 2, credits: 2, pool: None };
+    Bounds { nodes: 1, vcs: 1, buf_alloc: 2, n2: 1, cells: 3, others: 0, on_link: 2, credits: 2, pool: None };
 
 fn explore_all(few: &[Bounds], more: &[Bounds]) {
     let more = if std::env::var_os("TIDEGATE_VERIFY").is_some() { more } else { &[] };
@@ -273,9 +274,7 @@ fn nothing_overruns_and_nothing_stands_still() {
 
 #[test]
 fn nor_does_a_pool_of_several_upstream_nodes() {
-    let pool = Bounds { nodes: 2, cells: 2, on_link: 1, credits: 1, pool: Some((4, 2)), ..SMALL };
-    explore_all(
-        &[Bounds { pool: Some((4, 1)), ..pool }],
-        &[pool, Bounds { cells: 3, pool: Some((5, 1)), ..pool }],
-    );
+    let pool = Bounds { nodes: 2, cells: 2, on_link: 1, credits: 1, pool: Some((4, 1)), ..SMALL };
+    // An idle VC frees its places, and one that sends another cell takes part.
+    explore_all(&[pool], &[Bounds { others: 1, ..pool }, Bounds { pool: Some((4, 2)), ..pool }]);
 }

@@ -90,9 +90,9 @@ impl OutputPool {
         OutputPool { adaptation, members: Vec::new(), queued: 0 }
     }
 
-    /// Adds a VC of the receiver with this place, with no cell queued and one cell allocated. Where
-    /// one VC's smaller allocations are confirmed by checks, the pool is not divided beyond what
-    /// all its VCs may still occupy.
+    /// Adds a VC of the receiver with this place, with no cell queued. The pool has room for the
+    /// first allocations of all its VCs. Where one VC's smaller allocations are confirmed by
+    /// checks, the pool is not divided beyond what all its VCs may still occupy.
     pub fn join(&mut self, receiver: usize, vc: VcIx, confirmation: Confirmation) {
         if confirmation == Confirmation::Check {
             self.adaptation.confirmation = Confirmation::Check;

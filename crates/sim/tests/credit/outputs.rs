@@ -237,7 +237,13 @@ fn every_vc_has_its_fair_share_of_a_pool_of_a_port_while_equation_6_holds() {
             }
             for flow in &greedy {
                 let share = over[*flow];
-                let enough = if loses { 0.6 } else { 0.95 };
+                // The equations ignore that cells are whole, which counts where a fair share is a few.
+                let is_coarse = rtt_and_bound(&network, &output).0 < 4.0 * output.vcs as f64;
+                let enough = match loses {
+                    true => 0.6,
+                    false if is_coarse => 0.85,
+                    false => 0.95,
+                };
                 covered.least_lossy = covered.least_lossy.min(share);
                 assert!(
                     share > enough,
