@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tidegate.backends import Source
     from tidegate.source import LoadedScenario
 
+
 @dataclasses.dataclass(frozen=True)
 class Outcome:
     """One run in the kernel.
