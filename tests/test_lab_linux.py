@@ -110,7 +110,7 @@ def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
         ("fifo", "pfifo limit 49"),
         ("codel", "codel limit 49 target 5000us interval 100000us ecn"),
         ("fq-codel", "fq_codel limit 49 flows 1024 quantum 1514 target 5000us interval 100000us ecn"),
-        ("pie", "pie limit 49 target 15000us tupdate 15000us ecn dq_rate_estimator"),
+        ("pie", "pie limit 49 target 15000us tupdate 14000us ecn dq_rate_estimator"),
         (
             "red",
             "red limit 24500 min 2000 max 7000 avpkt 500 burst 41 probability 0.1 bandwidth 10000000bit ecn "

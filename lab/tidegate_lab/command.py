@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from tidegate import TidegateError, commands
 from tidegate_lab import (
+    aqm_command,
     experiment_command,
     kernel_command,
     policies_command,
@@ -48,6 +49,7 @@ app.command("run")(run_command.command)
 app.command("kernel")(kernel_command.command)
 app.command("tcp")(tcp_command.command)
 app.command("policies")(policies_command.command)
+app.command("aqm")(aqm_command.command)
 for _name, _about in NAMES.items():
     app.command(_name, short_help=_about)(experiment_command.command)
 

@@ -1006,6 +1006,8 @@ class Pie(Record):
             (a limit such as "100p" or "64kB").
         delay: Estimate of the queueing delay: the queue over the departure rate, or the delay of the packet
             that was selected last, as in Linux (departures or timestamps). Default: departures.
+        form: Details of the algorithm: those of RFC 8033, or those of Linux, which needs `delay =
+            "timestamps"` (rfc or linux). Default: rfc.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1023,6 +1025,7 @@ class Pie(Record):
     mean_packet: str | None = None
     limit: str | None = None
     delay: Literal["departures", "timestamps"] | None = None
+    form: Literal["rfc", "linux"] | None = None
     scope: Literal["queue", "flow"] | None = None
 
 

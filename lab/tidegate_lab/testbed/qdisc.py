@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tidegate import TidegateError
+from tidegate_lab.uml.build import HZ
 
 UNLIMITED = 1_000_000
 """Packets for which a queue without a limit has room."""
@@ -137,9 +138,9 @@ def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, lin
 def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
     del link
     estimator = " dq_rate_estimator" if values["delay"] == "departures" else ""
-    return (
-        f"pie limit {limit} target {_time(values['target'])} tupdate {_time(values['update'])} ecn{estimator}"
-    )
+    # A timer of the kernel fires in the tick after the one for which it is set.
+    update = max(values["update"] - 1 / HZ, 1 / HZ)
+    return f"pie limit {limit} target {_time(values['target'])} tupdate {_time(update)} ecn{estimator}"
 
 
 def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:

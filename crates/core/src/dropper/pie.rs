@@ -20,6 +20,11 @@
 //! - The queue includes the packet in service, whole.
 //! - The burst allowance is decremented and reset at updates.
 //! - A queue that does not change for more than 65 536 updates counts as unchanged for 65 536.
+//!
+//! `form = "linux"` is the kernel's PIE with the delay by time stamps: an update adds 0.02 more at a
+//! delay above 250 ms, p decays by 1/64 while nothing waits, packets are spared by the delay of the
+//! latest packet or behind less than two typical packets, and the burst allowance is decremented
+//! from one selected packet to the next. The queue does not include the packet in service.
 
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
@@ -56,6 +61,21 @@ parameters! {
         /// Estimate of the queueing delay: the queue over the departure rate, or the delay of the
         /// packet that was selected last, as in Linux
         delay: Delay = Delay::Departures,
+        /// Details of the algorithm: those of RFC 8033, or those of Linux, which needs
+        /// `delay = "timestamps"`
+        form: Form = Form::Rfc,
+    }
+}
+
+words! {
+    /// Details of the algorithm.
+    #[derive(Default)]
+    pub enum Form {
+        /// Those of RFC 8033.
+        #[default]
+        Rfc = "rfc",
+        /// Those of Linux.
+        Linux = "linux",
     }
 }
 
@@ -95,6 +115,7 @@ impl PolicyParams for PieParams {
             next: None,
             queue: 0,
             waited: 0.0,
+            selected: None,
             control: Controller { p: 0.0, before: 0.0, burst: self.max_burst },
             accumulated: 0.0,
             departures: Departures::default(),
@@ -112,6 +133,7 @@ impl PolicyParams for PieParams {
             mean_packet: 1_000,
             limit: Some(Limit::Packets(60)),
             delay: Delay::Departures,
+            form: Form::Rfc,
         }
     }
 
@@ -120,6 +142,9 @@ impl PolicyParams for PieParams {
     }
 
     fn check(&self) -> Result<(), Fault> {
+        if self.form == Form::Linux && self.delay != Delay::Timestamps {
+            return Err(Fault::at("form", "`form` is \"linux\" without `delay = \"timestamps\"`"));
+        }
         for (key, span) in [("target", self.target), ("update", self.update)] {
             if span == Span::ZERO {
                 return Err(Fault::at(key, format!("`{key}` is zero")));
@@ -131,6 +156,8 @@ impl PolicyParams for PieParams {
 
 /// Bytes that must have departed for a measurement (DQ_THRESHOLD).
 const MEASURED: u64 = 1 << 14;
+/// Delay above which Linux's form adds more to the probability, in seconds.
+const LONG_DELAY: f64 = 0.25;
 /// The weight of one measurement.
 const WEIGHT: f64 = 0.25;
 /// Most updates of a queue that stands still.
@@ -187,7 +214,8 @@ struct Controller {
 }
 
 impl Controller {
-    fn update(&mut self, delay: f64, params: &PieParams) {
+    /// Updates the probability at this delay, while `waiting` bytes wait.
+    fn update(&mut self, delay: f64, waiting: u64, params: &PieParams) {
         let target = params.target.as_secs_f64();
         let mut change = params.alpha * (delay - target) + params.beta * (delay - self.before);
         change /= match self.p {
@@ -202,13 +230,21 @@ impl Controller {
         if self.p >= 0.1 {
             change = change.min(0.02);
         }
+        let is_linux = params.form == Form::Linux;
+        if is_linux && delay > LONG_DELAY {
+            change += 0.02;
+        }
         self.p += change;
-        if delay == 0.0 && self.before == 0.0 {
-            self.p *= 0.98;
+        if delay == 0.0 && self.before == 0.0 && !(is_linux && waiting > 0) {
+            self.p *= if is_linux { 1.0 - 1.0 / 64.0 } else { 0.98 };
         }
         self.p = self.p.clamp(0.0, 1.0);
         let calm = self.p == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
-        self.burst = if calm { params.max_burst } else { self.burst - params.update };
+        self.burst = match calm {
+            true => params.max_burst,
+            false if is_linux => self.burst,
+            false => self.burst - params.update,
+        };
         self.before = delay;
     }
 }
@@ -222,6 +258,8 @@ pub struct Pie {
     queue: u64,
     /// The delay of the packet that was selected last, in seconds.
     waited: f64,
+    /// When that was, and its length while it is in service; under Linux's form.
+    selected: Option<(Time, u32)>,
     control: Controller,
     /// Drop probabilities of the packets since the last one that was chosen.
     accumulated: f64,
@@ -246,14 +284,20 @@ impl Pie {
         }
     }
 
+    /// Bytes in service that do not count in the queue.
+    fn in_service(&self) -> u64 {
+        self.selected.map_or(0, |(_, len)| len.into())
+    }
+
     #[cold]
     fn update(&mut self, now: Time, next: Time, queue: u64) {
         let delay = self.delay(queue);
+        let waiting = queue.saturating_sub(self.in_service());
         let update = self.params.update.ticks();
         let due = now.since(next).ticks() / update + 1;
         for _ in 0..due.min(u64::from(MAX_UPDATES)) {
             let before = self.control;
-            self.control.update(delay, &self.params);
+            self.control.update(delay, waiting, &self.params);
             if self.control == before {
                 break;
             }
@@ -264,8 +308,11 @@ impl Pie {
     /// Returns true if an arriving packet is chosen.
     fn chooses(&mut self, queue: u64, rng: &mut Rng) -> bool {
         let Controller { p, before, burst } = self.control;
-        let calm = before < self.params.target.as_secs_f64() / 2.0 && p < 0.2;
-        if burst > Span::ZERO || calm || queue <= 2 * u64::from(self.params.mean_packet) {
+        let delay = if self.params.form == Form::Linux { self.waited } else { before };
+        let calm = delay < self.params.target.as_secs_f64() / 2.0 && p < 0.2;
+        let few = 2 * u64::from(self.params.mean_packet);
+        let is_short = if self.params.form == Form::Linux { queue < few } else { queue <= few };
+        if burst > Span::ZERO || calm || is_short {
             return false;
         }
         if p == 0.0 {
@@ -296,6 +343,11 @@ impl Dropper for Pie {
         self.catch_up(cx.now, at.queue.bytes + u64::from(packet.len));
         let is_last = at.queue.packets == 0;
         self.waited = if is_last { 0.0 } else { cx.now.since(packet.arrived).as_secs_f64() };
+        if self.params.form == Form::Linux {
+            let (before, _) = self.selected.unwrap_or((cx.now, 0));
+            self.control.burst = self.control.burst - cx.now.since(before);
+            self.selected = Some((cx.now, packet.len));
+        }
         Verdict::Accept
     }
 
@@ -303,7 +355,7 @@ impl Dropper for Pie {
         self.catch_up(cx.now, at.queue.bytes);
         let verdict = if self.params.limit.is_some_and(|limit| !at.has_room(limit, packet.len)) {
             Verdict::Drop(Reason::QueueLimit)
-        } else if !self.chooses(at.queue.bytes, cx.rng) {
+        } else if !self.chooses(at.queue.bytes.saturating_sub(self.in_service()), cx.rng) {
             Verdict::Accept
         } else if self.control.p < self.params.mark_below {
             Verdict::Congested(Reason::EarlyDrop)
@@ -320,6 +372,7 @@ impl Dropper for Pie {
         self.catch_up(cx.now, at.queue.bytes + len);
         self.queue = at.queue.bytes;
         if how == Left::Sent {
+            self.selected = self.selected.map(|(at, _)| (at, 0));
             self.departures.departed(cx.now, packet.len, at.queue.bytes);
         }
     }

@@ -5,7 +5,7 @@ use crate::common::{pick, rate, rounds};
 use crate::line::{Event, Line, passes, record};
 use tidegate_core::context::{Reason, Verdict};
 use tidegate_core::dropper::BuiltInDropper;
-use tidegate_core::dropper::pie::{Delay, PieParams};
+use tidegate_core::dropper::pie::{Delay, Form, PieParams};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::{Limit, PolicyParams};
 use tidegate_core::rng::Rng;
@@ -157,6 +157,7 @@ fn every_verdict_is_the_oracles() {
             mean_packet: pick(&mut rng, &[1, 1500]),
             limit: pick(&mut rng, &[None, Some(Limit::Packets(400)), Some(Limit::Bytes(100_000))]),
             delay: Delay::Departures,
+            form: Form::Rfc,
         };
         let line = record(&BuiltInDropper::Pie(params), seed, 2000);
         let mut draws = Rng::named(seed, "dropper");
