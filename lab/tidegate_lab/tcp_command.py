@@ -75,11 +75,11 @@ def _row(setting: Setting, *, recorded: bool) -> Row:
 
     typer.echo(f"tcp: {setting.name}", err=True)
     source = commands.resolved(setting.text())
-    ours = tcp_settings.figures(tidegate.simulate(source.scenario))
+    ours = tcp_settings.figures(tidegate.simulate(source.scenario, replications=setting.runs))
     if recorded:
         kernel = tcp_settings.recorded()[setting.name]
     else:
-        kernel = tcp_settings.figures(backend.run(source, jobs=1))
+        kernel = tcp_settings.figures(backend.run(source, replications=setting.runs, jobs=1))
     return setting, ours, kernel, tcp_settings.misses(ours, kernel)
 
 

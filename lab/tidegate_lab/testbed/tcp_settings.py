@@ -65,6 +65,11 @@ class Setting:
         return 20 if self.rate == 10 else 10
 
     @property
+    def runs(self) -> int:
+        """Number of runs, each with the next seed: RED draws random numbers, the other queues do not."""
+        return 5 if self.queue == "red" else 1
+
+    @property
     def uses_ecn(self) -> bool:
         """True if the ends of connections are ECN-capable."""
         return self.queue == "red" or self.congestion == "dctcp"
@@ -94,7 +99,7 @@ class Setting:
             return f'port = {{ dropper = {{ kind = "drop-tail", limit = "{self.packets}p" }} }}'
         pool = f'switch = {{ buffer = "{self.packets}p" }}\n'
         if self.queue == "codel":
-            return pool + 'port = "codel"'
+            return pool + 'port = { dropper = { kind = "codel", form = "linux" } }'
         least = max(self.packets // 6, 3)
         return pool + (
             f'port = {{ dropper = {{ kind = "red", min_th = "{least}p", max_th = "{3 * least}p", '
@@ -150,7 +155,7 @@ SETTINGS = tuple(_read(row) for row in _ROWS.strip().splitlines())
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures that are compared: goodput in bit/s, packets lost, mean queueing in s, and timeouts."""
+    """Figures that are compared, for one run: goodput in bit/s, packets lost, mean queueing in s, timeouts."""
 
     goodput: float
     drops: float
@@ -159,7 +164,7 @@ class Figures:
 
 
 def figures(results: Results) -> Figures:
-    """Return the figures of a run of a setting."""
+    """Return the figures of the runs of a setting: their means."""
     rows = [row for row in results.flow_rows() if row["flow"].startswith("bulk")]
     flows = [row for row in rows if row["goodput"] is not None]
     packets = sum(row["received_packets"] for row in flows)

@@ -6,6 +6,7 @@ mod cubic;
 mod ecn;
 mod events;
 mod newreno;
+mod opening;
 mod path;
 mod properties;
 mod rack;

@@ -30,6 +30,8 @@ pub(super) struct Rack {
     pipe: u64,
     /// First bytes of segments that are lost and were not sent again since.
     lost: BTreeSet<u64>,
+    /// Segments found to be lost that have not arrived since, sent again or not.
+    missing: u32,
     sacked: Ranges,
     /// Segments that were SACKed (RACK.segs_sacked).
     segs_sacked: u32,
@@ -63,6 +65,8 @@ struct Sent {
     again: bool,
     /// True if the segment was SACKed.
     sacked: bool,
+    /// True if a transmission of it was found to be lost.
+    lost: bool,
 }
 
 impl Sent {
@@ -100,6 +104,7 @@ impl Rack {
             in_network: BTreeMap::new(),
             pipe: 0,
             lost: BTreeSet::new(),
+            missing: 0,
             sacked: Ranges::default(),
             segs_sacked: 0,
             transmissions: 0,
@@ -124,6 +129,11 @@ impl Rack {
     /// Segments that were SACKed (RACK.segs_sacked).
     pub(super) fn segs_sacked(&self) -> u32 {
         self.segs_sacked
+    }
+
+    /// Returns true while a segment that was found to be lost has not arrived, sent again or not.
+    pub(super) fn is_missing_any(&self) -> bool {
+        self.missing > 0
     }
 
     /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
@@ -160,7 +170,8 @@ impl Rack {
                 (sent.at, sent.number, sent.again) = (now, number, true);
             }
             None => {
-                self.segments.push_back(Sent { start, end, at: now, number, again: false, sacked: false });
+                let first = Sent { start, end, at: now, number, again: false, sacked: false, lost: false };
+                self.segments.push_back(first);
             }
         }
         self.in_network.insert(number, start);
@@ -212,6 +223,7 @@ impl Rack {
             return;
         }
         self.leave_network(at);
+        self.missing -= u32::from(std::mem::take(&mut self.segments[at].lost));
         let Sent { start, end, at: sent, number, again, .. } = self.segments[at];
         let rtt = now.since(sent);
         found.bytes += end - start;
@@ -273,6 +285,7 @@ impl Rack {
     fn lose(&mut self, at: usize) {
         self.leave_network(at);
         self.lost.insert(self.segments[at].start);
+        self.missing += u32::from(!std::mem::replace(&mut self.segments[at].lost, true));
     }
 
     /// Removes a segment from the network: it has arrived, is lost, or its last transmission no

@@ -1,7 +1,8 @@
 //! The handshake before the first data (RFC 9293, section 3.5): a segment that opens the connection,
-//! and its answer, which measures the first round trip. Data go with the third packet.
+//! and its answer, which measures the first round trip. Data go with the third packet. An opening
+//! segment that is sent again asks for no ECN (RFC 3168, section 6.1.1.1), as in Linux.
 
-use super::Sender;
+use super::{ECT_0, Sender};
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::{HostCx, Payload};
@@ -18,10 +19,14 @@ impl Sender {
         {
             if *times > 0 {
                 self.timer.back_off();
+                self.timeouts += 1;
+                // The first one may have been lost for what it asked for.
+                self.ecn = false;
             }
             (*times, *at) = (*times + 1, cx.now());
             let segment = Segment { opens: true, ..Segment::default() };
-            cx.send(self.header, Mark::NONE, Payload::Tcp(segment));
+            let mark = if self.marks_all && self.ecn { Mark::from_ip(0, ECT_0) } else { Mark::NONE };
+            cx.send(self.header, mark, Payload::Tcp(segment));
             self.last_sent = Some(cx.now());
             self.timer.restart(cx.now());
         }

@@ -73,13 +73,19 @@ impl Sender {
         let Some(rack) = &mut self.rack else { return };
         let Losses { any, later } = rack.detect_losses(cx.now(), srtt, is_repairing);
         self.has_lost |= any;
-        // A gradual reduction lasts until all that was sent before it has arrived.
-        let is_reducing = self.prr.is_some() && self.recovery.active;
-        if !any || is_reducing || is_repairing && !later {
+        let begins = match self.reduces_gradually {
+            // A gradual reduction lasts until all that was sent before it has arrived. Losses of what
+            // was sent during it begin the next one.
+            true if self.prr.is_some() && self.recovery.active => false,
+            true if !is_repairing => rack.is_missing_any(),
+            _ => any && (later || !is_repairing),
+        };
+        if !begins {
             return;
         }
-        rack.undo = (later && !is_repairing).then(|| Undo::new(self.congestion.clone()));
-        if later {
+        let reduces = later || self.reduces_gradually;
+        rack.undo = (reduces && !is_repairing).then(|| Undo::new(self.congestion.clone()));
+        if reduces {
             self.reduce(self.flight());
         }
         (self.recovery.active, self.recovery.recover) = (true, self.max);

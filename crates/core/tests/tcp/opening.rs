@@ -1,0 +1,51 @@
+//! The handshake: what opens a connection, and what is asked for when it is sent again.
+
+use crate::wire::{DATA, SACK, SIZE, params};
+use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, Handshake, Segment, Sender, TcpParams};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload};
+use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::units::{Span, Time};
+
+/// Opens a connection whose first `lost` opening segments are lost. Returns for each packet that
+/// leaves whether it opens the connection and whether it is ECN-capable.
+fn sent(congestion: CongestionControl, lost: usize) -> Vec<(bool, bool)> {
+    let params = TcpParams { ecn: Ecn::On, handshake: Handshake::On, congestion, ..params(SACK) };
+    let mut sender = Sender::new(&params, Time::NEVER, SIZE);
+    sender.offer(DATA);
+    let (mut out, mut at) = (Vec::new(), Time::ORIGIN);
+    for _ in 0..=lost {
+        at = sender.wake(&mut HostCx { now: at, out: &mut out });
+    }
+    let answer = Segment { opens: true, ..Segment::default() };
+    let cx = &mut HostCx { now: at.before(Span::from_millis(500)), out: &mut out };
+    sender.receive(cx, &Packet::new(BodyId(0), 1), &Payload::Tcp(answer));
+    out.iter()
+        .map(|action| match action {
+            Action::Send { payload: Payload::Tcp(segment), mark, .. } => {
+                (segment.opens, mark.is_ecn_capable())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+#[test]
+fn data_are_ecn_capable_and_the_opening_segment_is_not() {
+    assert_eq!(sent(CongestionControl::Reno, 0), [(true, false), (false, true)]);
+}
+
+/// The kernel sends all packets of a connection with DCTCP as ECN-capable ones.
+#[test]
+fn with_dctcp_the_opening_segment_is_ecn_capable() {
+    assert_eq!(sent(CongestionControl::Dctcp, 0), [(true, true), (false, true)]);
+}
+
+/// RFC 3168, section 6.1.1.1.
+#[test]
+fn a_connection_opened_again_has_no_ecn() {
+    assert_eq!(sent(CongestionControl::Reno, 1), [(true, false), (true, false), (false, false)]);
+    assert_eq!(
+        sent(CongestionControl::Dctcp, 2),
+        [(true, true), (true, false), (true, false), (false, false)]
+    );
+}
