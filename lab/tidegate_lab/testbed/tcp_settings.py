@@ -155,7 +155,7 @@ SETTINGS = tuple(_read(row) for row in _ROWS.strip().splitlines())
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures that are compared, for one run: goodput in bit/s, packets lost, mean queueing in s, timeouts."""
+    """Figures of one run: goodput in bit/s, packets lost, mean queueing in s, and timeouts."""
 
     goodput: float
     drops: float
