@@ -81,11 +81,14 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
     let mut checked = Checked::default();
     let mut drawn_with = [0; FEATURES.len()];
     let mut seed = 0;
-    // The values that packets carry are checked in few scenarios, but there for many packets. More
-    // scenarios are drawn until enough such packets were checked.
-    let is_rare =
-        |checked: &Checked| checked.model.carried < 5 * scenarios() && checked.scenarios < 3 * scenarios();
-    while checked.scenarios < scenarios() || is_rare(&checked) {
+    // The values that packets carry are checked in few scenarios, but there for many packets, and
+    // some features are drawn seldom. More scenarios are drawn until enough of both were checked.
+    let least = scenarios() / 50;
+    let is_rare = |checked: &Checked, drawn_with: &[u64]| {
+        let lacks = checked.model.carried < 5 * scenarios() || drawn_with.iter().any(|n| *n < least);
+        lacks && checked.scenarios < 3 * scenarios()
+    };
+    while checked.scenarios < scenarios() || is_rare(&checked, &drawn_with) {
         let drawn = generate::scenario(&mut Rng::named(seed, "oracle"), Manner::TAME);
         match case::check(&drawn) {
             Ok(None) => {}
@@ -106,7 +109,7 @@ fn every_packet_is_sent_and_dropped_as_the_model_says() {
         }
         seed += 1;
     }
-    let rare: Vec<_> = FEATURES.iter().zip(drawn_with).filter(|(_, n)| *n < scenarios() / 50).collect();
+    let rare: Vec<_> = FEATURES.iter().zip(drawn_with).filter(|(_, n)| *n < least).collect();
     assert!(rare.is_empty(), "seldom drawn: {rare:?}");
     let Checked { model, ceilings, envelopes, bounded, set_up, .. } = checked;
     let each = [
