@@ -69,7 +69,7 @@ WALKED = {
     "docs/choosing.md": Walk(3),
     "docs/abr.md": Walk(2),
     "docs/contracts.md": Walk(4),
-    "docs/credit.md": Walk(3),
+    "docs/credit.md": Walk(5),
     "docs/replay.md": Walk(1),
     "docs/service-profiles.md": Walk(5),
     "docs/side-by-side.md": Walk(1),

@@ -32,9 +32,12 @@ PAPERS = {
     "axel/admitted": ["without a limit, all that waits takes memory"],
     "axel/misbehaving-large": ["without a limit, all that waits takes memory"],
     "axel/misbehaving-small": ["without a limit, all that waits takes memory"],
+    "credit/buffers": ["without a limit, all that waits takes memory", "would start at 3600s"],
     "credit/bursts": ["without a limit, all that waits takes memory"],
     "credit/comparison": ["would start at 3600s"],
     "credit/comparison-gfc": ["would start at 3600s"],
+    "credit/figure-10": ["would start at 3600s"],
+    "credit/figure-5": ["would start at 3600s"],
     "credit/pool": ["without a limit, all that waits takes memory"],
     "credit/tcp": ["would start at 3600s"],
 }
