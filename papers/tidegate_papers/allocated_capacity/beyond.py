@@ -10,6 +10,7 @@ from tidegate import Results
 from tidegate.source import Overrides
 from tidegate.summary import Values
 from tidegate_papers import measures
+from tidegate_papers.allocated_capacity.aggregates import AGGREGATES
 from tidegate_papers.allocated_capacity.common import (
     BOTTLENECK,
     CONNECTIONS,
@@ -137,4 +138,10 @@ TWO_WAY = Measure(
     series=True,
 )
 
-MEASURES = {"tagging": TAGGING, "averages": AVERAGES, "drop-tail": DROP_TAIL, "two-way": TWO_WAY}
+MEASURES = {
+    "tagging": TAGGING,
+    "averages": AVERAGES,
+    "drop-tail": DROP_TAIL,
+    "two-way": TWO_WAY,
+    "aggregates": AGGREGATES,
+}
