@@ -67,6 +67,8 @@ IDLE_LINK = Bar(2_000, of=" bytes")
 LIST = Bar(100, of=" ms")
 GATE_FILE = Bar(1, at_least=True)
 CHECK = Bar(1, of=" CPU s")
+PAPERS = Bar(300, of=" CPU s")
+PAPERS_MEMORY = Bar(500, of=" MB")
 PUSH_OUT = Bar(2, of=" times that of 1,000 flows")
 SUBSCRIBERS = Bar(1.25, of=" times that of 100")
 DECISIONS = {"srtcm": Bar(120, of=" instructions"), "trtcm": Bar(120, of=" instructions")}

@@ -17,7 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 import bars
-from counting import ROOT, cpu_seconds, differences, executables, misses, per, run
+from counting import ROOT, cpu_seconds, differences, executables, misses, per, run, usage
 from rich.console import Console
 from rich.table import Table
 
@@ -234,6 +234,21 @@ def of_subscribers(binary: str) -> list[list[str]]:
     return against_the_first(names, per(pairs, 0), bars.SUBSCRIBERS)
 
 
+def papers() -> list[list[str]]:
+    """Rows of a default run of each paper: CPU seconds and memory."""
+    command = ROOT / ".venv" / "bin" / "tidegate"
+    names = [one["paper"] for one in json.loads(run(command, "paper", "--json"))["papers"]]
+    used = {name: usage(command, "paper", name) for name in names}
+    rows = [
+        [f"`tidegate paper {name}`", f"{seconds:,.0f} CPU s, {memory:,.0f} MB", ""]
+        for name, (seconds, memory) in used.items()
+    ]
+    seconds, memory = sum(one for one, _ in used.values()), max(one for _, one in used.values())
+    rows.append(["all five papers", f"{seconds:,.0f} CPU s", bars.PAPERS.cell(seconds)])
+    rows.append(["all five papers", f"{memory:,.0f} MB at most", bars.PAPERS_MEMORY.cell(memory)])
+    return rows
+
+
 def against_the_first(names: Sequence[str], costs: Sequence[float], bar: bars.Bar) -> list[list[str]]:
     """Rows of instructions by size; each size behind the first has a limit in multiples of the first."""
     limits = ["", *(bar.cell(cost / costs[0]) for cost in costs[1:])]
@@ -277,6 +292,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     check = [str(ROOT / ".venv" / "bin" / "tidegate"), "check", str(ROOT / "examples" / "ten-lines.toml")]
     seconds = statistics.median(cpu_seconds(*check)[0] for _ in range(5))
     rows.append(["`tidegate check` of the ten lines", f"{seconds:.2f} CPU s", bars.CHECK.cell(seconds)])
+    rows += papers()
     if counts:
         rows += abr(found["abr"])
         rows += push_out(found["push_out"])

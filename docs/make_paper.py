@@ -284,7 +284,14 @@ def main() -> None:
     page = PAGES / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     if not judge:
-        report = papers.conduct(paper, everything=True, only=only, recordings=given.data, progress=tell)
+        report = papers.conduct(
+            paper,
+            replications=papers.FULL,
+            everything=True,
+            only=only,
+            recordings=given.data,
+            progress=tell,
+        )
         parts = sections(report)
         if only:
             # The page knows more of the others than this report.

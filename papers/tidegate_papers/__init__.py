@@ -15,12 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidegate_papers.claims import Claim, Finding
+    from tidegate_papers.families import FULL
     from tidegate_papers.paper import Paper, Table, load, names
     from tidegate_papers.report import Outcome, Report, Skipped, conduct
 
-__all__ = ["Claim", "Finding", "Outcome", "Paper", "Report", "Skipped", "Table", "conduct", "load", "names"]
+__all__ = [
+    "FULL",
+    "Claim",
+    "Finding",
+    "Outcome",
+    "Paper",
+    "Report",
+    "Skipped",
+    "Table",
+    "conduct",
+    "load",
+    "names",
+]
 
 _HOMES = {
+    "FULL": "families",
     "Claim": "claims",
     "Finding": "claims",
     "Outcome": "report",

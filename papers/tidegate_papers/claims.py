@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.summary import Estimate, Values, estimate
+from tidegate_papers.stopping import estimate_after
 
 Columns = Mapping[str, Mapping[str, Values]]
 """Figures of each replication, by name, under the scenario as it is (`MAIN`) and under others
 beside it."""
 
 MAIN = ""
+
+LIMIT_SHARE = 0.25
+"""Half the width of the interval that decides a claim with a limit, as a share of the limit."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Claim:
         required: Whether it must hold.
         unmet: Whether a required claim is known not to hold.
         why: Known reasons why it does not hold, or may not.
+        half_width: Half the width of the interval that decides it, in its unit; None for half the
+            tolerance, or a quarter of a limit.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Claim:
     required: bool = False
     unmet: bool = False
     why: str | None = None
+    half_width: float | None = None
 
     @property
     def reference(self) -> float | None:
@@ -75,13 +82,33 @@ class Claim:
         reach = math.inf if self.tolerance is None else self.tolerance
         return self.reference - reach, self.reference + reach
 
-    def holds(self, values: Values) -> bool | None:
+    @property
+    def wanted_half_width(self) -> float | None:
+        """Half the width of the interval of the mean that decides it; None where nothing is to be decided.
+
+        It depends on the claim alone.
+        """
+        if not self.required or not self.judged or self.every or self.tolerance == 0:
+            return None
+        if self.half_width is not None:
+            return self.half_width
+        least, greatest = self.bounds
+        if math.isfinite(least) and math.isfinite(greatest):
+            return (greatest - least) / 4
+        limit = abs(greatest if math.isfinite(greatest) else least)
+        return LIMIT_SHARE * limit or None
+
+    def holds(self, values: Values, measured: Estimate | None = None) -> bool | None:
         """Return whether it holds for what was measured in each replication; None when that is undecided.
 
         One replication has no interval and decides only what must be exact, and what must be so in
         every one: a limit on every replication holds when none is beyond it.
+
+        Args:
+            values: The figure in each replication.
+            measured: Its mean with the interval that decides; by default that of `values`.
         """
-        measured = estimate(values)
+        measured = estimate(values) if measured is None else measured
         if measured.mean is None or not self.judged:
             return None
         if self.tolerance == 0:
@@ -145,23 +172,26 @@ class Finding:
         return self.claim.why if self.claim.judged and self.holds is not True else None
 
 
-def find(claims: tuple[Claim, ...], columns: Columns) -> list[Finding]:
+def find(claims: tuple[Claim, ...], columns: Columns, first: Columns | None = None) -> list[Finding]:
     """Put our figures beside the published ones.
+
+    Args:
+        claims: The published figures.
+        columns: Our figures in each run.
+        first: Those in each run of the first stage; None where there was one stage.
 
     Raises:
         KeyError: A figure was not measured.
     """
-    return [
-        Finding(
-            claim,
-            estimate(columns[MAIN][claim.name]),
-            claim.holds(columns[MAIN][claim.name]),
-            {
-                name: estimate(column[claim.name])
-                for name, column in columns.items()
-                if name != MAIN and claim.name in column
-            },
-            claim.worst(columns[MAIN][claim.name]),
-        )
-        for claim in claims
-    ]
+    first = columns if first is None else first
+    return [_find(claim, columns, first) for claim in claims]
+
+
+def _find(claim: Claim, columns: Columns, first: Columns) -> Finding:
+    estimates = {
+        name: estimate_after(first[name][claim.name], column[claim.name])
+        for name, column in columns.items()
+        if name == MAIN or claim.name in column
+    }
+    measured, values = estimates.pop(MAIN), columns[MAIN][claim.name]
+    return Finding(claim, measured, claim.holds(values, measured), estimates, claim.worst(values))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidegate import commands
+from tidegate import TidegateError, commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -40,8 +40,16 @@ def command(
         ),
     ] = None,
     replications: Annotated[
-        int, typer.Option(metavar="N", help="Number of runs of each experiment, each with the next seed.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Runs of each experiment; by default 10, and then as many as its claims need.",
+            show_default=False,
+        ),
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Run every experiment as often as the pages of the papers do.")
+    ] = False,
     jobs: commands.Jobs = None,
     everything: Annotated[
         bool, typer.Option("--all", help="Also run the experiments that go beyond the paper.")
@@ -80,12 +88,14 @@ def command(
     from tidegate_papers import directory
 
     paper = papers.load(name)
+    if full and replications is not None:
+        raise TidegateError("--full and --replications: only one can be given")
     if out is not None:
         directory.KIND.check_writable(out)
     with commands.bar(name) as progress:
         report = papers.conduct(
             paper,
-            replications=replications,
+            replications=papers.FULL if full else replications,
             jobs=jobs,
             everything=everything,
             only=experiments or (),
@@ -125,10 +135,7 @@ def _print(report: Report) -> None:
 
     console = commands.console()
     console.print(f"{report.paper.title}", style="bold")
-    console.print(
-        f"{report.paper.reference} · {plural(report.replications, 'run')} of each experiment "
-        f"in {commands.seconds(report.wall_seconds)}"
-    )
+    console.print(f"{report.paper.reference} · {_runs(report)} in {commands.seconds(report.wall_seconds)}")
     for outcome in report.outcomes:
         _print_outcome(outcome, console)
     for skipped in report.skipped:
@@ -144,6 +151,14 @@ def _print(report: Report) -> None:
     console.print(_of_required(report), style="bold")
     for note in _notes(report):
         console.print(f"  {note}", style="dim")
+
+
+def _runs(report: Report) -> str:
+    from tidegate.show import plural
+
+    if report.replications is None:
+        return "as many runs of each experiment as its claims need"
+    return f"{plural(report.replications, 'run')} of each experiment"
 
 
 def _print_outcome(outcome: Outcome, console: Console) -> None:
@@ -238,7 +253,7 @@ def _of_required(report: Report) -> str:
 
 def _notes(report: Report) -> list[str]:
     notes = ["* required"]
-    if report.replications > 1:
+    if report.replications != 1:
         notes.append("± is half the 95 % interval of the mean over replications")
     else:
         notes.append("no interval from one run, so only exact claims are decided")

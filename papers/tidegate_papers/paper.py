@@ -39,7 +39,8 @@ class Measure:
         figures: Takes what was measured under each setting and the figures of earlier experiments,
             by their names, and returns the figures of this one.
         settings: Overrides of the scenario, by the name of the setting.
-        series: Whether it needs queues, utilisation and throughput over time.
+        series: Metrics over time that it needs, such as `queue` and `utilisation`, of the table
+            `series`.
         histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many
             packets.
         workahead: Factors on reserved rates at which it needs the exact W of flows along their
@@ -55,7 +56,7 @@ class Measure:
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
     settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
-    series: bool = False
+    series: tuple[str, ...] = ()
     histogram: bool = False
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel | HeatMap, ...]] | None = None

@@ -3,69 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tidegate import Results, Simulation, simulate_all
 from tidegate.replications import Progress
 from tidegate.source import LoadedScenario
 from tidegate_papers.paper import Experiment
+from tidegate_papers.replicated import replicated
 
 Keep = Callable[[Results], Results]
 
 
 @dataclass
-class _Run:
+class _Runs:
     """Runs of a scenario that several experiments may look at.
 
     Attributes:
         scenario: The scenario.
-        count: Number of them.
-        series: Whether an experiment needs quantities over time.
+        most: Number of them that may be needed.
+        series: Metrics over time that an experiment needs.
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
-        keep: Takes what was measured and returns what is kept of it; None for everything.
+        keep: Takes what one run measured and returns what is kept of it; None for everything.
         left: Number of experiments' settings that are still to look at them.
-        done: The results; None before the runs, and once they are no longer needed.
+        done: The results of each so far, which are forgotten once they are no longer needed.
     """
 
     scenario: LoadedScenario
-    count: int
-    series: bool = False
+    most: int = 0
+    series: tuple[str, ...] = ()
     histogram: bool = False
     workahead: tuple[float, ...] = ()
     keep: Keep | None = None
     left: int = 0
-    done: Results | None = None
+    done: list[Results] = field(default_factory=list)
 
-    @property
-    def work(self) -> float:
-        """About how much work they are."""
-        return self.count * self.scenario.duration * len(self.scenario.flows)
+    def work(self, runs: int) -> float:
+        """Return about how much work so many runs are."""
+        return runs * self.scenario.duration * len(self.scenario.flows)
 
-    @property
-    def simulation(self) -> Simulation:
-        """The runs to carry out."""
-        return Simulation(
-            self.scenario, self.count, series=self.series, workahead=self.workahead, keep=self._kept
-        )
+    def missing(self, count: int) -> list[Simulation]:
+        """Return the runs that are missing until there are `count`, one by one."""
+        return [
+            Simulation(
+                self.scenario,
+                seed=self.scenario.seed + number,
+                series=self.series or False,
+                workahead=self.workahead,
+                keep=self._kept,
+            )
+            for number in range(len(self.done), count)
+        ]
 
     def _kept(self, results: Results) -> Results:
         if self.keep is not None:
             return self.keep(results)
-        if self.histogram:
-            return results
-        return replace(
-            results, tables={**results.tables, "histogram": results.histogram.schema.empty_table()}
-        )
+        tables = dict(results.tables)
+        if not self.histogram:
+            tables["histogram"] = results.histogram.schema.empty_table()
+        return replace(results, tables=tables)
 
 
 class Planned:
     """All runs to carry out. Every scenario is read before the first one runs; probes change no outcome.
 
     Args:
-        experiments: The experiments, in the order in which they are carried out.
-        replications: Replications of the paper.
+        experiments: The experiments, in the order in which they are carried out, each with the
+            largest number of runs that it may need.
         recordings: The folder of recordings; None for none.
         progress: Called with the share that is done, 0 to 1.
 
@@ -75,60 +80,63 @@ class Planned:
 
     def __init__(
         self,
-        experiments: Sequence[Experiment],
-        replications: int,
+        experiments: Sequence[tuple[Experiment, int]],
         recordings: Path | None,
         progress: Progress | None,
     ) -> None:
         self._recordings = recordings
-        self._runs: dict[tuple[str, Path, int, Keep | None], _Run] = {}
-        self._settings = {one.name: self._plan(one, replications) for one in experiments}
-        self._meter = _Meter(progress, sum(run.work for run in self._runs.values()))
+        self._runs: dict[tuple[str, Path, Keep | None], _Runs] = {}
+        self._settings = {one.name: self._plan(one, most) for one, most in experiments}
+        self._meter = _Meter(progress, sum(runs.work(runs.most) for runs in self._runs.values()))
 
-    def _plan(self, experiment: Experiment, replications: int) -> dict[str, _Run]:
+    def _plan(self, experiment: Experiment, most: int) -> dict[str, _Runs]:
         measure = experiment.measure
-        count = experiment.runs(replications)
         settings = {}
         for name, scenario in experiment.scenarios(self._recordings).items():
-            key = (scenario.toml, scenario.base_dir, count, measure.keep)
-            run = self._runs.setdefault(key, _Run(scenario, count, keep=measure.keep))
-            run.series |= measure.series
-            run.histogram |= measure.histogram
-            run.workahead = tuple(dict.fromkeys((*run.workahead, *measure.workahead)))
-            run.left += 1
-            settings[name] = run
+            key = (scenario.toml, scenario.base_dir, measure.keep)
+            runs = self._runs.setdefault(key, _Runs(scenario, keep=measure.keep))
+            runs.most = max(runs.most, most)
+            runs.series = tuple(dict.fromkeys((*runs.series, *measure.series)))
+            runs.histogram |= measure.histogram
+            runs.workahead = tuple(dict.fromkeys((*runs.workahead, *measure.workahead)))
+            runs.left += 1
+            settings[name] = runs
         return settings
 
-    def results(self, experiment: Experiment, jobs: int | None) -> dict[str, Results]:
-        """Return what was measured under each setting of an experiment, whose turn it is, by their names."""
+    def results(self, experiment: Experiment, count: int, jobs: int | None) -> dict[str, Results]:
+        """Return what `count` runs measured under each setting of an experiment, by their names."""
         settings = self._settings[experiment.name]
         # Two settings may come to the same runs.
-        pending = {id(run): run for run in settings.values() if run.done is None}
-        self._conduct(list(pending.values()), jobs)
-        return {name: self._results(run) for name, run in settings.items()}
+        wanting = {id(runs): runs for runs in settings.values() if len(runs.done) < count}
+        self._conduct(list(wanting.values()), count, jobs)
+        return {name: replicated(runs.done[:count]) for name, runs in settings.items()}
 
-    def _results(self, run: _Run) -> Results:
-        """Return what runs have measured, and keep it while it is needed."""
-        results = run.done
-        if results is None:
-            raise LookupError(f"no run of {run.scenario.name} is kept")
-        run.left -= 1
-        run.done = results if run.left else None
-        return results
+    def forget(self, experiment: Experiment) -> None:
+        """Forget the runs at which only this experiment was still to look."""
+        for runs in self._settings.pop(experiment.name).values():
+            runs.left -= 1
+            if not runs.left:
+                self._meter.skip(runs.work(runs.most - len(runs.done)))
+                runs.done = []
 
-    def _conduct(self, pending: Sequence[_Run], jobs: int | None) -> None:
-        """Carry runs out, those of several settings at a time."""
-        if not pending:
+    def _conduct(self, wanting: Sequence[_Runs], count: int, jobs: int | None) -> None:
+        """Carry missing runs out, those of several settings at a time."""
+        missing = [(runs, one) for runs in wanting for one in runs.missing(count)]
+        if not missing:
             return
-        progress = self._meter.part(sum(run.work for run in pending))
-        simulations = [run.simulation for run in pending]
-        measured = simulate_all(simulations, jobs=jobs, progress=progress)
-        for run, results in zip(pending, measured, strict=True):
-            run.done = results
+        progress = self._meter.part(sum(runs.work(1) for runs, _ in missing))
+        measured = simulate_all([one for _, one in missing], jobs=jobs, progress=progress)
+        for (runs, _), results in zip(missing, measured, strict=True):
+            runs.done.append(results)
 
 
 class _Meter:
-    """Progress over runs of unequal length."""
+    """Progress over runs of unequal length.
+
+    Args:
+        progress: Called with the share that is done, 0 to 1.
+        whole: Most work that there may be.
+    """
 
     def __init__(self, progress: Progress | None, whole: float) -> None:
         self._progress = progress
@@ -136,9 +144,15 @@ class _Meter:
         self._done = 0.0
 
     def part(self, work: float) -> Progress | None:
-        """Return the next run's progress callback, weighted by `work`."""
+        """Return the next runs' progress callback, weighted by `work`."""
         before, self._done = self._done, self._done + work
         tell = self._progress
         if tell is None:
             return None
         return lambda share: tell((before + share * work) / self._whole)
+
+    def skip(self, work: float) -> None:
+        """Count work as done that was not needed."""
+        self._done += work
+        if self._progress is not None:
+            self._progress(self._done / self._whole)

@@ -10,8 +10,9 @@ from typing import Any
 
 from tidegate import TidegateError, __version__
 from tidegate.replications import Progress
-from tidegate_papers.claims import Columns, Finding, find
+from tidegate_papers.claims import Finding, find
 from tidegate_papers.curves import HeatMap, Panel
+from tidegate_papers.families import FULL, Carried, families
 from tidegate_papers.paper import Experiment, Paper, Table
 from tidegate_papers.planned import Planned
 
@@ -71,7 +72,8 @@ class Report:
 
     Attributes:
         paper: The paper.
-        replications: Runs of each experiment under each setting.
+        replications: Runs of each experiment under each setting, which an experiment may have more
+            or fewer times; None for as many as its claims need.
         outcomes: Outcome of each experiment.
         wall_seconds: Seconds that it took.
         version: Version of tidegate.
@@ -79,7 +81,7 @@ class Report:
     """
 
     paper: Paper
-    replications: int
+    replications: int | None
     outcomes: tuple[Outcome, ...]
     wall_seconds: float
     version: str
@@ -117,15 +119,15 @@ class Report:
 
     def document(self) -> dict[str, Any]:
         """Return what `--json` prints; every figure is in its claim's unit."""
-        rows = [(outcome.experiment, one) for outcome in self.outcomes for one in outcome.findings]
+        rows = [(outcome, one) for outcome in self.outcomes for one in outcome.findings]
         return {
             "paper": self.paper.name,
             "title": self.paper.title,
             "reference": self.paper.reference,
             "tidegate_version": self.version,
             "replications": self.replications,
-            "claims": [_claim(experiment, one) for experiment, one in rows if one.claim.judged],
-            "figures": [_figure(experiment, one) for experiment, one in rows if not one.claim.judged],
+            "claims": [_claim(outcome, one) for outcome, one in rows if one.claim.judged],
+            "figures": [_figure(outcome, one) for outcome, one in rows if not one.claim.judged],
             "skipped": {one.experiment.name: one.why for one in self.skipped},
         }
 
@@ -133,7 +135,7 @@ class Report:
 def conduct(
     paper: Paper,
     *,
-    replications: int = 10,
+    replications: int | None = None,
     jobs: int | None = None,
     everything: bool = False,
     only: Sequence[str] = (),
@@ -145,7 +147,8 @@ def conduct(
     Args:
         paper: The paper, from `load`.
         replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment
-            may have more or fewer (`Experiment.times`).
+            may have more or fewer (`Experiment.times`). None for `LEAST`, and then as many as give
+            every claim its `wanted_half_width`, up to those of `FULL` replications.
         jobs: Runs at a time; by default as many as there are processors.
         everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
         only: Names of the experiments to carry out, also of those on request; without one, all of
@@ -162,40 +165,48 @@ def conduct(
     so.
     """
     started = time.perf_counter()
+    if replications is not None and replications < 1:
+        raise TidegateError(f"the number of replications must be at least 1, not {replications}")
     # Every scenario is read before the first one runs: a mistake shows at once.
     if recordings is not None and not recordings.is_dir():
         raise TidegateError(f"{recordings}: is not a folder of recordings")
     wanted = paper.chosen(only, everything=everything)
     missing = {one.name: one.missing(recordings) for one in wanted}
     experiments = [one for one in wanted if missing[one.name] is None]
-    planned = Planned(experiments, replications, recordings, progress)
-    outcomes = []
-    figures: dict[str, Columns] = {}
-    for experiment in experiments:
-        results = planned.results(experiment, jobs)
-        figures[experiment.name] = experiment.measure.figures(results, figures)
-        draw = experiment.measure.panels
-        first = next(iter(results.values()))
-        outcomes.append(
-            Outcome(
-                experiment,
-                tuple(find(experiment.claims, figures[experiment.name])),
-                first.seeds,
-                first.duration - first.warmup,
-                first.warmup,
-                {name: one.fingerprints for name, one in results.items()},
-                {name: one.scenario_hash for name, one in results.items()},
-                () if draw is None else draw(results),
-            )
-        )
+    planned = Planned(
+        [(one, one.runs(FULL if replications is None else replications)) for one in experiments],
+        recordings,
+        progress,
+    )
+    carried = [
+        _outcome(one)
+        for family in families(experiments)
+        for one in family.carry_out(planned, replications, jobs)
+    ]
+    outcomes = sorted(carried, key=lambda outcome: experiments.index(outcome.experiment))
     wall = time.perf_counter() - started
     skipped = tuple(Skipped(one, why) for one in wanted if (why := missing[one.name]) is not None)
     return Report(paper, replications, tuple(outcomes), wall, __version__, skipped)
 
 
-def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:
+def _outcome(carried: Carried) -> Outcome:
+    experiment, first = carried.experiment, next(iter(carried.runs.values()))
+    draw = experiment.measure.panels
+    return Outcome(
+        experiment,
+        tuple(find(experiment.claims, carried.figures, carried.first)),
+        first.seeds,
+        first.duration - first.warmup,
+        first.warmup,
+        {name: one.fingerprints for name, one in carried.runs.items()},
+        {name: one.scenario_hash for name, one in carried.runs.items()},
+        () if draw is None else draw(carried.runs),
+    )
+
+
+def _claim(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     claim = finding.claim
-    return _figure(experiment, finding) | {
+    return _figure(outcome, finding) | {
         "tolerance": claim.tolerance,
         "factor": claim.factor,
         "at_most": claim.at_most,
@@ -208,11 +219,12 @@ def _claim(experiment: Experiment, finding: Finding) -> dict[str, Any]:
     }
 
 
-def _figure(experiment: Experiment, finding: Finding) -> dict[str, Any]:
+def _figure(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     claim = finding.claim
     return {
-        "claim": f"{experiment.title}: {claim.name}",
-        "experiment": experiment.name,
+        "claim": f"{outcome.experiment.title}: {claim.name}",
+        "experiment": outcome.experiment.name,
+        "runs": len(outcome.seeds),
         "unit": claim.unit,
         "paper": claim.paper,
         "derived": claim.derived,

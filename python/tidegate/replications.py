@@ -82,7 +82,7 @@ def run(
     replications: int = 1,
     jobs: int | None = None,
     seed: int | None = None,
-    series: bool = False,
+    series: bool | Sequence[str] = False,
     workahead: Sequence[float] = (),
     progress: Progress | None = None,
 ) -> Results:
@@ -101,7 +101,7 @@ class Simulation:
             returned.
         replications: Number of runs, at least 1.
         seed: Seed of the first; None for the scenario's own.
-        series: Whether to record quantities over time.
+        series: Whether to record quantities over time, or the metrics of which to keep them.
         workahead: Factors at which to measure the exact W of flows.
         keep: Takes results and returns the part that is kept while others run; None for everything.
     """
@@ -109,7 +109,7 @@ class Simulation:
     scenario: ScenarioLike | Source
     replications: int = 1
     seed: int | None = None
-    series: bool = False
+    series: bool | Sequence[str] = False
     workahead: Sequence[float] = ()
     keep: Callable[[Results], Results] | None = None
 
@@ -225,14 +225,14 @@ class _Work:
         if not index:
             self._started = time.perf_counter()
         scenario = self._source.scenario
-        run = _tidegate.Run(
-            scenario, self._seeds[index], index, self._simulation.series, workahead=self._factors
-        )
+        series = self._simulation.series
+        run = _tidegate.Run(scenario, self._seeds[index], index, bool(series), workahead=self._factors)
         while not run.advance(SLICE):
             self._check_stopped()
             self._done[index] = run.progress
         self._done[index] = 1.0
-        return Measured(as_arrow(run.tables()), run.fingerprint, run.packet_hops)
+        metrics = None if isinstance(series, bool) else series
+        return Measured(as_arrow(run.tables(), metrics), run.fingerprint, run.packet_hops)
 
     def _check_stopped(self) -> None:
         if self._stop.is_set():

@@ -10,6 +10,7 @@ from tidegate_papers.allocated_capacity.common import (
     CONNECTIONS,
     PACKETS,
     RED,
+    SAMPLED,
     Figures,
     at_bottleneck,
     goodput,
@@ -58,5 +59,5 @@ AGGREGATES = Measure(
         SECOND: meters("200ms", "short"),
         RED: at_bottleneck(f'{{ kind = "red", min_th = "10p", max_th = "30p", max_p = 0.02, {PACKETS} }}'),
     },
-    series=True,
+    series=SAMPLED,
 )

@@ -16,6 +16,7 @@ from tidegate_papers.allocated_capacity.common import (
     CONNECTIONS,
     PACKETS,
     RIO_TSW,
+    SAMPLED,
     WINDOW,
     Figures,
     at_bottleneck,
@@ -53,7 +54,7 @@ TAGGING = Measure(
         "SACK": SACK[RIO_TSW],
         "SACK, deterministic": [*SACK[RIO_TSW], *DETERMINISTIC],
     },
-    series=True,
+    series=SAMPLED,
 )
 
 AVERAGES = Measure(
@@ -65,7 +66,7 @@ AVERAGES = Measure(
             for governs in ("out", "in", "both")
         },
     },
-    series=True,
+    series=SAMPLED,
 )
 
 
@@ -99,7 +100,7 @@ DROP_TAIL = Measure(
             for packets in (40, 200)
         },
     },
-    series=True,
+    series=SAMPLED,
 )
 
 
@@ -135,7 +136,7 @@ TWO_WAY = Measure(
         for other, more in (("", ()), ("one way, ", ONE_WAY))
         for name, sets in RENO.items()
     },
-    series=True,
+    series=SAMPLED,
 )
 
 MEASURES = {

@@ -36,6 +36,9 @@ RED, RIO_TSW = "RED", "RIO-TSW"
 PACKETS = 'weight = 0.002, limit = "200p", signal = "drop", mean_packet = "1500B"'
 """Parameters of the droppers that the paper leaves open."""
 
+SAMPLED = ("cwnd", "delivered", "retransmissions", "timeouts")
+"""Metrics over time that experiments look at."""
+
 
 def at_bottleneck(dropper: str) -> Overrides:
     """Return what puts a dropper, a table of TOML, at the bottleneck."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tidegate import Results
 from tidegate.summary import Values
 from tidegate_papers import measures
-from tidegate_papers.allocated_capacity.common import RIO_TSW, Figures, counted, samples
+from tidegate_papers.allocated_capacity.common import RIO_TSW, SAMPLED, Figures, counted, samples
 from tidegate_papers.allocated_capacity.tables import RENO, SACK
 from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.curves import Curve, Panel
@@ -57,4 +57,4 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     return tuple(panels)
 
 
-FIGURE_7 = Measure(_figures, {"Reno": RENO[RIO_TSW], "SACK": SACK[RIO_TSW]}, series=True, panels=_panels)
+FIGURE_7 = Measure(_figures, {"Reno": RENO[RIO_TSW], "SACK": SACK[RIO_TSW]}, series=SAMPLED, panels=_panels)

@@ -11,6 +11,7 @@ from tidegate_papers.allocated_capacity.common import (
     CONNECTIONS,
     RED,
     RIO_TSW,
+    SAMPLED,
     Figures,
     goodput,
     throughput,
@@ -126,6 +127,6 @@ MEASURES = {
             "reported": [*CBR_TOO[RIO_TSW], *OUT],
             WITHOUT: [*CBR_TOO[RIO_TSW], ("flow.cbr.start", "1h")],
         },
-        series=True,
+        series=SAMPLED,
     ),
 }

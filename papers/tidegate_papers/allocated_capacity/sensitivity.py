@@ -12,6 +12,7 @@ from tidegate_papers.allocated_capacity.common import (
     PACKETS,
     RED,
     RIO_TSW,
+    SAMPLED,
     Figures,
     at_bottleneck,
     counted,
@@ -97,7 +98,7 @@ def _beside_table_1(others: Mapping[str, Both]) -> Measure:
         for other, sets in every.items()
         for name in RENO
     }
-    return Measure(_figures, settings, series=True)
+    return Measure(_figures, settings, series=SAMPLED)
 
 
 def transport(delayed_acks: str = "") -> Both:
@@ -169,7 +170,7 @@ IN_HOST = Measure(
             ],
         }.items()
     },
-    series=True,
+    series=SAMPLED,
 )
 
 MEASURES = {

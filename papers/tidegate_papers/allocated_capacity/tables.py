@@ -13,6 +13,7 @@ from tidegate_papers.allocated_capacity.common import (
     LARGE,
     RED,
     RIO_TSW,
+    SAMPLED,
     SMALL,
     WINDOW,
     Figures,
@@ -104,11 +105,11 @@ RIGHT = {OUTSIDE: [*rio(0.5), *tagged()], IN_HOST: [*rio(0.5), *in_host()]}
 CBR_TOO = {RED: (), RIO_TSW: [*rio(0.5), *tagged(hosts=range(11))]}
 
 MEASURES = {
-    "table-1": Measure(columns, RENO, series=True),
-    "table-2": Measure(columns, ECN, series=True),
-    "table-3": Measure(_sack, SACK, series=True, after="table-1"),
-    "table-3-right": Measure(columns, RIGHT, series=True),
-    "table-4": Measure(columns, CBR_TOO, series=True),
+    "table-1": Measure(columns, RENO, series=SAMPLED),
+    "table-2": Measure(columns, ECN, series=SAMPLED),
+    "table-3": Measure(_sack, SACK, series=SAMPLED, after="table-1"),
+    "table-3-right": Measure(columns, RIGHT, series=SAMPLED),
+    "table-4": Measure(columns, CBR_TOO, series=SAMPLED),
 }
 """Runs of 20 s."""
 

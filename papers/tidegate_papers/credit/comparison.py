@@ -321,6 +321,6 @@ MEASURES = {
             for control, keys in CONTROLS.items()
             for name, overrides in _gfc_settings(control, keys).items()
         },
-        series=True,
+        series=("throughput",),
     ),
 }

@@ -119,7 +119,7 @@ MEASURES = {
             ],
             "no control": LIMITED,
         },
-        series=True,
+        series=("throughput", "utilisation"),
     ),
     "buffers": Measure(
         _buffers,

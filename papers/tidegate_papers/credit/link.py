@@ -220,6 +220,6 @@ MEASURES = {
             **{f"{k}, N2 = Buf_Alloc/4": _adaptive(k) for k in (1, 2)},
             **{f"alpha {alpha}": _alpha(alpha) for alpha in ALPHAS},
         },
-        series=True,
+        series=("buf_alloc",),
     ),
 }

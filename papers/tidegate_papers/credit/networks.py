@@ -138,7 +138,7 @@ def _speed(times: int, with_credit: bool) -> Overrides:
 
 
 MEASURES = {
-    "gfc-static": Measure(_gfc, {MAIN: ()}, series=True),
+    "gfc-static": Measure(_gfc, {MAIN: ()}, series=("throughput",)),
     "gfc-adaptive": Measure(
         _gfc,
         {
@@ -146,7 +146,7 @@ MEASURES = {
             "4 RTT": [("port.credit", '{ allocation = "receiver", interval = "100ms" }')],
             "by the sender": [("port.credit", '{ allocation = "sender" }')],
         },
-        series=True,
+        series=("throughput",),
     ),
     "figure-13": Measure(
         _bursts,

@@ -120,7 +120,9 @@ MEASURES = {
             "blocked VCs, M without M/2": (*BLOCKED, *UNDIVIDED),
         },
     ),
-    "fair-share": Measure(_fair_share, {f"N = {vcs}": _newcomer(vcs) for vcs in (2, 4, 8, 16)}, series=True),
+    "fair-share": Measure(
+        _fair_share, {f"N = {vcs}": _newcomer(vcs) for vcs in (2, 4, 8, 16)}, series=("output_pool",)
+    ),
     "policing": Measure(
         _policing,
         {

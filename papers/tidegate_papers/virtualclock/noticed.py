@@ -69,4 +69,4 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     )
 
 
-NOTICED = Measure(_figures, SETTINGS, series=True, panels=_panels)
+NOTICED = Measure(_figures, SETTINGS, series=("throughput", "warnings"), panels=_panels)

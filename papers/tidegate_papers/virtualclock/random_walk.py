@@ -162,4 +162,4 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     )
 
 
-RANDOM_WALK = Measure(_figures, _settings(), series=True, panels=_panels)
+RANDOM_WALK = Measure(_figures, _settings(), series=("warnings", "throughput", "lead"), panels=_panels)

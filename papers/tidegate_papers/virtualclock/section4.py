@@ -119,8 +119,8 @@ def _with_itself(seen: Values) -> Values:
 
 
 MEASURES = {
-    "test-one": Measure(_test_one, series=True),
-    "diverse": Measure(_diverse, series=True),
+    "test-one": Measure(_test_one, series=("utilisation",)),
+    "diverse": Measure(_diverse, series=("utilisation",)),
     "firewall": Measure(_firewall, {MAIN: (), "FIFO": FIFO}, after="test-one"),
     "patterns": Measure(_patterns),
 }

@@ -9,7 +9,7 @@ from tidegate.source import Overrides
 from tidegate.summary import Values
 from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.paper import Measure, Runs
-from tidegate_papers.vsvd.common import Figures, acr, samples, spacing
+from tidegate_papers.vsvd.common import SAMPLED, Figures, acr, samples, spacing
 from tidegate_papers.vsvd.curves import LOT
 
 SETTLED = 0.3
@@ -67,4 +67,4 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     return {MAIN: figures}
 
 
-ALGORITHMS = Measure(_figures, {name: _settings(kind) for name, kind in KINDS.items()}, series=True)
+ALGORITHMS = Measure(_figures, {name: _settings(kind) for name, kind in KINDS.items()}, series=SAMPLED)

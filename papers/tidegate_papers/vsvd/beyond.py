@@ -23,6 +23,7 @@ from tidegate_papers.vsvd.common import (
     KCELLS,
     MILLISECOND,
     NONE,
+    SAMPLED,
     SETTINGS,
     Figures,
     acr,
@@ -110,7 +111,7 @@ class Place:
         more = [*run, *of_vcs]
         settings: dict[str, Overrides] = {name: [*coupled(keys), *more] for name, keys in SETTINGS.items()}
         figures = self.transfers if transfers else self.figures
-        return Measure(figures, {**settings, NONE: more}, series=True)
+        return Measure(figures, {**settings, NONE: more}, series=SAMPLED)
 
 
 def _over(one: Values, other: Values) -> Values:
@@ -312,7 +313,7 @@ MEASURES = {
     "satellite": Measure(
         _satellite,
         {name: _at_edges(keys) for name, keys in SETTINGS.items()} | {NONE: []},
-        series=True,
+        series=SAMPLED,
         panels=_satellite_panels,
     ),
     "segments": Measure(
@@ -328,7 +329,7 @@ MEASURES = {
             for first in KINDS
             for second in KINDS
         },
-        series=True,
+        series=SAMPLED,
     ),
     "lengths": Measure(
         _lengths,
@@ -337,7 +338,7 @@ MEASURES = {
             for kilometres in KILOMETRES
             for name, sets in ({one: coupled(keys) for one, keys in SETTINGS.items()} | {NONE: []}).items()
         },
-        series=True,
+        series=SAMPLED,
         panels=_lengths_panels,
     ),
 }

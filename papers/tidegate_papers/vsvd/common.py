@@ -55,6 +55,9 @@ NEAR = USUAL_NEARNESS
 """Convergence: averages of ACR over 5 ms within 10 % of the optimum, and below 50 cells in the
 queue."""
 
+SAMPLED = ("acr", "queue", "throughput", "utilisation", "vc_queue")
+"""Metrics over time that experiments look at."""
+
 
 def coupled(settings: str) -> Overrides:
     """Return what puts VS/VD at every output port of a switch."""

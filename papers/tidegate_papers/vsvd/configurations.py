@@ -14,6 +14,7 @@ from tidegate_papers.paper import Measure, Runs
 from tidegate_papers.vsvd.common import (
     COLUMNS,
     NONE,
+    SAMPLED,
     SETTINGS,
     Figures,
     converged,
@@ -81,7 +82,7 @@ class Configuration:
     def measure(self, more: Overrides = ()) -> Measure:
         """Return how it is measured, with something more set under every coupling."""
         settings = {name: [*sets, *more] for name, sets in couplings().items()}
-        return Measure(self.figures, settings, series=True)
+        return Measure(self.figures, settings, series=SAMPLED)
 
 
 def _spread(figures: Figures, title: str, row: str) -> Values:

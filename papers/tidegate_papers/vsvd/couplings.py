@@ -12,7 +12,7 @@ from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.curves import HeatMap
 from tidegate_papers.paper import Measure, Runs
 from tidegate_papers.vsvd import configurations
-from tidegate_papers.vsvd.common import Figures, converged, coupled, held, longest
+from tidegate_papers.vsvd.common import SAMPLED, Figures, converged, coupled, held, longest
 from tidegate_papers.vsvd.configurations import Configuration
 
 VC_RATES = ("frm1", "frm2", "per-vc", "class")
@@ -98,7 +98,7 @@ class Sweep:
 
     def measure(self, more: Overrides = ()) -> Measure:
         """Return how it is measured, with something more set under every coupling."""
-        return Measure(self.figures, _settings(more), series=True, panels=self.panels)
+        return Measure(self.figures, _settings(more), series=SAMPLED, panels=self.panels)
 
 
 MEASURES = {

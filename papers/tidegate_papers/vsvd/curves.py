@@ -17,6 +17,7 @@ from tidegate_papers.vsvd.common import (
     MILLISECOND,
     NEAR,
     NONE,
+    SAMPLED,
     SETTINGS,
     Figures,
     acr,
@@ -145,15 +146,15 @@ FIGURE_11 = Measure(
         REJECTED_BOTH: coupled(f'{ROW_4}, acts_on = "both", updated_at = "both"'),
         "D": coupled(SETTINGS["D"]),
     },
-    series=True,
+    series=SAMPLED,
     panels=_panels_11,
 )
 
-FIGURE_12 = Measure(_figure_12, {"D": coupled(SETTINGS["D"])}, series=True, panels=_panels_12)
+FIGURE_12 = Measure(_figure_12, {"D": coupled(SETTINGS["D"])}, series=SAMPLED, panels=_panels_12)
 
 RESPONSE = Measure(
     _response,
     {name: coupled(keys) for name, keys in SETTINGS.items()} | {NONE: []},
-    series=True,
+    series=SAMPLED,
     panels=_panels_14,
 )

@@ -28,6 +28,7 @@ from tidegate_papers.vsvd.common import (
     MILLISECOND,
     NEAR,
     NONE,
+    SAMPLED,
     Figures,
     acr,
     coupled,
@@ -140,7 +141,8 @@ def _swings(rate: Any, step: float) -> bool:
 
 
 def _kept(results: Results) -> dict[str, float]:
-    return dict(zip(KEPT, results.series["value"].to_pylist(), strict=True))
+    # Further replications stand behind the first.
+    return dict(zip(KEPT, results.series["value"].to_pylist(), strict=False))
 
 
 Run = Mapping[str, float]
@@ -237,7 +239,7 @@ class Everywhere:
         return Measure(
             self.figures,
             self._settings(),
-            series=True,
+            series=SAMPLED,
             panels=self.panels,
             keep=Kept(self.network, self.converges),
         )
