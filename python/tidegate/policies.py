@@ -2214,6 +2214,40 @@ class Node(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Scope(Record):
+    """Scope.
+
+    A geographic scope of profiles: a set of destinations.
+
+    Attributes:
+        name: Unique name of the set.
+        to: Nodes that receive, at least one.
+    """
+
+    name: str
+    to: str | list[str] | tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assurance(Record):
+    """Assurance.
+
+    Probability of assurance: the measured time is divided into windows, and a window counts when the
+    destinations received at least the reserved rate in it. The target of a profile is its `reserve`, that of
+    a flow without a profile is the flow's own.
+
+    Attributes:
+        window: Averaging window, above zero (a time such as "5ms").
+        scope: Sets of destinations to measure; each destination alone, and all together, are always measured.
+
+    Source: Clark and Fang 1998, section II.C.
+    """
+
+    window: str
+    scope: list[Scope] | tuple[Scope, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Admission(Record):
     """Admission.
 
@@ -2420,6 +2454,8 @@ class Scenario(Record):
         switch: Switches; a node may override it. Default: Switch().
         admission: Set-up of flows with reservations, link by link, before they send; without it, all flows
             are set up from the start.
+        assurance: Probability of assurance: the share of the time in which profiles get their target rates,
+            as the table `assurance`; without it, not measured.
         node: Nodes added to the topology.
         link: Links added to the topology.
         class_: Classes of flows, on every switch port.
@@ -2439,6 +2475,7 @@ class Scenario(Record):
     host: str | Host | None = None
     switch: Switch | None = None
     admission: Admission | None = None
+    assurance: Assurance | None = None
     node: list[Node] | tuple[Node, ...] | None = None
     link: list[Link] | tuple[Link, ...] | None = None
     class_: list[Class] | tuple[Class, ...] | None = None

@@ -8,6 +8,7 @@ from tidegate.tables import Table
 
 __all__ = [
     "Aal5Column",
+    "AssuranceColumn",
     "CreditColumn",
     "CreditOutputsColumn",
     "CreditVcsColumn",
@@ -142,6 +143,20 @@ UsageColumn = Literal[
     "outside_bytes",
     "congested_inside_bytes",
     "congested_outside_bytes",
+]
+
+AssuranceColumn = Literal[
+    "replication",
+    "seed",
+    "profile",
+    "flow",
+    "scope",
+    "to",
+    "target",
+    "window",
+    "windows",
+    "attained",
+    "probability",
 ]
 
 NonResponsiveColumn = Literal["replication", "seed", "link", "flow", "group", "named", "released"]
@@ -362,6 +377,30 @@ class ResultTables:
             congested_outside_bytes (B): Yellow and outside bytes that came with a congestion mark.
         """
         return self.tables["usage"]
+
+    @property
+    def assurance(self) -> Table[AssuranceColumn]:
+        """Table `assurance`.
+
+        Probability of assurance: the share of the averaging windows in which the packets of a profile that
+            arrived in a scope had at least the target rate, one row for each profile and scope. A profile is
+            a flow's own or shared. Windows begin with the measured time; those that lie within the lives of
+            the flows count. Empty unless the scenario has `assurance`.
+
+        Columns:
+            replication: Replication, from 0: one seed of one scenario.
+            seed: Seed of the replication.
+            profile: Name of the shared profile; empty for a flow's own.
+            flow: Name of the flow whose own profile it is; empty for a shared one.
+            scope: Scope: destination, set or anywhere.
+            to: Node that receives, or name of the set; empty for anywhere.
+            target (bit/s): Target rate: the reservation, or the shares in it of the flows in the scope.
+            window (s): Averaging window.
+            windows: Whole windows.
+            attained: Windows in which the target was attained.
+            probability: Share of the windows in which the target was attained; null without whole windows.
+        """
+        return self.tables["assurance"]
 
     @property
     def non_responsive(self) -> Table[NonResponsiveColumn]:

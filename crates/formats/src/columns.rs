@@ -2,6 +2,7 @@
 //! its columns in Rust and Python, and its page.
 
 mod aal5;
+mod assurance;
 mod column;
 mod credit;
 mod drops;
@@ -19,6 +20,7 @@ mod usage;
 mod workahead;
 
 pub use aal5::Aal5Row;
+pub use assurance::AssuranceRow;
 pub use column::{Cell, Column, ColumnType, ColumnValue};
 pub use credit::{CreditOutputsRow, CreditRow, CreditVcsRow, StallsRow};
 pub use drops::DropsRow;
@@ -41,6 +43,7 @@ pub const TABLES: &[&TableRecord] = &[
     LinksRow::TABLE,
     DropsRow::TABLE,
     UsageRow::TABLE,
+    AssuranceRow::TABLE,
     NonResponsiveRow::TABLE,
     Aal5Row::TABLE,
     CreditRow::TABLE,

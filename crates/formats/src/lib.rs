@@ -48,8 +48,8 @@ pub use policy::Chosen;
 pub use port::CreditSpec;
 pub use port::{Class, ContractSpec, DropperSpec, PortSpec};
 pub use scenario::{
-    Admission, ChangeSpec, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind, Played, Profile, Router,
-    Scenario, WhenWarned, route,
+    Admission, Assurance, ChangeSpec, Destinations, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind,
+    Played, Profile, Router, Scenario, WhenWarned, route,
 };
 pub use scenario::{CreditLinks, LinkCredit, OutputCredit};
 pub use source::Source;

@@ -4,6 +4,7 @@
 //! probes.
 
 pub mod assemble;
+pub mod assurance;
 mod bins;
 pub mod demands;
 pub mod event_queue;

@@ -1,5 +1,6 @@
 //! Counters and measurements of the world.
 
+use crate::assurance::Assurance;
 use crate::fingerprint::Fingerprint;
 use crate::in_traffic::InTraffic;
 use crate::probe::Series;
@@ -44,6 +45,7 @@ pub(crate) struct Measures {
     /// Usage up to the end of the warm-up.
     pub(crate) usage_before: UsageRecords,
     pub(crate) in_traffic: InTraffic,
+    pub(crate) assurance: Option<Assurance>,
 }
 
 /// An envelope in front of a flow's first port.

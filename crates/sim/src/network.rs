@@ -1,5 +1,6 @@
 //! The plan of a world: nodes, links and flows, with every name resolved.
 
+use crate::assurance::AssurancePlan;
 use crate::source::Traffic;
 use crate::stage::StageFactory;
 use crate::watch::WatchTerms;
@@ -258,6 +259,8 @@ pub struct Network {
     pub duration: Span,
     /// Packets that leave their source before this are carried but not measured.
     pub warmup: Span,
+    /// Profiles whose probability of assurance is measured; `None` for none.
+    pub assurance: Option<AssurancePlan>,
 }
 
 impl Network {

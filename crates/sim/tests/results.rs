@@ -102,7 +102,8 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     cells.flows[0].aal5 = true;
     let mut filled = BTreeSet::new();
     let text = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
-                port = { meter = \"srtcm\" }\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
+                port = { meter = \"srtcm\" }\nassurance = { window = \"1s\" }\n\
+                [[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
                 reserve = \"100kbit\"\nworkahead = \"2kB\"\nsource = { kind = \"cbr\", rate = \"200kbit\" }\n";
     let metered = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     // A tree without credit has no table of stalls, and no key for its links.

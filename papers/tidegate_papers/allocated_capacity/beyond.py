@@ -11,6 +11,7 @@ from tidegate.source import Overrides
 from tidegate.summary import Values
 from tidegate_papers import measures
 from tidegate_papers.allocated_capacity.aggregates import AGGREGATES
+from tidegate_papers.allocated_capacity.assurance import ASSURANCE
 from tidegate_papers.allocated_capacity.common import (
     BOTTLENECK,
     CONNECTIONS,
@@ -145,4 +146,5 @@ MEASURES = {
     "drop-tail": DROP_TAIL,
     "two-way": TWO_WAY,
     "aggregates": AGGREGATES,
+    "assurance": ASSURANCE,
 }

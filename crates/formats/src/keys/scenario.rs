@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::network::{Link, Node};
 use super::port::{Class, Host, Port, Profile};
 use super::topology::Topology;
-use crate::section::{Placed, section};
+use crate::section::{Name, OneOrMoreNames, Placed, section};
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::PushOut;
 use tidegate_core::units::Span;
@@ -36,6 +36,9 @@ section! {
         /// Set-up of flows with reservations, link by link, before they send; without it, all flows
         /// are set up from the start
         admission: Option<Admission>,
+        /// Probability of assurance: the share of the time in which profiles get their target
+        /// rates, as the table `assurance`; without it, not measured
+        assurance: Option<Assurance>,
         /// Nodes added to the topology
         node: Vec<Placed<Node>>,
         /// Links added to the topology
@@ -75,5 +78,29 @@ section! {
         datagrams: f64 = "0",
         /// Longest average interval (AI) that a flow may request; without it, any
         interval: Option<Span>,
+    }
+}
+
+section! {
+    /// Probability of assurance: the measured time is divided into windows, and a window counts
+    /// when the destinations received at least the reserved rate in it. The target of a profile is
+    /// its `reserve`, that of a flow without a profile is the flow's own.
+    #[source = "Clark and Fang 1998, section II.C"]
+    pub(crate) struct Assurance = "assurance", "Assurance" {
+        /// Averaging window, above zero
+        window: Span,
+        /// Sets of destinations to measure; each destination alone, and all together, are always
+        /// measured
+        scope: Vec<Placed<Scope>>,
+    }
+}
+
+section! {
+    /// A geographic scope of profiles: a set of destinations.
+    pub(crate) struct Scope = "scope", "Scope" {
+        /// Unique name of the set
+        name: Name,
+        /// Nodes that receive, at least one
+        to: OneOrMoreNames,
     }
 }

@@ -2,6 +2,7 @@
 
 mod abr;
 mod admission;
+mod assurance;
 mod credit;
 pub(crate) mod flows;
 mod gate;
@@ -21,6 +22,7 @@ mod warnings;
 mod whole;
 
 pub use admission::Admission;
+pub use assurance::{Assurance, Destinations};
 pub use credit::{CreditLinks, LinkCredit, OutputCredit};
 pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
@@ -168,6 +170,8 @@ fn expand(
         }
     }
     let (duration, warmup, sample) = times?;
+    let assurance = keys.assurance.as_ref();
+    let assurance = assurance.map(|keys| Assurance::read(keys, &network, report));
     let scenario = Scenario {
         name: keys.name.value.clone().or_else(stem).unwrap_or_default(),
         seed: *keys.seed,
@@ -181,6 +185,7 @@ fn expand(
         classes,
         profiles,
         admission,
+        assurance,
         groups,
         effective,
         origin: origin.clone(),

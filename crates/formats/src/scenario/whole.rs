@@ -1,6 +1,7 @@
 //! A scenario as data.
 
 use super::admission::Admission;
+use super::assurance::Assurance;
 use super::flows::FlowGroup;
 use super::network::{Link, Node};
 use super::profiles::Profile;
@@ -38,6 +39,8 @@ pub struct Scenario {
     pub profiles: Vec<Profile>,
     /// Admission of flows before they send; `None` when all are set up from the start.
     pub admission: Option<Admission>,
+    /// The measurement of the probability of assurance; `None` for none.
+    pub assurance: Option<Assurance>,
     /// Flows as the file groups them; [`Scenario::flows`] lists every member.
     pub groups: Vec<FlowGroup>,
     /// Its text with the overrides applied.

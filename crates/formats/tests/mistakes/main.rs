@@ -2,6 +2,7 @@
 
 mod abr;
 mod adaptation;
+mod assurance;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;

@@ -1,5 +1,6 @@
 //! Assembly of a network that can run from a scenario.
 
+mod assurance;
 mod checks;
 mod rates;
 mod shares;
@@ -53,6 +54,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         notes: Vec::new(),
         duration: scenario.duration,
         warmup: scenario.warmup,
+        assurance: None,
     };
     let stated = ContractSpec::stated(scenario.contracts());
     let gate_ports = scenario.gate.as_ref().map(|file| file.switch_plan().ports).unwrap_or_default();
@@ -104,6 +106,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     network.notes = recordings.notes;
     join_connections(scenario, &mut network.flows);
     shares::divide(scenario, &mut network)?;
+    network.assurance = assurance::plan(scenario, &network);
     let loads = checks::recorded(scenario, &network)?;
     stage_plans::plan(scenario, &loads, &mut network);
     Ok(network)

@@ -2,6 +2,7 @@
 //! table, and `table`, which makes columns of its rows.
 
 mod aal5;
+mod assurance;
 mod credit;
 mod drops;
 mod flows;
@@ -33,6 +34,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         links::table(&run),
         drops::table(&run),
         usage::table(&run),
+        assurance::table(&run),
         non_responsive::table(&run),
         aal5::table(&run),
         credit::links(&run),

@@ -170,6 +170,9 @@ impl<Q: EventQueue> World<Q> {
         }
         self.cx.measures.usage_before = self.usage_so_far();
         self.begin_in_traffic();
+        if let Some(assurance) = &mut self.cx.measures.assurance {
+            assurance.begin();
+        }
         for stage in 0..self.stages.len() {
             self.call_stage(stage as u32, |stage, cx| stage.restart_counts(cx));
         }

@@ -51,6 +51,9 @@ impl<Q: EventQueue> World<Q> {
         if let Some(series) = &mut self.cx.measures.series {
             series.received(body.group as usize, packet.len);
         }
+        if let Some(assurance) = &mut self.cx.measures.assurance {
+            assurance.received(flow, self.cx.fabric.links[link as usize].to as usize, packet.len);
+        }
         self.count_received(packet, &body, first_sent);
         let peer = self.cx.flows[flow as usize].peer;
         // Cells without a peer are joined by the adapter of their own flow.

@@ -1,6 +1,7 @@
 //! Measurements to take in a run, derived from its network and its probes.
 
 use super::provisioning::in_traffic;
+use crate::assurance::Assurance;
 use crate::fingerprint::Fingerprint;
 use crate::measures::{EnvelopeWaits, Measures};
 use crate::network::Network;
@@ -11,8 +12,8 @@ use std::collections::BTreeMap;
 use tidegate_core::switch::plan::PortPlan;
 use tidegate_core::units::{Span, Time};
 
-/// Creates the measurements to take.
-pub(super) fn measures(network: &Network, probes: &Probes) -> Measures {
+/// Creates the measurements to take; `lives` are the starts and stops of the flows.
+pub(super) fn measures(network: &Network, lives: &[(Time, Time)], probes: &Probes) -> Measures {
     let (groups, flows) = (network.groups.len(), network.flows.len());
     let enveloped = network.flows.iter().enumerate().filter(|(_, flow)| network.is_enveloped(flow));
     let copied = network.flows.iter().enumerate().filter(|(_, flow)| !flow.depths.is_empty());
@@ -40,5 +41,6 @@ pub(super) fn measures(network: &Network, probes: &Probes) -> Measures {
         usage_closed: UsageRecords::default(),
         usage_before: UsageRecords::default(),
         in_traffic: in_traffic(network, warm_at),
+        assurance: network.assurance.as_ref().map(|plan| Assurance::new(plan, lives, warm_at)),
     }
 }

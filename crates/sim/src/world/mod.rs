@@ -183,7 +183,8 @@ impl<Q: EventQueue> World<Q> {
         let warm_at = if self.cx.measures.warm { Time::NEVER } else { self.cx.measures.warm_at };
         // A sample is taken after the events of its instant, and a window ends after those.
         let sample_at = self.cx.measures.series.as_ref().map_or(Time::NEVER, |series| series.next());
-        let look_at = sample_at.min(self.cx.measures.in_traffic.next());
+        let window_at = self.cx.measures.assurance.as_ref().map_or(Time::NEVER, |assurance| assurance.next());
+        let look_at = sample_at.min(self.cx.measures.in_traffic.next()).min(window_at);
         let (stage_at, _) = self.events.stages.first();
         self.next_housekeeping = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
     }

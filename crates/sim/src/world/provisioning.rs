@@ -56,6 +56,11 @@ impl<Q> World<Q> {
             }
             self.cx.measures.in_traffic.begin_window();
         }
+        while let Some(assurance) =
+            self.cx.measures.assurance.as_mut().filter(|one| one.next() < at && one.next() <= self.until)
+        {
+            assurance.end_window();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::stages::Placed;
 use super::{DropCounts, NonResponsive, World};
+use crate::assurance::{Assurance, Windows};
 use crate::host::Source;
 use crate::probe::{Series, Subject};
 use crate::record::{DelayCounts, Delays, FlowRecord};
@@ -84,6 +85,11 @@ impl<Q> World<Q> {
     /// links, in chronological order.
     pub fn non_responsive(&self) -> &[NonResponsive] {
         &self.cx.measures.non_responsive
+    }
+
+    /// Returns the windows of each scope of the network's assurance plan, in its order.
+    pub fn assurance(&self) -> impl Iterator<Item = Windows> {
+        self.cx.measures.assurance.iter().flat_map(Assurance::windows)
     }
 
     /// Returns the report of a link since the warm-up.

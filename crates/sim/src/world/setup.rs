@@ -48,8 +48,9 @@ impl<Q: EventQueue> World<Q> {
         (fabric.stage_sets, fabric.observers) = (sets.all, sets.observers.into_iter().collect());
         let mut events: Pending<Q> = Pending::new(network, stages.len());
         reserve(network, &mut fabric);
+        let is_sampled = probes.sample.is_some() || network.assurance.is_some();
         for (ix, (flow, setup)) in flows.iter_mut().zip(&network.flows).enumerate() {
-            add_route(network, setup, &of_hops[flow.range()], &mut fabric, probes.sample.is_some())?;
+            add_route(network, setup, &of_hops[flow.range()], &mut fabric, is_sampled)?;
             let begins = begin(flow, lives[ix].0, &fabric);
             if begins < flow.stop {
                 events.set(Event::Source(ix as u32), begins);
@@ -73,7 +74,7 @@ impl<Q: EventQueue> World<Q> {
                 fabric,
                 flows,
                 packets: Packets::default(),
-                measures: measures(network, probes),
+                measures: measures(network, &lives, probes),
                 outbox: Outbox::default(),
                 wake_at: None,
             },

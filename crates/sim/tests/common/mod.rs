@@ -48,6 +48,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         notes: Vec::new(),
         duration,
         warmup: Span::ZERO,
+        assurance: None,
     }
 }
 
