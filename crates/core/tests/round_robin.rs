@@ -2,13 +2,15 @@
 
 mod common;
 
+use common::lines::Lines;
 use common::twins::{Line, Model, Twins, Waiting};
 use common::{World, kind, pick, rate, reserved, rounds};
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::Leg;
+use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::Participation;
-use tidegate_core::switch::plan::FlowPlan;
+use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::Time;
 
 /// A list of flows, each with the round of its next turn.
@@ -124,4 +126,17 @@ fn a_flood_loses_its_own_packets() {
     }
     assert_eq!(world.switch.counters(calm).dropped.packets, 0);
     assert!(world.switch.counters(flood).dropped.packets > 1000);
+}
+
+/// In the first two rounds, too, push-out takes the packet whose turn comes last.
+#[test]
+fn a_second_packet_goes_before_the_first_of_a_flow_that_came_later() {
+    let port = PortPlan::new(kind("round-robin"));
+    let plan = SwitchPlan { ports: vec![port], buffer: Some(Limit::Packets(4)), ..SwitchPlan::default() };
+    let mut lines = Lines::new(World::new(&plan), &[rate(400_000)]);
+    let [sending, twice, once] = [0; 3].map(|_| lines.world.open(0, &FlowPlan::default()));
+    // The first is in service.
+    let bodies = [sending, twice, twice, once, sending].map(|leg| lines.arrive(&[leg], 250));
+    let dropped: Vec<u32> = lines.dropped.iter().map(|(_, packet, _)| packet.body.0).collect();
+    assert_eq!(dropped, [bodies[2]]);
 }

@@ -7,8 +7,9 @@ use crate::ranking::lazy_table::LazyTable;
 use crate::scheduler::{AnyScheduler, Scheduler};
 use crate::stats::Count;
 
-/// Rank of members that are evicted only when all members are spared.
-const SPARED: u64 = u64::MAX;
+/// Bit in the second part of the rank of members that are evicted only when all members are spared:
+/// they come after a member that has nothing to lose. Orders of arrival are below it.
+const SPARED: u64 = 1 << 63;
 
 /// Upper bound of a packet's length in bytes.
 const ONE_PACKET: u64 = u32::MAX as u64;
@@ -111,8 +112,10 @@ impl EvictionIndex {
             false => scheduler.rank_to_lose(slot, last, behind),
             true => self.length(queues, slot, behind),
         };
-        let rank = if self.spared.get(slot) { SPARED } else { (!to_lose).min(SPARED - 1) };
-        let rank = (rank, !last.order);
+        let rank = match self.spared.get(slot) {
+            true => (u64::MAX, !last.order | SPARED),
+            false => (!to_lose, !last.order & !SPARED),
+        };
         self.all.set(slot, rank);
         if self.blocked_of.get(slot).packets > 0 {
             self.blocked.set(slot, rank);
@@ -138,7 +141,7 @@ impl EvictionIndex {
 
     /// Returns true if the whole backlog is spared.
     pub(super) fn is_spared(&self) -> bool {
-        self.all.top().is_some_and(|((rank, _), _)| rank == SPARED)
+        self.all.top().is_some_and(|((_, order), _)| order & SPARED != 0)
     }
 
     /// Returns the blocked backlog.
