@@ -305,6 +305,10 @@ class Axel(Record):
     Attributes:
         backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
             reserved rate, or the port itself (ideal or real). Default: ideal.
+        delta: Growth of a backlog that passes W between two packets: counted up to W, or not at all, for
+            packets that are small beside W (exact or simplified). Default: exact.
+        acceleration: Most backlog that is counted, and most that a flow gains on VirtualClock, as a time;
+            without it, W / r (a time such as "5ms").
 
     Source: Pincheira 1994, section 3 and Figure 4.
     """
@@ -312,6 +316,50 @@ class Axel(Record):
     _kind: ClassVar[str | None] = "axel"
 
     backlog: Literal["ideal", "real"] | None = None
+    delta: Literal["exact", "simplified"] | None = None
+    acceleration: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxelFloor(Record):
+    """Axel above a floor.
+
+    Axel, but a flow with packets gets at least a share of its reserved rate at any time: its first packet
+    goes first when a server of that rate would have sent it.
+
+    Attributes:
+        floor: Share of its reserved rate that every flow gets at any time (a number from 0.001 to 1).
+            Default: 0.5.
+
+    Source: Pincheira 1994, section 5.
+    """
+
+    _kind: ClassVar[str | None] = "axel-floor"
+
+    floor: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxelMeasured(Record):
+    """Axel by measured delays.
+
+    Axel that also accelerates a flow whose packets have waited longer and longer at the hops before: a burst
+    that an earlier hop has spread still passes quickly. Packets carry the deviation of their delay from the
+    mean.
+
+    Attributes:
+        backlog: Server at which a flow's backlog is counted: an ideal one that serves the flow alone at its
+            reserved rate, or the port itself (ideal or real). Default: ideal.
+        upstream: Measured delays that a flow is accelerated by: those at the hops before, added to the
+            backlog or in its place (supplement or replace). Default: supplement.
+
+    Source: Pincheira 1994, section 5.
+    """
+
+    _kind: ClassVar[str | None] = "axel-measured"
+
+    backlog: Literal["ideal", "real"] | None = None
+    upstream: Literal["supplement", "replace"] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -524,6 +572,8 @@ SchedulerName = Literal[
     "deferred",
     "axel-unbounded",
     "axel",
+    "axel-floor",
+    "axel-measured",
     "wfq",
     "wf2q-plus",
     "scfq",
@@ -547,6 +597,8 @@ SchedulerKind = (
     | Deferred
     | AxelUnbounded
     | Axel
+    | AxelFloor
+    | AxelMeasured
     | Wfq
     | Wf2qPlus
     | Scfq
@@ -2499,6 +2551,7 @@ ORDERED_STAMPS = (
     "deferred",
     "axel-unbounded",
     "axel",
+    "axel-measured",
     "fifo-plus",
     "edf",
 )

@@ -9,7 +9,7 @@
 //! [`restamped`](super::restamped) lists the choices where the report is silent.
 
 use super::Stamped;
-use super::axel::accelerate;
+use super::axel::{accelerate, growth};
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
 use crate::contract::Refused;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
@@ -61,7 +61,8 @@ impl Restamp for AxelUnbounded {
 
     #[inline]
     fn stamp(&self, latest: Time, backlog_before: &mut Span, arrival: &Arrival) -> Time {
+        let before = core::mem::replace(backlog_before, arrival.backlog);
         //= pincheira1994 3
-        accelerate(latest, backlog_before, arrival)
+        accelerate(latest, growth(before, arrival.backlog, arrival.workahead), arrival)
     }
 }

@@ -25,6 +25,7 @@
 //! - In a class, the carry is the deviation from the mean of the class.
 
 use super::floors::Floors;
+use super::mean_wait::MeanWait;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
@@ -69,9 +70,7 @@ impl PolicyParams for FifoPlusParams {
 #[derive(Default)]
 pub struct FifoPlus {
     floors: Floors,
-    /// Number of packets served, and the sum of their waiting times in ticks.
-    served: u64,
-    waited: u128,
+    mean_wait: MeanWait,
 }
 
 /// Expected arrival of a packet with this carry that arrived at `at`.
@@ -108,15 +107,8 @@ impl StampRule for FifoPlus {
 
     #[inline]
     fn dequeued(&mut self, now: Time, packet: &mut Packet, _: &Queues) {
-        let waited = now.since(packet.arrived).ticks();
-        self.served += 1;
-        self.waited += u128::from(waited);
-        // At most the longest wait, which fits in 64 bits.
-        let mean = (self.waited / u128::from(self.served)) as u64;
         //= pincheira1994 2.3.3
-        let deviation = i128::from(waited) - i128::from(mean);
-        let carry = i128::from(packet.carry) + deviation;
-        packet.carry = carry.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+        self.mean_wait.carry_deviation(now, packet);
     }
 
     fn memory(&self) -> usize {

@@ -4,6 +4,8 @@
 //! notifies the scheduler of every change.
 
 pub mod axel;
+pub mod axel_floor;
+pub mod axel_measured;
 pub mod axel_unbounded;
 mod deadlines;
 pub mod deferred;
@@ -18,6 +20,7 @@ mod floors;
 mod fluid;
 mod in_order;
 pub mod jitter_edd;
+mod mean_wait;
 pub mod peak_vc;
 pub mod pulse;
 mod registry;

@@ -90,6 +90,8 @@ schedulers! {
     Deferred(super::deferred::DeferredParams),
     AxelUnbounded(super::axel_unbounded::AxelUnboundedParams),
     Axel(super::axel::AxelParams),
+    AxelFloor(super::axel_floor::AxelFloorParams),
+    AxelMeasured(super::axel_measured::AxelMeasuredParams),
     Wfq(super::wfq::WfqParams),
     Wf2qPlus(super::wf2q_plus::Wf2qPlusParams),
     Scfq(super::scfq::ScfqParams),

@@ -54,6 +54,8 @@ pub struct Arrival {
     pub max_workahead: u32,
     /// Maximum workahead, as a time at the peak rate: W / r̂.
     pub peak_workahead: Span,
+    /// The value that it carries from the hop before.
+    pub carry: i64,
 }
 
 /// A rule that sets the stamps of flows with a reservation.
@@ -64,6 +66,12 @@ pub trait Restamp {
     /// The stamp of the packet, not earlier than `latest`, the flow's stamp before it (the zero of
     /// time for a newcomer).
     fn stamp(&self, latest: Time, own: &mut Self::Own, arrival: &Arrival) -> Time;
+
+    /// See [`StampRule::dequeued`].
+    #[inline]
+    fn dequeued(&mut self, now: Time, packet: &mut Packet) {
+        let _ = (now, packet);
+    }
 }
 
 /// State of a flow.
@@ -154,6 +162,7 @@ impl<R: Restamp> StampRule for Restamped<R> {
             workahead: entry.workahead,
             max_workahead: entry.max_workahead,
             peak_workahead: entry.peak_workahead,
+            carry: packet.carry,
         };
         let stamp = self.rule.stamp(entry.latest, &mut entry.own, &arrival);
         debug_assert!(stamp >= entry.latest);
@@ -185,11 +194,17 @@ impl<R: Restamp> StampRule for Restamped<R> {
             workahead: entry.workahead,
             max_workahead: entry.max_workahead,
             peak_workahead: entry.peak_workahead,
+            carry: head.carry,
         };
         let newcomer = self.rule.stamp(Time::from_ticks(0), &mut R::Own::default(), &first);
         let late = newcomer.since(Time::from_ticks(self.baseline.key(flow, head.tag)));
         entry.latest += late;
         self.baseline.postpone(flow, late);
+    }
+
+    #[inline]
+    fn dequeued(&mut self, now: Time, packet: &mut Packet, _: &Queues) {
+        self.rule.dequeued(now, packet);
     }
 
     fn release(&mut self, flow: FlowIx) {

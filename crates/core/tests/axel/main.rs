@@ -6,7 +6,10 @@ mod common;
 
 mod deferred_pulse;
 mod figure_4;
+mod floor;
 mod gains;
+mod measured;
+mod worst_case;
 
 use common::lines::Lines;
 use common::{World, pick, rate};

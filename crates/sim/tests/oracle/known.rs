@@ -19,10 +19,10 @@ pub fn what_is_held_is_not_modelled(network: &Network, switch: usize) -> bool {
         && ports.any(|(link, _)| holds_members(network, link))
 }
 
-/// A member that is held leaves the list of turns and rejoins it when the switch looks at the port
-/// next. The model has no such moments: of such switches only the invariants are checked.
+/// A member that is held leaves the list of turns, or loses its floor, until the switch looks at the
+/// port next. The model has no such moments: of such switches only the invariants are checked.
 pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) -> bool {
-    let turns = |kind: &SchedulerKind| matches!(kind.record().name, "round-robin" | "drr");
+    let turns = |kind: &SchedulerKind| matches!(kind.record().name, "round-robin" | "drr" | "axel-floor");
     let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
     ports.any(|(link, plan)| {
         let mut classes = plan.port.classes.iter();

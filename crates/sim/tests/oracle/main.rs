@@ -25,7 +25,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// Features that the checked scenarios must have, each of them often enough.
-const FEATURES: [&str; 43] = [
+const FEATURES: [&str; 46] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -69,6 +69,9 @@ const FEATURES: [&str; 43] = [
     "change =",
     "hangup =",
     "profile = 'p'",
+    "delta = \"simplified\"",
+    "axel-floor",
+    "axel-measured",
 ];
 
 /// Scenarios that are checked: 200, or 2,000 when TIDEGATE_VERIFY asks for the long tier.

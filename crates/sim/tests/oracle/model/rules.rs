@@ -9,7 +9,7 @@ pub use restamped::Memory;
 use super::Ticks;
 use super::tree::{Member, Queued};
 use fair::{Fair, Which};
-use restamped::Restamped;
+use restamped::{Restamped, Waits};
 use tidegate_core::params::Value;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::{Rate, Span};
@@ -29,11 +29,7 @@ pub enum Rule {
         waits: bool,
     },
     Tdm(Frame),
-    FifoPlus {
-        /// Number of packets sent, and their total waiting time.
-        sent: u128,
-        waited: u128,
-    },
+    FifoPlus(Waits),
     EarliestDeadline {
         regulated: bool,
         /// Rate of the server.
@@ -100,7 +96,7 @@ impl Rule {
                 };
                 Rule::Fair(Fair::new(which, Rate::from_bits_per_second(bits).unwrap(), rate, at_port))
             }
-            "fifo-plus" => Rule::FifoPlus { sent: 0, waited: 0 },
+            "fifo-plus" => Rule::FifoPlus(Waits::default()),
             "edf" => Rule::EarliestDeadline { regulated: false, rate },
             "jitter-edd" => Rule::EarliestDeadline { regulated: true, rate },
             "round-robin" => Rule::Turns(Turns::new(None)),
@@ -144,10 +140,12 @@ impl Rule {
         }
     }
 
-    /// The first packet of a member is sent, and out of its queue.
-    pub fn sent(&mut self, packet: &Queued, members: &[Member]) {
-        if let Rule::Turns(turns) = self {
-            turns.sent(packet, members);
+    /// The first packet of the member at this place is sent, and out of its queue.
+    pub fn sent(&mut self, now: Ticks, place: usize, packet: &Queued, members: &mut [Member]) {
+        match self {
+            Rule::Turns(turns) => turns.sent(packet, members),
+            Rule::Restamped(rule) => rule.sent(now, &mut members[place]),
+            _ => {}
         }
     }
 
@@ -161,13 +159,8 @@ impl Rule {
     /// Sets the value that a packet carries when its service begins.
     pub fn depart(&mut self, now: Ticks, member: &Member, packet: &mut Queued) {
         match self {
-            Rule::FifoPlus { sent, waited } => {
-                let own = now - packet.arrived;
-                *sent += 1;
-                *waited += u128::from(own);
-                let mean = (*waited / *sent) as i128;
-                packet.carry = (i128::from(packet.carry) + i128::from(own) - mean) as i64;
-            }
+            Rule::FifoPlus(waits) => waits.carry(now, packet),
+            Rule::Restamped(rule) => rule.depart(now, packet),
             Rule::EarliestDeadline { regulated: true, rate } if member.contract.deadline.is_some() => {
                 let out = now + rate.map_or(0, |rate| rate.time_for(packet.len).ticks());
                 packet.carry = packet.stamp.saturating_sub(out) as i64;
@@ -231,7 +224,7 @@ impl Rule {
         let saves_credit = match self {
             Rule::VirtualClock { saves_credit, .. } => *saves_credit,
             Rule::Restamped(_) => false,
-            Rule::FifoPlus { .. } => {
+            Rule::FifoPlus(_) => {
                 let expected = i128::from(packet.arrived) - i128::from(packet.carry);
                 return latest.max(expected.clamp(0, NEVER.into()) as Ticks);
             }
@@ -270,7 +263,7 @@ impl Rule {
             Rule::StrictPriority => (member.contract.priority, 0, packet.order),
             Rule::VirtualClock { .. }
             | Rule::Restamped(_)
-            | Rule::FifoPlus { .. }
+            | Rule::FifoPlus(_)
             | Rule::EarliestDeadline { .. } => (0, packet.stamp, packet.order),
             Rule::Fair(_) => unreachable!("ranked by tags"),
         }
@@ -316,6 +309,7 @@ impl Rule {
                 }
             },
             Rule::Turns(turns) => turns.first(members).filter(|place| able.contains(place)),
+            Rule::Restamped(rule) if let Some(due) = rule.due(now, members, able) => Some(due),
             _ => {
                 let eligible =
                     |place: &usize| self.eligible_at(&members[*place], &members[*place].queue[0]) <= now;

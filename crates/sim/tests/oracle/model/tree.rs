@@ -258,7 +258,7 @@ impl Tree {
         node.rule.choose(&node.members);
         let first = node.members[place].queue.remove(0);
         node.rule.served(now, place, &first, &node.members[place].queue);
-        node.rule.sent(&first, &node.members);
+        node.rule.sent(now, place, &first, &mut node.members);
         self.nodes[at].emptied += u64::from(first.stamp == Ticks::MAX || !self.has_packets(at));
         first
     }
