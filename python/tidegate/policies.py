@@ -800,6 +800,8 @@ class ClearingMeter(Record):
             random, or all (probabilistic or deterministic). Default: probabilistic.
         excess: Packets outside the profile: they pass unchanged, or are dropped (pass or drop). Default:
             pass.
+        charges: Packets that are charged to the profile: all, or those that come in profile (green), and then
+            the others pass unchanged (all or green). Default: all.
 
     Source: Clark and Fang 1998, section II.E.
     """
@@ -810,13 +812,59 @@ class ClearingMeter(Record):
     approach: Literal["long", "short"] | None = None
     tagging: Literal["probabilistic", "deterministic"] | None = None
     excess: Literal["pass", "drop"] | None = None
+    charges: Literal["all", "green"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectiveMarker(Record):
+    """Selective marker.
+
+    Colours the packets that an application favours green and its other packets red: one in so many, the first
+    ones of each burst, or short ones.
+
+    Attributes:
+        every: One packet in so many is in profile, beginning with the first; without it, none for its place
+            in the stream (a whole number from 1 to 65535).
+        first: Packets at the beginning of each burst that are in profile; without it, none for their place in
+            a burst (a whole number from 1 to 65535).
+        pause: Time without a packet after which the next one begins a burst, above zero; needed by `first` (a
+            time such as "5ms").
+        up_to: Longest packet that is in profile for its length; without it, none (a size such as "250B").
+
+    Source: Clark and Fang 1998, section II.E.
+    """
+
+    _kind: ClassVar[str | None] = "selective-marker"
+
+    every: int | None = None
+    first: int | None = None
+    pause: str | None = None
+    up_to: str | None = None
 
 
 MeterName = Literal[
-    "flow-monitor", "policer", "srtcm", "trtcm", "tsw-tagger", "tsw2cm", "tsw3cm", "clearing-meter"
+    "flow-monitor",
+    "policer",
+    "srtcm",
+    "trtcm",
+    "tsw-tagger",
+    "tsw2cm",
+    "tsw3cm",
+    "clearing-meter",
+    "selective-marker",
 ]
 
-MeterKind = FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm | ClearingMeter
+MeterKind = (
+    FlowMonitor
+    | Policer
+    | Srtcm
+    | Trtcm
+    | TswTagger
+    | Tsw2cm
+    | Tsw3cm
+    | ClearingMeter
+    | SelectiveMarker
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -153,7 +153,7 @@ AssuranceColumn = Literal[
     "scope",
     "to",
     "target",
-    "window",
+    "averaging_window",
     "windows",
     "attained",
     "probability",
@@ -395,7 +395,7 @@ class ResultTables:
             scope: Scope: destination, set or anywhere.
             to: Node that receives, or name of the set; empty for anywhere.
             target (bit/s): Target rate: the reservation, or the shares in it of the flows in the scope.
-            window (s): Averaging window.
+            averaging_window (s): Averaging window.
             windows: Whole windows.
             attained: Windows in which the target was attained.
             probability: Share of the windows in which the target was attained; null without whole windows.

@@ -6,7 +6,7 @@ mod common;
 use common::{World, kind, pick, rate, rounds};
 use tidegate_core::context::Reason;
 use tidegate_core::contract::Contract;
-use tidegate_core::meter::clearing::{ClearingExcess, ClearingParams};
+use tidegate_core::meter::clearing::{Charges, ClearingExcess, ClearingParams};
 use tidegate_core::meter::srtcm::SrTcmParams;
 use tidegate_core::meter::tsw_tagger::{Approach, Tagging, TswTaggerParams};
 use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
@@ -103,6 +103,7 @@ fn a_window_makes_the_profile_a_rate() {
         approach: Approach::Short,
         tagging: Tagging::Probabilistic,
         excess: ClearingExcess::Pass,
+        ..ClearingParams::example()
     };
     let came = Mark::from_ip(0, 1).congested();
     for (reserve, sent, share) in
@@ -177,4 +178,48 @@ fn a_round_trip_time_is_told_where_the_flow_is_metered() {
     }
     let (world, legs) = port(vec![clearing(ClearingParams::example())], contract, 1);
     assert!(!world.switch.follows_round_trips(legs[0].port));
+}
+
+/// With a filter, green packets find the profile as if they were alone, and the others pass as they
+/// came.
+#[test]
+fn a_filter_charges_green_packets_alone() {
+    let (mut cleared, mut dropped, mut passed) = (0, 0, 0);
+    for seed in 0..rounds(10) {
+        let mut rng = Rng::named(seed, "filter");
+        let contract =
+            Contract { reserve: Some(rate(100_000)), workahead: Some(4000), ..Contract::default() };
+        let excess = pick(&mut rng, &[ClearingExcess::Pass, ClearingExcess::Drop]);
+        let window = pick(&mut rng, &[None, Some(Span::from_millis(50))]);
+        let params = ClearingParams {
+            excess,
+            window,
+            tagging: Tagging::Deterministic,
+            charges: Charges::Green,
+            ..ClearingParams::example()
+        };
+        let (mut filtered, legs) = port(vec![clearing(params)], contract, 1);
+        let all = ClearingParams { charges: Charges::All, ..params };
+        let (mut alone, alone_legs) = port(vec![clearing(all)], contract, 1);
+        for _ in 0..500 {
+            let gap = Span::from_micros(rng.below(30_000));
+            filtered.wait(gap);
+            alone.wait(gap);
+            let len = 1 + rng.below(1500) as u32;
+            // A packet of the codepoint AF13 shows that it is out, too.
+            let out = pick(&mut rng, &[Mark::from_ip(46, 1).coloured(Colour::Red), Mark::from_ip(14, 1)]);
+            let came = if rng.chance(0.5) { Mark::from_ip(46, 1) } else { out }.congested();
+            let left = pass(&mut filtered, legs[0], len, came);
+            if came.shown_colour() == Colour::Green {
+                assert_eq!(left, pass(&mut alone, alone_legs[0], len, came));
+                cleared += u64::from(left.is_some_and(|left| !left.has_met_congestion()));
+                dropped += u64::from(left.is_none());
+            } else {
+                assert_eq!(left, Some(came));
+                passed += 1;
+            }
+        }
+        assert_eq!(usage(&filtered, legs[0]), usage(&alone, alone_legs[0]));
+    }
+    assert!(cleared > 500 && dropped > 200 && passed > 1000, "{cleared} {dropped} {passed}");
 }

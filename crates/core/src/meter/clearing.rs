@@ -12,7 +12,9 @@
 //! - The dropping option takes "any packets that has exceeded the profile", whether they met
 //!   congestion or not.
 //! - A profile without a reservation, or without a W for its bucket, has nothing inside.
-//! - Colours are neither read nor written: they are the sender's.
+//! - Colours are not written: they are the sender's. They are read by the filter "in the profile
+//!   meter" alone, which charges green packets and lets the others pass as they came: they are
+//!   neither cleared nor dropped.
 
 use super::bursts::check_bursts;
 use super::estimator::Average;
@@ -46,6 +48,19 @@ parameters! {
         tagging: Tagging = Tagging::Probabilistic,
         /// Packets outside the profile: they pass unchanged, or are dropped
         excess: ClearingExcess = ClearingExcess::Pass,
+        /// Packets that are charged to the profile: all, or those that come in profile (green),
+        /// and then the others pass unchanged
+        charges: Charges = Charges::All,
+    }
+}
+
+words! {
+    /// The receiver's filter of packets that should receive preferred service.
+    pub enum Charges {
+        /// Every packet is charged.
+        All = "all",
+        /// Packets that are not green are not charged, and not cleared.
+        Green = "green",
     }
 }
 
@@ -86,7 +101,8 @@ impl PolicyParams for ClearingParams {
                 Box::new(RateMarker::new(Mode::Blind, Average::Window(window), tagger))
             }
         };
-        Ok(ClearingMeter { drops: self.excess == ClearingExcess::Drop, congested: Profiles::new(()), judge })
+        let drops = self.excess == ClearingExcess::Drop;
+        Ok(ClearingMeter { drops, charges: self.charges, congested: Profiles::new(()), judge })
     }
 
     fn example() -> ClearingParams {
@@ -95,7 +111,12 @@ impl PolicyParams for ClearingParams {
             approach: Approach::Short,
             tagging: Tagging::Probabilistic,
             excess: ClearingExcess::Pass,
+            charges: Charges::All,
         }
+    }
+
+    fn reads_colours(&self) -> bool {
+        self.charges == Charges::Green
     }
 
     fn check(&self) -> Result<(), Fault> {
@@ -113,6 +134,7 @@ impl PolicyParams for ClearingParams {
 /// The profiles of receivers.
 pub struct ClearingMeter {
     drops: bool,
+    charges: Charges,
     /// Profiles, with their usage by packets that met congestion.
     congested: Profiles<()>,
     /// Meter that colours packets inside the profile green, and others red.
@@ -127,6 +149,10 @@ impl Meter for ClearingMeter {
     }
 
     fn see(&mut self, cx: &mut Ctx<'_>, profile: ProfileIx, packet: &mut Packet) -> Reading {
+        //= clark1998 II.E
+        if self.charges == Charges::Green && packet.mark.shown_colour() != Colour::Green {
+            return Verdict::Accept.into();
+        }
         let mut judged = *packet;
         // A packet that is not metered keeps the colour.
         judged.mark = packet.mark.coloured(Colour::Red);

@@ -10,6 +10,7 @@ pub mod policer;
 mod profiles;
 pub mod rate_marker;
 mod registry;
+pub mod selective_marker;
 pub mod srtcm;
 mod tokens;
 mod traits;

@@ -49,6 +49,7 @@ meters! {
     Tsw2Cm(super::tsw2cm::Tsw2CmParams),
     Tsw3Cm(super::tsw3cm::Tsw3CmParams),
     Clearing(super::clearing::ClearingParams),
+    SelectiveMarker(super::selective_marker::SelectiveMarkerParams),
 }
 
 /// The meter of a port that names none.

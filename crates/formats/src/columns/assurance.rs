@@ -19,7 +19,7 @@ table! {
         /// Target rate: the reservation, or the shares in it of the flows in the scope
         target: u64 as "bit/s",
         /// Averaging window
-        window: f64 as "s",
+        averaging_window: f64 as "s",
         /// Whole windows
         windows: u64,
         /// Windows in which the target was attained

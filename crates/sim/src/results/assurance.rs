@@ -14,7 +14,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             scope: scope.scope.name(),
             to: &scope.to,
             target: scope.target,
-            window: plan.window.as_secs_f64(),
+            averaging_window: plan.window.as_secs_f64(),
             windows: windows.whole,
             attained: windows.attained,
             probability: (windows.whole > 0).then(|| windows.attained as f64 / windows.whole as f64),
