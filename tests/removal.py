@@ -150,7 +150,7 @@ ABR = Feature(
     ),
     re.compile(
         r"\babr\b|\babr_\w+|\b\w*Abr\w*|\brate_control\b|\b\w*RateControl\w*|\bvsvd\b|\bVsVd\w*|\bcoupling\b|\b\w*Coupling\b"
-        r"|\bCoupled\b|\bRm\b|\bRmCell\b|\bSourceTerms\b|\bEfci\w*|\bEprca\w*|\bErica\w*"
+        r"|\bCoupled\b|\bRm\b|\bRmCell\b|\bSourceTerms\b|\bEfci\w*|\bEprca\w*|\bAprc\w*|\bUcsc\w*|\bPhantom(Params)?\b|\bErica\w*"
     ),
 )
 

@@ -1250,6 +1250,34 @@ class Eprca(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Aprc(Record):
+    """Intelligent congestion control (APRC).
+
+    Estimates a fair share from the rates that RM cells declare, and limits VCs to a part of it while the
+    queue of the ABR class grows; while it is very long it also sets CI.
+
+    Attributes:
+        weight: Weight of an RM cell's rate in the estimate of the fair share (MACR) (a number from 0 to 1).
+            Default: 0.0625.
+        down_pressure: Share of MACR to which VCs are limited while the queue grows (a number from 0 to 1).
+            Default: 0.875.
+        cells: Number of cells over which the growth of the queue is judged (a whole number from 1 to
+            100000000). Default: 100.
+        very_congested: Length of the class queue, in cells, at or above which rates are limited and decreased
+            (CI) whether or not it grows (a whole number from 1 to 100000000). Default: 300.
+
+    Source: Siu and Tzeng 1994; Kalyanaraman 1997, section 4.6.
+    """
+
+    _kind: ClassVar[str | None] = "aprc"
+
+    weight: float | None = None
+    down_pressure: float | None = None
+    cells: int | None = None
+    very_congested: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Erica(Record):
     """ERICA.
 
@@ -1270,6 +1298,8 @@ class Erica(Record):
             of it, decaying by the same factor afterwards, below 1; without it, 0 (a number from 0 to 1).
         average_overload: Weight of an interval in the averages of input rate and target rate, above 0;
             without it, 1 (a number from 0 to 1).
+        fairness: Shares of the target rate: equal ones, or the MCR of each VC and an equal share of the rest
+            (max-min or mcr-plus). Default: max-min.
 
     Source: Kalyanaraman et al. 1998, section 3; Kalyanaraman et al. 2000 (the enhancements).
     """
@@ -1283,11 +1313,61 @@ class Erica(Record):
     queue_delay: str | None = None
     average_active: float | None = None
     average_overload: float | None = None
+    fairness: Literal["max-min", "mcr-plus"] | None = None
 
 
-RateControlName = Literal["efci", "relative-rate", "eprca", "erica"]
+@dataclass(frozen=True, kw_only=True)
+class Ucsc(Record):
+    """UCSC.
 
-RateControlKind = Efci | RelativeRate | Eprca | Erica
+    Knows which VCs are limited elsewhere by the rates that they declare, and divides what these leave of the
+    target rate equally among the others.
+
+    Attributes:
+        utilisation: Target utilisation: share of the link for CBR, VBR and ABR together, above 0 (a number
+            from 0 to 1). Default: 0.9.
+        interval: Averaging interval of CBR and VBR, above zero (a time such as "5ms"). Default: 1ms.
+        idle: Time without an RM cell after which a VC has no share, at least `interval` (a time such as
+            "5ms"). Default: 100ms.
+
+    Source: Kalampoukas, Varma and Ramakrishnan 1995; Kalyanaraman 1997, section 4.9.
+    """
+
+    _kind: ClassVar[str | None] = "ucsc"
+
+    utilisation: float | None = None
+    interval: str | None = None
+    idle: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phantom(Record):
+    """Phantom.
+
+    Averages the rate that all VCs together leave of the link, and allocates to each VC a multiple of it.
+
+    Attributes:
+        factor: Allocation of a VC over the rate that all leave (the utilisation factor) (a whole number from
+            1 to 1000000). Default: 5.
+        interval: Averaging interval, above zero (a time such as "5ms"). Default: 1ms.
+        increase: Weight of an interval in MACR while it leaves more than MACR (a number from 0 to 1).
+            Default: 0.015625.
+        decrease: Weight of an interval in MACR while it leaves less (a number from 0 to 1). Default: 0.0625.
+
+    Source: Afek, Mansour and Ostfeld 1996.
+    """
+
+    _kind: ClassVar[str | None] = "phantom"
+
+    factor: int | None = None
+    interval: str | None = None
+    increase: float | None = None
+    decrease: float | None = None
+
+
+RateControlName = Literal["efci", "relative-rate", "eprca", "aprc", "erica", "ucsc", "phantom"]
+
+RateControlKind = Efci | RelativeRate | Eprca | Aprc | Erica | Ucsc | Phantom
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1309,6 +1389,15 @@ class VsVd(Record):
             around, when a BRM cell of the next loop arrives, or both (frm1 or brm2 or both). Default: both.
         er_bound: Bound of ER1 besides the allocation: ACR2, or none (acr2 or none). Default: acr2.
         icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit").
+        before_brm2: Allocation returned before the first BRM cell of the next loop, with `updated_at` brm2:
+            none, the one calculated then, or the declared rate (no-limit or calculated or declared). Default:
+            no-limit.
+        per_vc_input: Input of a per-VC queue where rates are measured: all cells of the previous loop, or
+            data cells alone (cells or data). Default: cells.
+        service: Service of the per-VC queues: at ACR2, or by the port's scheduler whenever the link is free
+            (acr2 or scheduler). Default: acr2.
+        per_vc_delay: Target of the queueing delay in a per-VC queue, above zero: beyond it ER1 is below ACR2,
+            so that the queue drains; without it, ER1 does not depend on that queue (a time such as "5ms").
 
     Source: Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7.
     """
@@ -1321,6 +1410,10 @@ class VsVd(Record):
     updated_at: Literal["frm1", "brm2", "both"] | None = None
     er_bound: Literal["acr2", "none"] | None = None
     icr: str | None = None
+    before_brm2: Literal["no-limit", "calculated", "declared"] | None = None
+    per_vc_input: Literal["cells", "data"] | None = None
+    service: Literal["acr2", "scheduler"] | None = None
+    per_vc_delay: str | None = None
 
 
 VsvdName = Literal["vs-vd"]
@@ -1590,6 +1683,8 @@ class Abr(Record):
             time such as "5ms"). Default: 500ms.
         tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
             1000000). Default: 10.
+        headroom: Rate above its actual rate that a source may keep, down to `icr`: it loses the rest at its
+            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit").
         rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.
         header: Header of a cell: data are `size` less this (a size such as "250B"). Default: 5B.
         frame: Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a trailer
@@ -1613,6 +1708,7 @@ class Abr(Record):
     crm: int | None = None
     adtf: str | None = None
     tcr: int | None = None
+    headroom: str | None = None
     rm_cell: str | None = None
     header: str | None = None
     frame: str | None = None
@@ -1828,6 +1924,8 @@ class Vc(Record):
             time such as "5ms"). Default: 500ms.
         tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
             1000000). Default: 10.
+        headroom: Rate above its actual rate that a source may keep, down to `icr`: it loses the rest at its
+            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit").
 
     Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
     """
@@ -1842,6 +1940,7 @@ class Vc(Record):
     crm: int | None = None
     adtf: str | None = None
     tcr: int | None = None
+    headroom: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

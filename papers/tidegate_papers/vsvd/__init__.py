@@ -4,7 +4,18 @@ Each configuration is run without VS/VD and under the couplings A to F of Table 
 corrects it.
 """
 
-from tidegate_papers.vsvd import algorithms, beyond, configurations, couplings, curves, random_settings
+from tidegate_papers.vsvd import (
+    algorithms,
+    beyond,
+    cloud,
+    configurations,
+    couplings,
+    curves,
+    left_open,
+    minima,
+    per_vc,
+    random_settings,
+)
 
 MEASURES = {
     "two-sources": configurations.TWO_SOURCES,
@@ -19,4 +30,8 @@ MEASURES = {
     **couplings.MEASURES,
     **random_settings.MEASURES,
     **beyond.MEASURES,
+    **left_open.MEASURES,
+    **minima.MEASURES,
+    **cloud.MEASURES,
+    **per_vc.MEASURES,
 }

@@ -20,6 +20,16 @@ PER_CENT = 100.0
 KINDS = {"ERICA": "erica", "EPRCA": "eprca", "CI and NI": "relative-rate", "EFCI": "efci"}
 """Switch algorithms, by their names."""
 
+FURTHER = {
+    "APRC": "aprc",
+    "UCSC": "ucsc",
+    "Phantom": '{ kind = "phantom", interval = "10ms", increase = 0.015625, decrease = 0.015625 }',
+}
+"""Algorithms that the paper cites beside EPRCA. Phantom's weights are for round trips of 40 ms."""
+
+FOLLOWED = ("erica", "ucsc", FURTHER["Phantom"])
+"""Explicit rates that sources follow at once; bits and shares of a mean move them step by step."""
+
 
 def _settings(kind: str) -> Overrides:
     steps: Overrides = [
@@ -27,8 +37,7 @@ def _settings(kind: str) -> Overrides:
         for vc in LOT
         for key, value in (("rif", "0.015625"), ("rdf", "0.0625"))
     ]
-    # Bits and shares of a mean move rates step by step; explicit rates are followed at once.
-    return [("duration", "600ms"), ("port.rate_control", kind), *([] if kind == "erica" else steps)]
+    return [("duration", "600ms"), ("port.rate_control", kind), *([] if kind in FOLLOWED else steps)]
 
 
 def _share(results: Results) -> Values:
@@ -36,6 +45,12 @@ def _share(results: Results) -> Values:
     part = round(SETTLED / spacing(results))
     means = [[float(rate[part:].mean()) for rate in rates] for rates in acr(results, LOT)]
     return [PER_CENT * min(run) / max(run) for run in means]
+
+
+def _rate(results: Results) -> Values:
+    """Return the mean rate of all VCs in Mbit/s."""
+    part = round(SETTLED / spacing(results))
+    return [sum(float(rate[part:].mean()) for rate in run) / len(run) for run in acr(results, LOT)]
 
 
 def _oscillation(results: Results) -> Values:
@@ -64,7 +79,10 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
         figures[f"oscillation, {name}, parking lot"] = _oscillation(results)
         figures[f"longest queue, {name}, parking lot"] = _queue(results)
         figures[f"utilisation, {name}, parking lot"] = _used(results)
+    figures["rate of a VC, Phantom, parking lot"] = _rate(runs["Phantom"])
     return {MAIN: figures}
 
 
-ALGORITHMS = Measure(_figures, {name: _settings(kind) for name, kind in KINDS.items()}, series=SAMPLED)
+ALGORITHMS = Measure(
+    _figures, {name: _settings(kind) for name, kind in (KINDS | FURTHER).items()}, series=SAMPLED
+)

@@ -2,7 +2,7 @@
 
 use super::cell::RmCell;
 use crate::stats::Count;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use core::fmt;
 
 /// A VC at a port: VCs are numbered from 0 in the order in which they are opened.
@@ -68,9 +68,9 @@ pub trait RateControl: Send + fmt::Debug {
         let _ = (now, vc, len);
     }
 
-    /// Reports an RM cell of the VC, which declares its current rate in bit/s.
-    fn declared(&mut self, now: Time, vc: VcIx, rate: f64) {
-        let _ = (now, vc, rate);
+    /// Reports an FRM cell of the VC, which declares its current rate, and its MCR.
+    fn declared(&mut self, now: Time, vc: VcIx, frm: &RmCell) {
+        let _ = (now, vc, frm);
     }
 
     /// Reports a cell of the VC at the point where the rates of VCs are measured.
@@ -101,4 +101,16 @@ pub trait RateControl: Send + fmt::Debug {
     fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
         let _ = show;
     }
+}
+
+/// a of ERICA+: steepness of the target's decrease with the queueing delay.
+const STEEPNESS: f64 = 1.15;
+/// The least share of the capacity that ERICA+ aims at (QDLF).
+const LEAST: f64 = 0.5;
+
+/// f(T) of ERICA+: the share of the capacity to aim at while the queue takes `time` seconds at that
+/// rate, and is to take `aim`.
+pub(super) fn share_for_delay(time: f64, aim: Span) -> f64 {
+    let aim = aim.as_secs_f64();
+    if time > aim { (STEEPNESS * aim / ((STEEPNESS - 1.0) * time + aim)).max(LEAST) } else { 1.0 }
 }

@@ -17,31 +17,33 @@
 //!
 //! The algorithm's CI and NI go the same ways as VAL2.
 //!
+//! Two settings are of later work. The port's scheduler may serve the per-VC queues whenever the
+//! link is free, in place of ACR2. And ER1 may depend on the per-VC queue: with `per_vc_delay` it is
+//! at most f(T) · ACR2, T the time that the queue takes at ACR2 and f ERICA+'s, so that the queue
+//! drains (Goyal, Kalyanaraman, Jain, Fahmy, Vandalore, Per-VC rate allocation techniques for ABR
+//! feedback in VS/VD networks, GLOBECOM 1998).
+//!
 //! # Choices where the paper is silent
 //!
 //! - An allocation that is calculated at FRM1 and acts on the next loop lowers ACR2 at once. At
 //!   BRM2 there is then "no action" (section 5.5), so ACR2 may rise above VAL2 until the next FRM1.
 //! - An allocation that is calculated at BRM2 only is taken from a table when an FRM1 is turned
-//!   round.
+//!   round. The table is empty before the first BRM2, and ER1 is then not limited by the link;
+//!   `before_brm2` has two other readings.
+//! - RM cells of the previous loop count where the input of a per-VC queue is measured, although
+//!   they end there; `per_vc_input` leaves them out.
 //! - "Next loop only" leaves VAL2 out of ER1. As ER1 is still at most ACR2, the congestion reaches
 //!   the previous loop through ACR2; `er_bound = "none"` leaves out ACR2, too.
 //! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source
 //!   otherwise.
+//! - Rule 13 is for the source in the host: a virtual source keeps its rate.
 //! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
 
-use super::cell::RmCell;
-use super::control::{Feedback, PortTerms, RateControl, VcIx};
-use super::destination::Destination;
-use super::registry::BuiltInRateControl;
-use super::source::SourceTerms;
-use super::virtual_source::VirtualSource;
 use crate::contract::Refused;
-use crate::packet::Mark;
 use crate::params::{
-    Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry, words,
+    Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry, words,
 };
-use crate::stats::Count;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span};
 
 words! {
     /// Current rate of a VC (section 4.1).
@@ -105,6 +107,41 @@ words! {
     }
 }
 
+words! {
+    /// Allocation that is returned while the table of allocations is empty (section 4.4).
+    //= kalyanaraman1998 4.4
+    pub enum BeforeBrm2 {
+        /// None: the link does not limit the previous loop.
+        NoLimit = "no-limit",
+        /// Allocation calculated when the FRM cell is turned round.
+        Calculated = "calculated",
+        /// Rate that the FRM cell declares: the previous loop does not increase its rate.
+        Declared = "declared",
+    }
+}
+
+words! {
+    /// Cells of the previous loop that count at the entry to a per-VC queue (section 4.2).
+    //= kalyanaraman1998 4.2
+    pub enum PerVcInput {
+        /// Data and RM cells: all that the previous loop sends.
+        Cells = "cells",
+        /// Data cells: all that enters the queue.
+        Data = "data",
+    }
+}
+
+words! {
+    /// Service of the per-VC queues (section 8).
+    //= kalyanaraman1998 8
+    pub enum PerVcService {
+        /// Each at ACR2, in front of the class queue.
+        Acr2 = "acr2",
+        /// By the port's scheduler, which has a queue for each VC, whenever the link is free.
+        Scheduler = "scheduler",
+    }
+}
+
 parameters! {
     /// Parameters of VS/VD.
     #[derive(Eq)]
@@ -123,6 +160,18 @@ parameters! {
         er_bound: ErBound = ErBound::Acr2,
         /// Initial cell rate of virtual sources; without it, the VC's PCR
         icr: Option<Rate>,
+        /// Allocation returned before the first BRM cell of the next loop, with `updated_at` brm2:
+        /// none, the one calculated then, or the declared rate
+        before_brm2: BeforeBrm2 = BeforeBrm2::NoLimit,
+        /// Input of a per-VC queue where rates are measured: all cells of the previous loop, or
+        /// data cells alone
+        per_vc_input: PerVcInput = PerVcInput::Cells,
+        /// Service of the per-VC queues: at ACR2, or by the port's scheduler whenever the link is
+        /// free
+        service: PerVcService = PerVcService::Acr2,
+        /// Target of the queueing delay in a per-VC queue, above zero: beyond it ER1 is below ACR2,
+        /// so that the queue drains; without it, ER1 does not depend on that queue
+        per_vc_delay: Option<Span>,
     }
 }
 
@@ -157,6 +206,21 @@ impl PolicyParams for VsVdParams {
             updated_at: UpdatedAt::Frm1,
             er_bound: ErBound::Nothing,
             icr: Rate::from_bits_per_second(500_000),
+            before_brm2: BeforeBrm2::Calculated,
+            per_vc_input: PerVcInput::Data,
+            service: PerVcService::Acr2,
+            per_vc_delay: Some(Span::from_micros(1500)),
+        }
+    }
+
+    fn check(&self) -> Result<(), Fault> {
+        let fault = |message: &str| Err(Fault::at("per_vc_delay", message.to_owned()));
+        match (self.per_vc_delay, self.service) {
+            (Some(Span::ZERO), _) => fault("`per_vc_delay` is zero: leave it out to aim at none"),
+            (Some(_), PerVcService::Scheduler) => {
+                fault("`per_vc_delay` is for queues that are served at ACR2, and a scheduler serves them")
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -171,152 +235,3 @@ registry! {
 
 /// The coupling that a table without a kind is.
 pub const DEFAULT: &PolicyRecord = &VsVdParams::RECORD;
-
-impl BuiltInCoupling {
-    /// Makes the coupling at a port with a switch algorithm, without VCs.
-    ///
-    /// # Errors
-    /// When a value is out of the algorithm's range.
-    pub fn build(&self, algorithm: &BuiltInRateControl, link: Rate, start: Time) -> Result<Coupled, Refused> {
-        let BuiltInCoupling::VsVd(params) = self;
-        let measures = matches!(params.vc_rate, VcRate::PerVc | VcRate::Class);
-        let algorithm = algorithm.build(&PortTerms { link, start, measures })?;
-        Ok(Coupled { params: *params, algorithm, vcs: Vec::new() })
-    }
-}
-
-/// The virtual sources and destinations of an output port, and its switch algorithm.
-#[derive(Debug)]
-pub struct Coupled {
-    params: VsVdParams,
-    algorithm: Box<dyn RateControl>,
-    vcs: Vec<Segments>,
-}
-
-/// Both ends of a VC at the port.
-#[derive(Debug)]
-struct Segments {
-    destination: Destination,
-    source: VirtualSource,
-    /// Feedback calculated last.
-    table: Feedback,
-}
-
-impl Coupled {
-    /// Opens the next VC, whose source has these terms.
-    pub fn open(&mut self, terms: SourceTerms) -> VcIx {
-        let icr = self.params.icr.map_or(terms.pcr, Rate::bits_per_second);
-        self.algorithm.open();
-        self.vcs.push(Segments {
-            destination: Destination::default(),
-            source: VirtualSource::new(SourceTerms { icr, ..terms }),
-            table: Feedback::NONE,
-        });
-        VcIx(self.vcs.len() as u32 - 1)
-    }
-
-    /// ACR2 of a VC in bit/s: the service rate of its queue.
-    pub fn acr(&self, vc: VcIx) -> f64 {
-        self.vcs[vc.ix()].source.acr()
-    }
-
-    /// The switch algorithm.
-    pub fn algorithm(&self) -> &dyn RateControl {
-        self.algorithm.as_ref()
-    }
-
-    /// The switch algorithm, which also sees traffic other than the cells of the port's VCs.
-    pub fn algorithm_mut(&mut self) -> &mut dyn RateControl {
-        self.algorithm.as_mut()
-    }
-
-    /// Processes a data cell from the previous loop, which enters the per-VC queue without EFCI.
-    /// Returns true if an FRM cell must follow it there.
-    #[must_use]
-    pub fn data(&mut self, now: Time, vc: VcIx, len: u32, mark: &mut Mark) -> bool {
-        self.came(now, vc, len);
-        let state = &mut self.vcs[vc.ix()];
-        state.destination.data(*mark);
-        *mark = mark.congestion_cleared();
-        state.source.data_entered()
-    }
-
-    /// Reports a cell from the previous loop to the algorithm.
-    fn came(&mut self, now: Time, vc: VcIx, len: u32) {
-        if self.params.input_rate == InputRate::PerVc {
-            self.algorithm.arrived(now, Some(vc), len);
-        }
-        if self.params.vc_rate == VcRate::PerVc {
-            self.algorithm.measured(now, vc, len);
-        }
-    }
-
-    /// Processes FRM1, a cell of `len` bytes. Returns the answer to the previous loop, and true if
-    /// the first FRM cell must enter the per-VC queue.
-    #[must_use]
-    pub fn frm(&mut self, now: Time, vc: VcIx, frm: &RmCell, len: u32, queue: Count) -> (RmCell, bool) {
-        self.came(now, vc, len);
-        if self.params.vc_rate != VcRate::Frm2 {
-            self.algorithm.declared(now, vc, frm.ccr as f64);
-        }
-        //= kalyanaraman1998 5.5
-        if self.params.updated_at != UpdatedAt::Brm2 {
-            let feedback = self.algorithm.feedback(now, vc, queue);
-            let state = &mut self.vcs[vc.ix()];
-            state.table = feedback;
-            if self.params.acts_on != ActsOn::Previous {
-                state.source.lower_to(feedback.er);
-            }
-        }
-        let state = &mut self.vcs[vc.ix()];
-        //= kalyanaraman1998 2.3
-        let mut brm = state.destination.turn_round(frm);
-        if self.params.acts_on != ActsOn::Next {
-            state.table.write(&mut brm);
-        }
-        //= kalyanaraman1998 3.2
-        if self.params.er_bound == ErBound::Acr2 {
-            brm = brm.at_most(state.source.acr());
-        }
-        (brm, state.source.begins())
-    }
-
-    /// Processes BRM2, which has come from the next loop.
-    pub fn brm(&mut self, now: Time, vc: VcIx, brm: &RmCell, queue: Count) {
-        let mut brm = *brm;
-        //= kalyanaraman1998 5.5
-        if self.params.updated_at != UpdatedAt::Frm1 {
-            let feedback = self.algorithm.feedback(now, vc, queue);
-            self.vcs[vc.ix()].table = feedback;
-            if self.params.acts_on != ActsOn::Previous {
-                feedback.write(&mut brm);
-            }
-        }
-        //= kalyanaraman1998 2.3
-        self.vcs[vc.ix()].source.answered(&brm);
-    }
-
-    /// Moves a cell from the per-VC queue to the class queue; an FRM cell of the virtual source is
-    /// written now.
-    pub fn enter_class_queue(&mut self, now: Time, vc: VcIx, len: u32, frm: Option<&mut RmCell>) {
-        if self.params.input_rate == InputRate::Class {
-            self.algorithm.arrived(now, Some(vc), len);
-        }
-        //= kalyanaraman1998 5.1
-        if self.params.vc_rate == VcRate::Class {
-            self.algorithm.measured(now, vc, len);
-        }
-        let Some(frm) = frm else { return };
-        *frm = self.vcs[vc.ix()].source.send_frm(now);
-        if self.params.vc_rate == VcRate::Frm2 {
-            self.algorithm.declared(now, vc, frm.ccr as f64);
-        }
-    }
-
-    /// Reports an answer of a VC in the other direction that enters the class queue.
-    pub fn answer_entered(&mut self, now: Time, len: u32) {
-        if self.params.input_rate == InputRate::Class {
-            self.algorithm.arrived(now, None, len);
-        }
-    }
-}

@@ -7,6 +7,7 @@
 //! - The mean begins with the rate of the first RM cell.
 //! - Thresholds are those of a queue in cells; the sources give none.
 
+use super::cell::RmCell;
 use super::control::{Feedback, RateControl, VcIx};
 use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
@@ -75,7 +76,8 @@ pub struct Eprca {
 }
 
 impl RateControl for Eprca {
-    fn declared(&mut self, _: Time, _: VcIx, rate: f64) {
+    fn declared(&mut self, _: Time, _: VcIx, frm: &RmCell) {
+        let rate = frm.ccr as f64;
         //= kalyanaraman1998 1
         self.macr = Some(self.macr.map_or(rate, |macr| macr + self.params.weight * (rate - macr)));
     }

@@ -25,14 +25,30 @@
 //!   (b = 1); the queue is the one that the last answer of the interval met.
 //! - With `average_overload`, input rate and target are averaged separately, and the overload is
 //!   their ratio.
+//! - With `fairness = "mcr-plus"` the formulas of general weighted fairness apply (Vandalore,
+//!   Fahmy, Jain, Goyal, Goyal, A definition of general weighted fairness and its support in
+//!   explicit rate switch algorithms, ICNP 1998) with equal weights: the MCR of each active VC is
+//!   taken from the target rate before the rest is divided, and from a VC's rate before that is
+//!   divided by the overload. Without it, MCR has no effect, and sources keep at least theirs.
 //! - An interval without a call at its end is closed late, with the length that it should have had.
 //!   After 100 intervals without a cell, further empty ones change nothing.
 
-use super::control::{Feedback, PortTerms, RateControl, VcIx};
+use super::cell::RmCell;
+use super::control::{Feedback, PortTerms, RateControl, VcIx, share_for_delay};
 use crate::contract::Refused;
-use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
+use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::stats::{Count, wrapping_count};
 use crate::units::{Span, Time};
+
+words! {
+    /// Shares at which ERICA aims (ATM TM 4.0, appendix I.3).
+    pub enum Fairness {
+        /// Equal shares of the target rate.
+        MaxMin = "max-min",
+        /// The MCR of each VC, and equal shares of the rest.
+        McrPlus = "mcr-plus",
+    }
+}
 
 parameters! {
     /// Parameters of ERICA.
@@ -55,6 +71,9 @@ parameters! {
         /// Weight of an interval in the averages of input rate and target rate, above 0; without
         /// it, 1
         average_overload: Option<f64>,
+        /// Shares of the target rate: equal ones, or the MCR of each VC and an equal share of the
+        /// rest
+        fairness: Fairness = Fairness::MaxMin,
     }
 }
 
@@ -90,6 +109,7 @@ impl PolicyParams for EricaParams {
             queue_delay: Some(Span::from_micros(1500)),
             average_active: Some(0.5),
             average_overload: Some(0.25),
+            fairness: Fairness::McrPlus,
         }
     }
 
@@ -122,10 +142,6 @@ impl PolicyParams for EricaParams {
 
 /// Intervals without a cell after which another one changes nothing.
 const FORGOTTEN: u64 = 100;
-/// a of ERICA+: steepness of the target's decrease with the queueing delay.
-const STEEPNESS: f64 = 1.15;
-/// The least share of the capacity that ERICA+ aims at (QDLF).
-const LEAST: f64 = 0.5;
 
 /// ERICA, as [`EricaParams`] describes it.
 #[derive(Clone, Debug)]
@@ -151,7 +167,7 @@ struct Interval {
     bytes: u64,
     above: u64,
     cells: u32,
-    /// Greatest allocation in this interval, and in the previous one.
+    /// Greatest allocation above a minimum in this interval, and in the previous one.
     greatest: f64,
     greatest_before: f64,
 }
@@ -162,12 +178,16 @@ struct Load {
     input: f64,
     target: f64,
     active: f64,
+    /// Sum of the minima of active VCs.
+    minima: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Vc {
     /// Current rate, declared or measured.
     rate: f64,
+    /// Part of the target rate that is not shared with other VCs.
+    minimum: f64,
     /// Bytes in this interval, where the rate is measured.
     bytes: u64,
     /// True if a cell was seen in this interval.
@@ -190,7 +210,7 @@ impl Erica {
             greatest: 0.0,
             greatest_before: 0.0,
         };
-        let load = Load { input: 0.0, target: f64::INFINITY, active: 1.0 };
+        let load = Load { input: 0.0, target: f64::INFINITY, active: 1.0, minima: 0.0 };
         Erica { params, link: 0.0, measures: false, interval, vcs: Vec::new(), load, queue: 0 }
     }
 
@@ -224,18 +244,19 @@ impl Erica {
         let target = match self.params.queue_delay {
             //= kalyanaraman1998 3
             None => (self.params.utilisation * self.link - rate(self.interval.above)).max(0.0),
-            Some(delay) => capacity * self.share_for_queue(capacity, delay),
+            Some(delay) => capacity * share_for_delay(self.queue as f64 * 8.0 / capacity.max(1.0), delay),
         };
         let weight = self.params.average_overload.filter(|_| self.load.target.is_finite()).unwrap_or(1.0);
         let averaged =
             |before: f64, now: f64| if weight == 1.0 { now } else { before + weight * (now - before) };
-        let mut active = 0.0;
+        let (mut active, mut minima) = (0.0, 0.0);
         for vc in &mut self.vcs {
             vc.activity = match vc.seen {
                 true => 1.0,
                 false => vc.activity * self.params.average_active.unwrap_or(0.0),
             };
             active += vc.activity;
+            minima += vc.activity * vc.minimum;
             if self.measures {
                 vc.rate = rate(vc.bytes);
             }
@@ -245,6 +266,7 @@ impl Erica {
             input: averaged(self.load.input, input),
             target: averaged(self.load.target, target),
             active: active.max(1.0),
+            minima,
         };
         self.interval = Interval {
             began: at,
@@ -257,12 +279,6 @@ impl Erica {
         };
     }
 
-    /// f(T) of ERICA+: the target share of the capacity when the queue takes a time T at that rate.
-    fn share_for_queue(&self, capacity: f64, delay: Span) -> f64 {
-        let (aim, time) = (delay.as_secs_f64(), self.queue as f64 * 8.0 / capacity.max(1.0));
-        if time > aim { (STEEPNESS * aim / ((STEEPNESS - 1.0) * time + aim)).max(LEAST) } else { 1.0 }
-    }
-
     fn overload(&self) -> f64 {
         match self.load.target {
             target if target > 0.0 => self.load.input / target,
@@ -273,18 +289,19 @@ impl Erica {
 
     /// Computes VAL of a VC anew.
     fn allocation(&mut self, vc: VcIx) -> f64 {
-        let (overload, rate) = (self.overload(), self.vcs[vc.ix()].rate);
+        let Vc { rate, minimum, .. } = self.vcs[vc.ix()];
+        let overload = self.overload();
         //= kalyanaraman1998 3
-        let fairness = self.load.target / self.load.active;
+        let fairness = minimum + (self.load.target - self.load.minima).max(0.0) / self.load.active;
         //= kalyanaraman1998 3
-        let efficiency = if rate > 0.0 { rate / overload } else { 0.0 };
+        let efficiency = if rate > minimum { minimum + (rate - minimum) / overload } else { minimum };
         //= kalyanaraman1998 3
         let mut allocation = fairness.max(efficiency);
         if self.params.fairness_boost.is_some_and(|boost| overload <= 1.0 + boost) {
-            allocation = allocation.max(self.interval.greatest_before);
+            allocation = allocation.max(minimum + self.interval.greatest_before);
         }
         if self.load.target.is_finite() {
-            self.interval.greatest = self.interval.greatest.max(allocation.min(self.load.target));
+            self.interval.greatest = self.interval.greatest.max(allocation.min(self.load.target) - minimum);
         }
         allocation
     }
@@ -299,6 +316,7 @@ impl RateControl for Erica {
     fn open(&mut self) {
         self.vcs.push(Vc {
             rate: 0.0,
+            minimum: 0.0,
             bytes: 0,
             seen: false,
             activity: 0.0,
@@ -319,10 +337,13 @@ impl RateControl for Erica {
         }
     }
 
-    fn declared(&mut self, now: Time, vc: VcIx, rate: f64) {
+    fn declared(&mut self, now: Time, vc: VcIx, frm: &RmCell) {
         self.pass(now);
         if !self.measures {
-            self.vcs[vc.ix()].rate = rate;
+            self.vcs[vc.ix()].rate = frm.ccr as f64;
+        }
+        if self.params.fairness == Fairness::McrPlus {
+            self.vcs[vc.ix()].minimum = frm.mcr as f64;
         }
     }
 

@@ -22,22 +22,31 @@
 //!   section 5.10.3.1.
 //! - The answers of a VC go back at once: a backward ACR, of data in the other direction, is not
 //!   modelled.
-//! - An optional use-it-or-lose-it policy of the source beyond rule 5 is not modelled.
+//! - Rule 13 allows a source to lower ACR to about its actual rate, and leaves the policy open. With
+//!   a headroom, a source compares ACR with its actual rate between two in-rate FRM cells, and with
+//!   the least ACR of that time: a rate that has just risen is not lost before it can be used. The
+//!   headroom is that of Kalyanaraman et al., Use-it-or-lose-it policies for the ABR service in ATM
+//!   networks, Computer Networks and ISDN Systems 30 (1998).
 
+pub mod aprc;
 pub mod cell;
 mod control;
+mod coupled;
 pub mod coupling;
 mod destination;
 pub mod efci;
 pub mod eprca;
 pub mod erica;
+pub mod phantom;
 mod port;
 mod registry;
 pub mod relative_rate;
 mod source;
+pub mod ucsc;
 mod virtual_source;
 
 pub use control::{Feedback, PortTerms, RateControl, VcIx};
+pub use coupled::Coupled;
 pub use destination::Destination;
 pub use port::OutputPort;
 pub use registry::{BuiltInRateControl, RECORDS};

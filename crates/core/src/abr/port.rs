@@ -48,7 +48,7 @@ impl OutputPort {
         //= kalyanaraman1998 2.1
         self.algorithm.arrived(now, Some(vc), len);
         if let Some(frm) = frm {
-            self.algorithm.declared(now, vc, frm.ccr as f64);
+            self.algorithm.declared(now, vc, frm);
         }
     }
 

@@ -38,5 +38,8 @@ algorithms! {
     Efci(super::efci::EfciParams),
     RelativeRate(super::relative_rate::RelativeRateParams),
     Eprca(super::eprca::EprcaParams),
+    Aprc(super::aprc::AprcParams),
     Erica(super::erica::EricaParams),
+    Ucsc(super::ucsc::UcscParams),
+    Phantom(super::phantom::PhantomParams),
 }

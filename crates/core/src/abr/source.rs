@@ -32,20 +32,25 @@ pub struct SourceTerms {
     pub adtf: Span,
     /// Rate of out-of-rate FRM cells, TCR.
     pub tcr: f64,
+    /// Rate above its actual rate that a source keeps (rule 13); `None` for all of it.
+    pub headroom: Option<f64>,
+    /// Bytes of a data cell.
+    pub cell: u32,
     /// Bytes of an RM cell.
     pub rm_cell: u32,
 }
 
-/// The source of a VC, or the virtual source of a segment: rules 1 to 10 of ATM TM 4.0, section
-/// 5.10.4.
+/// The source of a VC, or the virtual source of a segment: rules 1 to 10 and 13 of ATM TM 4.0,
+/// section 5.10.4.
 #[derive(Clone, Debug)]
 pub struct Source {
     terms: SourceTerms,
     acr: f64,
     /// The time at which the latest in-rate FRM cell was sent.
     frm_sent: Option<Time>,
-    /// In-rate cells since then.
+    /// In-rate cells since then, and the least ACR.
     since_frm: u32,
+    least: f64,
     /// In-rate FRM cells since the latest BRM cell with BN = 0.
     unanswered: u32,
 }
@@ -53,7 +58,7 @@ pub struct Source {
 impl Source {
     /// A source at ICR (rule 2) that has sent nothing.
     pub fn new(terms: SourceTerms) -> Source {
-        Source { terms, acr: terms.icr, frm_sent: None, since_frm: 0, unanswered: 0 }
+        Source { terms, acr: terms.icr, frm_sent: None, since_frm: 0, least: terms.icr, unanswered: 0 }
     }
 
     /// The agreed terms.
@@ -78,26 +83,40 @@ impl Source {
             || (self.since_frm >= self.terms.mrm && now.since(sent) >= self.terms.trm)
     }
 
-    /// Counts an in-rate cell, other than an FRM cell, that is sent.
-    pub fn sent(&mut self) {
-        self.since_frm = self.since_frm.saturating_add(1);
+    /// Counts in-rate cells, other than FRM cells, that are sent.
+    pub fn sent(&mut self, cells: u32) {
+        self.since_frm = self.since_frm.saturating_add(cells);
     }
 
     /// Sends an in-rate FRM cell. The rate first falls to ICR if the previous one was sent more
-    /// than ADTF ago (rule 5, use it or lose it), and by CDF if CRM or more are unanswered (rule
-    /// 6); the cell then declares it (rule 7).
+    /// than ADTF ago (rule 5, use it or lose it), to what is used of it (rule 13), and by CDF if CRM
+    /// or more are unanswered (rule 6); the cell then declares it (rule 7).
     pub fn send_frm(&mut self, now: Time) -> RmCell {
         let idle = self.frm_sent.is_some_and(|sent| now.since(sent) > self.terms.adtf);
         //= kalyanaraman1998 5.1
         if idle {
             self.acr = self.acr.min(self.terms.icr);
         }
+        self.lose_unused(now);
         if self.unanswered >= self.terms.crm {
             self.set_acr(self.acr * (1.0 - self.terms.cdf));
         }
-        (self.frm_sent, self.since_frm) = (Some(now), 0);
+        (self.frm_sent, self.since_frm, self.least) = (Some(now), 0, self.acr);
         self.unanswered = self.unanswered.saturating_add(1);
         self.frm()
+    }
+
+    /// Rule 13: lowers ACR to the actual rate since the previous FRM cell and the headroom, but not
+    /// below ICR, if ACR was higher than that all the time.
+    fn lose_unused(&mut self, now: Time) {
+        let Some((headroom, sent)) = self.terms.headroom.zip(self.frm_sent) else { return };
+        let bytes = f64::from(self.since_frm) * f64::from(self.terms.cell) + f64::from(self.terms.rm_cell);
+        let actual = bytes * 8.0 / now.since(sent).as_secs_f64();
+        let kept = (actual + headroom).max(self.terms.icr);
+        //= kalyanaraman1998 5.1
+        if self.least > kept {
+            self.set_acr(kept);
+        }
     }
 
     /// An FRM cell with the current rate, out of rate (rule 10): nothing is counted.
@@ -135,6 +154,7 @@ impl Source {
 
     fn set_acr(&mut self, acr: f64) {
         self.acr = acr.min(self.terms.pcr).max(self.terms.mcr);
+        self.least = self.least.min(self.acr);
     }
 }
 

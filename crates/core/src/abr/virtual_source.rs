@@ -59,6 +59,8 @@ impl VirtualSource {
     /// Sends an FRM cell from the queue; returns its contents ([`Source::send_frm`]). ACR may fall.
     #[must_use]
     pub fn send_frm(&mut self, now: Time) -> RmCell {
+        // Its queue has an FRM cell behind every Nrm − 1 others.
+        self.source.sent(self.source.terms().nrm - 1);
         self.source.send_frm(now)
     }
 

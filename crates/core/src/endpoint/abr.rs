@@ -57,6 +57,9 @@ parameters! {
         adtf: Span = Span::from_millis(500),
         /// Out-of-rate RM cells per second while the cell rate is below this
         tcr: u32 as Integer(1, 1_000_000) = 10,
+        /// Rate above its actual rate that a source may keep, down to `icr`: it loses the rest at
+        /// its next RM cell (use it or lose it, rule 13); without it, it keeps all
+        headroom: Option<Rate>,
         /// Size of an RM cell, at most `size`
         rm_cell: u32 as Size = 53,
         /// Header of a cell: data are `size` less this
@@ -91,6 +94,8 @@ impl AbrParams {
             crm: self.crm,
             adtf: self.adtf,
             tcr: f64::from(self.tcr) * f64::from(size) * 8.0,
+            headroom: self.headroom.map(Rate::bits_per_second),
+            cell: size,
             rm_cell: self.rm_cell,
         }
     }
@@ -134,6 +139,7 @@ impl PolicyParams for AbrParams {
             crm: 32,
             adtf: Span::from_millis(200),
             tcr: 20,
+            headroom: Rate::from_bits_per_second(50_000),
             rm_cell: 53,
             header: 5,
             frame: Some(1500),

@@ -4,10 +4,12 @@
 use crate::common::{rate, rounds};
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::coupling::{
-    ActsOn, BuiltInCoupling, Coupled, ErBound, InputRate, UpdatedAt, VcRate, VsVdParams,
+    ActsOn, BeforeBrm2, BuiltInCoupling, ErBound, InputRate, PerVcInput, UpdatedAt, VcRate, VsVdParams,
 };
 use tidegate_core::abr::erica::EricaParams;
-use tidegate_core::abr::{BuiltInRateControl, Feedback, PortTerms, RateControl, Source, SourceTerms, VcIx};
+use tidegate_core::abr::{
+    BuiltInRateControl, Coupled, Feedback, PortTerms, RateControl, Source, SourceTerms, VcIx,
+};
 use tidegate_core::endpoint::abr::AbrParams;
 use tidegate_core::packet::Mark;
 use tidegate_core::params::Parameters;
@@ -32,7 +34,7 @@ fn couplings() -> Vec<VsVdParams> {
                             acts_on,
                             updated_at,
                             er_bound,
-                            icr: None,
+                            ..VsVdParams::read(&[]).unwrap()
                         });
                     }
                 }
@@ -53,7 +55,7 @@ struct Model {
     params: VsVdParams,
     algorithm: Box<dyn RateControl>,
     sources: Vec<Source>,
-    table: Vec<Feedback>,
+    table: Vec<Option<Feedback>>,
 }
 
 impl Model {
@@ -65,7 +67,7 @@ impl Model {
         let terms = terms();
         let source = Source::new(SourceTerms { icr: terms.pcr, mcr: terms.tcr, ..terms });
         let sources = vec![source; VCS as usize];
-        Model { params, algorithm, sources, table: vec![Feedback::NONE; VCS as usize] }
+        Model { params, algorithm, sources, table: vec![None; VCS as usize] }
     }
 
     /// Reports a cell at the entry to the per-VC queue, or to the class queue.
@@ -84,24 +86,39 @@ impl Model {
     fn calculate(&mut self, now: Time, vc: VcIx, event: UpdatedAt) -> Option<Feedback> {
         let due = self.params.updated_at == event || self.params.updated_at == UpdatedAt::Both;
         due.then(|| {
-            self.table[vc.ix()] = self.algorithm.feedback(now, vc, Count::default());
-            self.table[vc.ix()]
+            let feedback = self.algorithm.feedback(now, vc, Count::default());
+            self.table[vc.ix()] = Some(feedback);
+            feedback
         })
     }
 
     fn frm1(&mut self, now: Time, vc: VcIx, frm: &RmCell) -> RmCell {
-        self.cell(now, vc, InputRate::PerVc);
+        if self.params.per_vc_input == PerVcInput::Cells {
+            self.cell(now, vc, InputRate::PerVc);
+        }
         if self.params.vc_rate == VcRate::Frm1 {
-            self.algorithm.declared(now, vc, frm.ccr as f64);
+            self.algorithm.declared(now, vc, frm);
         }
         let next = self.params.acts_on != ActsOn::Previous;
         if let Some(val) = self.calculate(now, vc, UpdatedAt::Frm1).filter(|_| next) {
             self.sources[vc.ix()].lower_to(val.er);
         }
+        let returned = self.params.acts_on != ActsOn::Next;
+        let val = self.table[vc.ix()].map_or_else(
+            || match self.params.before_brm2 {
+                _ if !returned => u64::MAX,
+                BeforeBrm2::NoLimit => u64::MAX,
+                BeforeBrm2::Calculated => {
+                    self.algorithm.feedback(now, vc, Count::default()).er.round() as u64
+                }
+                BeforeBrm2::Declared => frm.ccr,
+            },
+            |table| table.er.round() as u64,
+        );
         // ER1 = min(ER1, VAL2, ACR2)
         let mut er = frm.er;
-        if self.params.acts_on != ActsOn::Next {
-            er = er.min(self.table[vc.ix()].er.round() as u64);
+        if returned {
+            er = er.min(val);
         }
         if self.params.er_bound == ErBound::Acr2 {
             er = er.min(self.sources[vc.ix()].acr().round() as u64);
@@ -121,7 +138,7 @@ impl Model {
         self.cell(now, vc, InputRate::Class);
         let frm = self.sources[vc.ix()].send_frm(now);
         if self.params.vc_rate == VcRate::Frm2 {
-            self.algorithm.declared(now, vc, frm.ccr as f64);
+            self.algorithm.declared(now, vc, &frm);
         }
         frm
     }
@@ -153,7 +170,7 @@ fn trace(params: VsVdParams, seed: u64) -> Trace {
                 model.cell(now, vc, InputRate::Class);
             }
             6 | 7 => {
-                let (brm, _) = port.frm(now, vc, &cell, 53, Count::default());
+                let (brm, _) = port.frm(now, vc, &cell, 53, <_>::default());
                 assert_eq!(brm, model.frm1(now, vc, &cell), "{params:?}, step {step}");
                 trace.push((step, brm.er));
             }
@@ -198,6 +215,54 @@ fn every_coupling_follows_its_formulas() {
     assert!(distinct.count() > 90, "the cells hardly tell couplings apart");
 }
 
+/// The readings of what is open follow their formulas, too, and matter only where they apply: the
+/// rate before the first BRM2 where the allocation is otherwise calculated there, and acts on the
+/// previous loop; the RM cells of the previous loop where the input of per-VC queues is measured.
+#[test]
+fn readings_matter_where_they_apply() {
+    let traces = |params| -> Vec<Trace> { (0..rounds(3)).map(|seed| trace(params, seed)).collect() };
+    for params in couplings() {
+        let usual = traces(params);
+        let from_table = params.updated_at == UpdatedAt::Brm2 && params.acts_on != ActsOn::Next;
+        for before_brm2 in [BeforeBrm2::Calculated, BeforeBrm2::Declared] {
+            let other = traces(VsVdParams { before_brm2, ..params });
+            assert_eq!(other != usual, from_table, "{before_brm2:?}: {params:?}");
+        }
+        let is_measured = params.input_rate == InputRate::PerVc || params.vc_rate == VcRate::PerVc;
+        let other = traces(VsVdParams { per_vc_input: PerVcInput::Data, ..params });
+        assert_eq!(other != usual, is_measured, "{params:?}");
+    }
+}
+
+/// With a target for per-VC queues ER1 is ACR2 while the queue takes up to that time, less beyond
+/// it, and never less than half; VAL2 and ER1 bound it as before.
+#[test]
+fn a_long_per_vc_queue_lowers_the_rate_before_it() {
+    let aim = Span::from_millis(2);
+    let algorithm = BuiltInRateControl::Erica(EricaParams::read(&[]).unwrap());
+    let params = VsVdParams { per_vc_delay: Some(aim), ..VsVdParams::read(&[]).unwrap() };
+    let mut port = BuiltInCoupling::VsVd(params).build(&algorithm, rate(LINK), Time::ORIGIN).unwrap();
+    let vc = port.open(terms());
+    let mut answer = |er: u64, bytes: u64| {
+        let waiting = Count { packets: bytes / 53, bytes };
+        let frm = RmCell { er, ..RmCell::default() };
+        port.frm(Time::ORIGIN, vc, &frm, 53, (Count::default(), waiting)).0.er
+    };
+    let full = LINK as f64;
+    let mut before = LINK;
+    for bytes in (0..40_000).step_by(53) {
+        let time = bytes as f64 * 8.0 / full;
+        let aim = aim.as_secs_f64();
+        let share = if time > aim { (1.15 * aim / (0.15 * time + aim)).max(0.5) } else { 1.0 };
+        let found = answer(2 * LINK, bytes);
+        assert_eq!(found, (share * full).round() as u64, "{bytes}");
+        assert!(found <= before);
+        before = found;
+        assert_eq!(answer(1_000_000, bytes), 1_000_000);
+    }
+    assert_eq!(before, LINK / 2);
+}
+
 /// FRM cells of a virtual source stand in its queue as a source sends them: one before all others,
 /// or behind the first, and one behind each Nrm − 1 data cells.
 #[test]
@@ -209,14 +274,14 @@ fn the_next_loop_has_its_own_rm_cells() {
         let vc = port.open(SourceTerms { nrm, ..terms() });
         let frm = RmCell { er: 1, ..RmCell::default() };
         if frm_first {
-            assert!(port.frm(Time::ORIGIN, vc, &frm, 53, Count::default()).1);
+            assert!(port.frm(Time::ORIGIN, vc, &frm, 53, <_>::default()).1);
         }
         let due: Vec<u32> =
             (1..=2000).filter(|_| port.data(Time::ORIGIN, vc, 53, &mut { Mark::NONE })).collect();
         let first = if frm_first { nrm - 1 } else { 1 };
         let expected: Vec<u32> = (first..=2000).step_by(nrm as usize - 1).collect();
         assert_eq!(due, expected);
-        assert!(!port.frm(Time::ORIGIN, vc, &frm, 53, Count::default()).1);
+        assert!(!port.frm(Time::ORIGIN, vc, &frm, 53, <_>::default()).1);
     }
 }
 
@@ -232,6 +297,6 @@ fn efci_ends_with_its_loop() {
     _ = port.data(Time::ORIGIN, vc, 53, &mut mark);
     assert!(!mark.is_congested());
     let frm = RmCell::default();
-    assert!(port.frm(Time::ORIGIN, vc, &frm, 53, Count::default()).0.ci);
-    assert!(!port.frm(Time::ORIGIN, vc, &frm, 53, Count::default()).0.ci);
+    assert!(port.frm(Time::ORIGIN, vc, &frm, 53, <_>::default()).0.ci);
+    assert!(!port.frm(Time::ORIGIN, vc, &frm, 53, <_>::default()).0.ci);
 }

@@ -1,7 +1,8 @@
 //! ERICA against an oracle that keeps every event and counts anew each time.
 
 use crate::common::{rate, rounds};
-use tidegate_core::abr::erica::EricaParams;
+use tidegate_core::abr::cell::RmCell;
+use tidegate_core::abr::erica::{EricaParams, Fairness};
 use tidegate_core::abr::{BuiltInRateControl, PortTerms, VcIx};
 use tidegate_core::params::Parameters;
 use tidegate_core::rng::Rng;
@@ -10,6 +11,16 @@ use tidegate_core::units::{Span, Time};
 
 const LINK: u64 = 10_000_000;
 const VCS: u64 = 5;
+
+/// MCR of a VC.
+fn mcr(vc: u32) -> u64 {
+    300_000 * u64::from(vc)
+}
+
+/// An FRM cell of a VC that declares a rate.
+fn frm(vc: u32, rate: f64) -> RmCell {
+    RmCell { ccr: rate as u64, mcr: mcr(vc), ..RmCell::default() }
+}
 
 #[derive(Clone, Copy)]
 enum Event {
@@ -55,6 +66,15 @@ impl History {
         since.map_or(0.0, |silent| self.params.average_active.unwrap_or(0.0).powi(silent as i32))
     }
 
+    /// MCR of a VC, where it counts, once an FRM cell has declared it in an interval up to this one.
+    fn minimum(&self, interval: u64, vc: u32) -> f64 {
+        let counts = self.params.fairness == Fairness::McrPlus;
+        let told = |(at, event): &(Time, Event)| {
+            matches!(event, Event::Declared(of, _) if *of == vc) && self.interval(*at) <= interval
+        };
+        if counts && self.events.iter().any(told) { mcr(vc) as f64 } else { 0.0 }
+    }
+
     /// Averages a value over all intervals up to one, the first of which counts in full.
     fn averaged(&self, interval: u64, of: impl Fn(u64) -> f64) -> f64 {
         let weight = self.params.average_overload.unwrap_or(1.0);
@@ -72,7 +92,7 @@ impl History {
         self.given[vc as usize] = Some((current, allocation));
         if current > 0 {
             let capped = allocation.min(self.averaged(current - 1, |at| self.target(at)));
-            self.greatest.push((current, capped));
+            self.greatest.push((current, capped - self.minimum(current, vc)));
         }
         allocation
     }
@@ -83,7 +103,9 @@ impl History {
         let is_input = |event: &Event| matches!(event, Event::Cell(_) | Event::Answer);
         let input = self.averaged(last, |at| self.rate(at, is_input));
         let active: f64 = (0..VCS as u32).map(|vc| self.activity(last, vc)).sum();
-        let fairness = target / active.max(1.0);
+        let minima: f64 = (0..VCS as u32).map(|vc| self.activity(last, vc) * self.minimum(last, vc)).sum();
+        let own = self.minimum(current, vc);
+        let fairness = own + (target - minima).max(0.0) / active.max(1.0);
         let declared = self.events.iter().rev().find_map(|(_, event)| match event {
             Event::Declared(of, rate) if *of == vc => Some(*rate),
             _ => None,
@@ -93,11 +115,12 @@ impl History {
             false => declared.unwrap_or(0.0),
         };
         let overload = input / target;
-        let efficiency = if rate == 0.0 || overload == f64::INFINITY { 0.0 } else { rate / overload };
+        let above = (rate - own).max(0.0);
+        let efficiency = own + if above == 0.0 || overload == f64::INFINITY { 0.0 } else { above / overload };
         let before = self.greatest.iter().filter(|(interval, _)| *interval == last).map(|(_, given)| *given);
         let boosted = self.params.fairness_boost.is_some_and(|boost| overload <= 1.0 + boost);
-        let before = before.filter(|_| boosted).fold(0.0, f64::max);
-        fairness.max(efficiency).max(before)
+        let before = before.filter(|_| boosted).fold(f64::NEG_INFINITY, f64::max);
+        fairness.max(efficiency).max(own + before)
     }
 }
 
@@ -115,6 +138,7 @@ fn allocations_are_those_of_an_oracle_that_counts_anew() {
             fairness_boost: option(&mut rng, 0.0, 0.3),
             average_active: option(&mut rng, 0.0, 0.9),
             average_overload: option(&mut rng, 0.1, 1.0),
+            fairness: if rng.chance(0.5) { Fairness::McrPlus } else { Fairness::MaxMin },
             ..EricaParams::read(&[]).unwrap()
         };
         let terms = PortTerms { link: rate(LINK), start: Time::ORIGIN, measures };
@@ -153,7 +177,7 @@ fn allocations_are_those_of_an_oracle_that_counts_anew() {
             match event {
                 Event::Cell(vc) => erica.arrived(now, Some(VcIx(vc)), 53),
                 Event::Answer => erica.arrived(now, None, 53),
-                Event::Declared(vc, rate) => erica.declared(now, VcIx(vc), rate),
+                Event::Declared(vc, rate) => erica.declared(now, VcIx(vc), &frm(vc, rate)),
                 Event::Measured(vc) => erica.measured(now, VcIx(vc), 53),
                 Event::Above => erica.left_above(now, 53),
             }

@@ -6,4 +6,5 @@ mod common;
 mod couplings;
 mod erica;
 mod rules;
+mod shares;
 mod switches;

@@ -188,6 +188,37 @@ fn what_is_not_used_is_lost() {
     }
 }
 
+/// Rule 13: a rate that was not used is lost at the next FRM cell, except for the headroom and not
+/// below ICR; a source that uses its rate, and one whose rate has just risen, lose nothing.
+#[test]
+fn a_rate_that_is_not_used_is_lost_except_for_the_headroom() {
+    let (mut lost, mut to_icr, mut kept) = (0, 0, 0);
+    for seed in 0..rounds(2000) {
+        let mut rng = Rng::named(seed, "headroom");
+        let (icr, headroom) = (100_000.0 + rng.below(2_000_000) as f64, rng.below(2_000_000) as f64);
+        let terms = SourceTerms { icr, rif: 1.0, headroom: Some(headroom), ..terms() };
+        let mut source = Source::new(terms);
+        source.send_frm(Time::ORIGIN);
+        let er = 3_000_000 + rng.below(5_000_000);
+        source.answered(&RmCell { er, ..RmCell::default() });
+        // It was at ICR until now.
+        source.sent(31);
+        let middle = Time::ORIGIN + Span::from_millis(10 + rng.below(100));
+        source.send_frm(middle);
+        assert_eq!(source.acr(), er as f64);
+        let (cells, time) = (1 + rng.below(31), Span::from_micros(500 + rng.below(30_000)));
+        source.sent(cells as u32);
+        source.send_frm(middle + time);
+        let actual = (cells + 1) as f64 * 424.0 / time.as_secs_f64();
+        let expected = (actual + headroom).max(icr).min(er as f64);
+        assert!((source.acr() / expected - 1.0).abs() < 1e-9, "seed {seed}: {} {expected}", source.acr());
+        lost += u32::from(expected < er as f64 && expected > icr);
+        to_icr += u32::from(expected == icr);
+        kept += u32::from(expected == er as f64);
+    }
+    assert!(lost > 200 && to_icr > 50 && kept > 50, "{lost} {to_icr} {kept}");
+}
+
 /// Rules 8 and 9, one answer at a time.
 #[test]
 fn an_answer_moves_the_rate_as_its_bits_say() {

@@ -18,6 +18,11 @@ fn made(kind: &BuiltInRateControl) -> Box<dyn RateControl> {
     made
 }
 
+/// An FRM cell that declares a rate.
+fn at(rate: f64) -> RmCell {
+    RmCell { ccr: rate as u64, er: 10_000_000, ..RmCell::default() }
+}
+
 fn queue(packets: u64) -> Count {
     Count { packets, bytes: packets * 53 }
 }
@@ -50,8 +55,8 @@ fn eprca_holds_to_a_share_of_the_mean() {
         };
         let mut eprca = made(&BuiltInRateControl::Eprca(params));
         assert_eq!(eprca.feedback(Time::ORIGIN, VcIx(0), queue(50)).er, f64::INFINITY);
-        let declared: Vec<f64> = (0..1 + rng.below(200)).map(|_| 1e7 * rng.unit()).collect();
-        declared.iter().for_each(|rate| eprca.declared(Time::ORIGIN, VcIx(0), *rate));
+        let declared: Vec<f64> = (0..1 + rng.below(200)).map(|_| rng.below(10_000_000) as f64).collect();
+        declared.iter().for_each(|rate| eprca.declared(Time::ORIGIN, VcIx(0), &at(*rate)));
         // The closed form: the first weighs (1 − w)ⁿ, the k-th from the end w · (1 − w)ᵏ.
         let last = declared.len() - 1;
         let weight = |at: usize| {
@@ -107,7 +112,7 @@ fn every_algorithm_is_the_same_at_any_time() {
                 let vc = VcIx(rng.below(4) as u32);
                 match rng.below(4) {
                     0 | 1 => one.arrived(now, Some(vc), 53),
-                    2 => one.declared(now, vc, 1e7 * rng.unit()),
+                    2 => one.declared(now, vc, &at(1e7 * rng.unit())),
                     _ => said.push(one.feedback(now, vc, queue(rng.below(1500)))),
                 }
             }

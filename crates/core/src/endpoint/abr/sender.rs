@@ -82,7 +82,7 @@ impl Sender {
         } else {
             let (bytes, payload) = self.next_data();
             cx.send(self.size, Mark::NONE, payload);
-            self.source.sent();
+            self.source.sent(1);
             if self.waiting != u64::MAX {
                 self.waiting -= bytes;
             }

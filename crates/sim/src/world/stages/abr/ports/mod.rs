@@ -11,8 +11,7 @@ use super::pace::{pace, set_pace};
 use crate::probe::Subject;
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use tidegate_core::abr::cell::{Direction, RmCell};
-use tidegate_core::abr::coupling::Coupled;
-use tidegate_core::abr::{OutputPort, RateControl, VcIx};
+use tidegate_core::abr::{Coupled, OutputPort, RateControl, VcIx};
 use tidegate_core::endpoint::Payload;
 use tidegate_core::packet::{Mark, Packet};
 use tidegate_core::units::Time;
@@ -167,7 +166,7 @@ impl RateControlled {
             PortControl::Coupled(coupled) => {
                 let before = coupled.acr(vc);
                 coupled.enter_class_queue(cx.now(), vc, len, Some(frm));
-                pace(cx, vcs[vc.ix()].hop, before, coupled.acr(vc));
+                repace(cx, coupled, (vc, vcs[vc.ix()].hop), before);
             }
         }
     }
@@ -189,7 +188,7 @@ impl RateControlled {
             PortControl::Coupled(coupled) if at.from.is_some() => {
                 let before = coupled.acr(vc);
                 coupled.brm(cx.now(), vc, brm, queue);
-                pace(cx, port.vcs[vc.ix()].hop, before, coupled.acr(vc));
+                repace(cx, coupled, (vc, port.vcs[vc.ix()].hop), before);
                 return Passage::Absorb;
             }
             // It was made here.
@@ -210,13 +209,21 @@ fn end_loop(
     link: u32,
 ) {
     let before = coupled.acr(vc);
-    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, cx.queue_of(link));
+    let queues = (cx.queue_of(link), cx.shaped_at(state.hop));
+    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, queues);
     if let Some((peer, hop)) = state.back {
         cx.send(peer, hop, len, Mark::NONE, Payload::Rm(brm));
     }
-    pace(cx, state.hop, before, coupled.acr(vc));
+    repace(cx, coupled, (vc, state.hop), before);
     if is_first {
         state.send_frm(cx);
+    }
+}
+
+/// Serves the queue of a VC at its ACR2 of now, if it is served at ACR2.
+fn repace(cx: &mut StageCx, coupled: &Coupled, (vc, hop): (VcIx, u32), before: f64) {
+    if coupled.paces() {
+        pace(cx, hop, before, coupled.acr(vc));
     }
 }
 
@@ -241,8 +248,12 @@ impl Stage for RateControlled {
         let enter = if answers.is_some() { Interest::ENTER } else { Interest::NONE };
         let (Some(_), Some((port, leaves))) = (site.to, out) else { return enter };
         let control = &self.ports[port].control;
-        let is_released = queued || matches!(control, PortControl::Coupled(_));
-        let released = if is_released { Interest::RELEASED } else { Interest::NONE };
+        let released = match control {
+            PortControl::Coupled(coupled) if !coupled.paces() => Interest::LEAVE,
+            PortControl::Coupled(_) => Interest::RELEASED,
+            PortControl::Plain(_) if queued => Interest::RELEASED,
+            PortControl::Plain(_) => Interest::NONE,
+        };
         match leaves {
             Leaves::Above => enter | Interest::LEAVE,
             Leaves::Answers => Interest::ENTER,
@@ -261,7 +272,7 @@ impl Stage for RateControlled {
     fn wake(&mut self, cx: &mut StageCx) {
         for port in &self.ports {
             let PortControl::Coupled(coupled) = &port.control else { continue };
-            for (ix, vc) in port.vcs.iter().enumerate() {
+            for (ix, vc) in port.vcs.iter().enumerate().filter(|_| coupled.paces()) {
                 set_pace(cx, vc.hop, coupled.acr(VcIx(ix as u32)));
             }
         }
@@ -291,6 +302,12 @@ impl Stage for RateControlled {
     fn leave(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &mut Packet, payload: &mut Payload) {
         let Some((port, leaves)) = self.roles[flow as usize].out else { return };
         let Port { link, control, .. } = &mut self.ports[port];
+        if let (PortControl::Coupled(coupled), Leaves::Cells(vc)) = (&mut *control, leaves)
+            && !coupled.paces()
+        {
+            let frm = if let Payload::Rm(frm) = &mut *payload { Some(frm) } else { None };
+            coupled.enter_class_queue(cx.now(), vc, packet.len, frm);
+        }
         let algorithm = control.algorithm_mut();
         match leaves {
             Leaves::Above => algorithm.left_above(cx.now(), packet.len),
