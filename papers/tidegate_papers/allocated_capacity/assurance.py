@@ -62,10 +62,10 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
 ASSURANCE = Measure(
     _figures,
     {
-        MAIN: [*RENO[RIO_TSW], *windows("5s")],
-        "windows of 1 s": [*RENO[RIO_TSW], *windows("1s")],
-        "SACK": [*SACK[RIO_TSW], *windows("5s")],
-        SOLD: [*RENO[RIO_TSW], *half(), *windows("5s")],
-        RED: [*RENO[RED], *windows("5s")],
+        MAIN: [*RENO[RIO_TSW], *windows("2s")],
+        "windows of 10 s": [*RENO[RIO_TSW], *windows("10s")],
+        "SACK": [*SACK[RIO_TSW], *windows("2s")],
+        SOLD: [*RENO[RIO_TSW], *half(), *windows("2s")],
+        RED: [*RENO[RED], *windows("2s")],
     },
 )
