@@ -137,7 +137,7 @@ toy!(ShortParams makes Model<SHORT>: "short", Role::Dropper);
 toy!(IdleParams makes Model<IDLE>: "idle", Role::Dropper);
 toy!(NsParams makes Model<ALL>: "ns", Role::Dropper);
 
-/// What a run of Table I with RED shows.
+/// Figures of a run of Table I with RED.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     fingerprint: u64,
