@@ -211,12 +211,15 @@ class Tdm(Record):
     """Time-division multiplexing.
 
     Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot whose owner has
-    nothing to send is wasted, and flows without a reservation share the slots without an owner.
+    nothing to send is wasted, or used by others within a window, and flows without a reservation share the
+    slots without an owner.
 
     Attributes:
         rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
         slot: Length of a slot: the largest packet (a size such as "250B").
         slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
+        window: Number of packets that a flow may send in each frame in slots whose owners have none (a whole
+            number from 0 to 4096). Default: 0.
 
     Source: Zhang 1991, sections 3 and 5.2.
     """
@@ -226,6 +229,7 @@ class Tdm(Record):
     rate: str | None = None
     slot: str
     slots: int
+    window: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2458,6 +2462,9 @@ class Admission(Record):
     Attributes:
         datagrams: Share of every link that is kept for datagrams and cannot be reserved (a number from 0 to
             1). Default: 0.
+        datagram_window: Length of the windows over which every link measures its datagrams: as much as they
+            brought in the latest one cannot be reserved, if that is more than `datagrams` keeps; without it,
+            that share alone (a time such as "5ms").
         interval: Longest average interval (AI) that a flow may request; without it, any (a time such as
             "5ms").
 
@@ -2465,6 +2472,7 @@ class Admission(Record):
     """
 
     datagrams: float | None = None
+    datagram_window: str | None = None
     interval: str | None = None
 
 

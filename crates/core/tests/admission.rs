@@ -301,3 +301,23 @@ fn what_stamps_claim_is_not_resold() {
     ledger.expire(Time::NEVER);
     assert_eq!((ledger.claimed(), ledger.left()), (0, 100_000));
 }
+
+/// The rate that may be reserved follows what is kept for datagrams. A reservation stays when it becomes
+/// less, and its owner may still ask for less, and for no more.
+#[test]
+fn a_limit_binds_requests_and_leaves_promises() {
+    let mut ledger = ledger(100_000);
+    ledger.set_up(FlowId(1), spec(80_000, 500)).unwrap();
+    ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
+    ledger.limit(60_000);
+    assert_eq!((ledger.booked(), ledger.left()), (80_000, 0));
+    let refusal = Err(Refusal::TooMuch { asked: 10_000, left: 0, reservable: 60_000 });
+    assert_eq!(ledger.set_up(FlowId(2), spec(10_000, 1000)), refusal);
+    assert!(matches!(ledger.change(FlowId(1), spec(80_001, 500)), Err(Refusal::TooMuch { .. })));
+    ledger.change(FlowId(1), spec(30_000, 500)).unwrap();
+    ledger.confirm(FlowId(1), Stamps::NONE).unwrap();
+    assert_eq!(ledger.left(), 30_000);
+    // Never more than the policy has.
+    ledger.limit(1_000_000);
+    assert_eq!(ledger.left(), 70_000);
+}

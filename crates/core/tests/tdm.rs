@@ -20,7 +20,7 @@ const SLOT: Span = Span::from_millis(5);
 const SLOTS: u64 = 20;
 
 fn frame() -> SchedulerKind {
-    let params = TdmParams { rate: Some(rate(400_000)), slot: 250, slots: SLOTS as u16 };
+    let params = TdmParams { rate: Some(rate(400_000)), slot: 250, slots: SLOTS as u16, window: 0 };
     SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params))
 }
 
@@ -160,7 +160,7 @@ fn a_flow_without_a_reservation_waits_while_every_slot_has_an_owner() {
 /// every slot.
 #[test]
 fn without_a_rate_a_frame_divides_its_links() {
-    let params = TdmParams { rate: None, slot: 250, slots: SLOTS as u16 };
+    let params = TdmParams { rate: None, slot: 250, slots: SLOTS as u16, window: 0 };
     let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
     let plan = |bits: Option<u64>| {
         let port = PortPlan { rate: bits.map(rate), ..PortPlan::new(scheduler.clone()) };

@@ -247,6 +247,9 @@ pub struct Network {
     pub profiles: Vec<String>,
     /// Admission policy of each link; empty when no flow is set up by signalling.
     pub policies: Vec<Policy>,
+    /// Length of the windows over which links measure their datagrams, to keep that much for them;
+    /// without it they keep what their policies say.
+    pub datagram_window: Option<Span>,
     /// Flows, by index.
     pub flows: Vec<FlowSetup>,
     /// Plans of built-in stages.

@@ -13,8 +13,8 @@ pub struct FlowId(pub u64);
 /// The reservations that a link may accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Bits per second that may be reserved: the link's rate less the rate kept aside for
-    /// datagrams (section 2.3).
+    /// Bits per second that may be reserved: the link's rate less the rate that is always kept
+    /// aside for datagrams (section 2.3).
     //= zhang1991 2.3
     pub reservable: u64,
     /// The longest average interval that a flow may ask for; `None` for any.
@@ -105,6 +105,8 @@ impl Stamps {
 #[derive(Clone, Debug)]
 pub struct Ledger {
     policy: Policy,
+    /// Bits per second that may be reserved now.
+    reservable: u64,
     booked: u64,
     bookings: BTreeMap<FlowId, Booking>,
     /// Rates that were given back, in bit/s, by the time at which they are free.
@@ -116,7 +118,8 @@ pub struct Ledger {
 impl Ledger {
     /// An empty book.
     pub fn new(policy: Policy) -> Ledger {
-        Ledger { policy, booked: 0, bookings: BTreeMap::new(), claimed: BinaryHeap::new(), claimed_sum: 0 }
+        let (bookings, claimed) = (BTreeMap::new(), BinaryHeap::new());
+        Ledger { policy, reservable: policy.reservable, booked: 0, bookings, claimed, claimed_sum: 0 }
     }
 
     /// The reservations that the link may accept.
@@ -137,7 +140,14 @@ impl Ledger {
 
     /// Bits per second that are neither booked nor claimed.
     pub fn left(&self) -> u64 {
-        self.policy.reservable - self.booked - self.claimed_sum
+        self.reservable.saturating_sub(self.booked + self.claimed_sum)
+    }
+
+    /// Lets the link accept reservations of at most this rate from now on, in bit/s, and of at most
+    /// that of its policy. What is booked stays, also when it is more.
+    //= zhang1991 2.3
+    pub fn limit(&mut self, reservable: u64) {
+        self.reservable = reservable.min(self.policy.reservable);
     }
 
     /// Frees the rates that were given back and are no longer claimed by a stamp.
@@ -184,7 +194,6 @@ impl Ledger {
     }
 
     fn book(&mut self, flow: FlowId, before: Booking, spec: FlowSpec) -> Result<(), Refusal> {
-        let Policy { reservable, longest_interval } = self.policy;
         if let Some(interval) = spec.interval {
             let least = spec.shortest_interval();
             //= zhang1991 2.2
@@ -192,14 +201,15 @@ impl Ledger {
                 return Err(Refusal::IntervalTooShort { least });
             }
             //= zhang1991 2.2
-            if let Some(most) = longest_interval.filter(|most| interval > *most) {
+            if let Some(most) = self.policy.longest_interval.filter(|most| interval > *most) {
                 return Err(Refusal::IntervalTooLong { most });
             }
         }
         let after = Booking { asked: Some(spec), ..before };
-        let left = reservable - (self.booked - before.booked()) - self.claimed_sum;
+        let reservable = self.reservable;
+        let left = reservable.saturating_sub(self.booked - before.booked() + self.claimed_sum);
         //= zhang1991 2.1
-        if after.booked() > left {
+        if after.booked() > left.max(before.booked()) {
             return Err(Refusal::TooMuch { asked: spec.rate, left, reservable });
         }
         self.put(flow, after);

@@ -6,11 +6,17 @@
 //! its packets start at the beginning of its own slots only. A slot whose owner has no packet is
 //! wasted.
 //!
+//! With `window`, it is Mukherji's schedule (section 5.2): a slot whose owner has no packet may be
+//! used by another flow, which may send `window` packets in such slots in each frame.
+//!
 //! Choices where the paper is silent:
 //! - Slots are counted from the time at which the first flow is set up.
 //! - A reservation is rounded up to whole slots, and refused when too few are free.
 //! - Slots without an owner carry flows without a reservation, first in first out; while every slot
 //!   has an owner, such a flow waits.
+//! - The window is that of a frame: all are full again when a frame begins. Of the flows whose
+//!   window is not used up, the one whose first packet came first uses an idle slot.
+//! - An unowned slot without a packet of a flow without a reservation is idle as well.
 //! - A packet longer than a slot also takes the slots after its own: `slot` should be the length of
 //!   the largest packet. A slot that begins while the link is busy is lost to its owner.
 //! - A packet that arrives exactly at the beginning of its slot is sent in it.
@@ -18,121 +24,19 @@
 //! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned
 //!   as many as its reservation now needs, in the order of the flows, while slots are free.
 
+mod params;
+
+pub use params::TdmParams;
+
+use params::slots_needed;
+
 use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
-};
 use crate::queues::Queues;
 use crate::ranking::flow_heap::FlowHeap;
 use crate::units::{Rate, Span, Time};
-
-parameters! {
-    /// Parameters of time-division multiplexing.
-    #[derive(Eq)]
-    pub struct TdmParams {
-        /// Rate of the slots; without it, the link's
-        rate: Option<Rate>,
-        /// Length of a slot: the largest packet
-        slot: u32 as Size,
-        /// Number of slots in a frame, each worth this part of the rate
-        slots: u16 as Integer(1, 4096),
-    }
-}
-
-impl PolicyParams for TdmParams {
-    type Policy = Tdm;
-
-    const RECORD: PolicyRecord = PolicyRecord {
-        name: "tdm",
-        title: "Time-division multiplexing",
-        role: Role::Scheduler { service: Service::Slotted },
-        help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot \
-               whose owner has nothing to send is wasted, and flows without a reservation share the slots \
-               without an owner.",
-        source: "Zhang 1991, sections 3 and 5.2",
-        params: TdmParams::PARAMS,
-        reads: &["reserve"],
-        stamps: Stamps::Unordered,
-        divides: true,
-        reads_queues: false,
-        needs: None,
-        carries: Carry::Nothing,
-    };
-
-    fn make(&self) -> Result<Tdm, Refused> {
-        Tdm::new(self)
-    }
-
-    fn example() -> TdmParams {
-        TdmParams { rate: None, slot: 1500, slots: 20 }
-    }
-
-    /// Checks that every packet fits a slot, and that there are slots for every reservation.
-    /// Reservations by signalling are booked in bit/s, so each must be a whole number of slots, and
-    /// the reservable rate must not exceed that of the free slots.
-    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
-        let rate = self.rate.unwrap_or(node.link);
-        let mut owned = 0;
-        for (index, member) in node.members.iter().enumerate() {
-            if member.largest > self.slot {
-                let message =
-                    format!("it has packets ({}B) longer than a slot ({}B)", member.largest, self.slot);
-                return Err(Fault::of(index, 0, "size", message));
-            }
-            let Some(reserve) = member.contract.reserve else { continue };
-            if member.signalled {
-                let slots = slots_worth(reserve, rate, self.slots);
-                if (slots - slots.round()).abs() > slots * ROUNDING {
-                    let message = format!(
-                        "it reserves no whole number of slots, of which {} share {} bit/s",
-                        self.slots,
-                        rate.bits_per_second().round()
-                    );
-                    return Err(Fault::of(index, 0, "reserve", message));
-                }
-                continue;
-            }
-            let (needed, free) = (slots_needed(reserve, rate, self.slots), u64::from(self.slots) - owned);
-            let fitting = free / needed;
-            if fitting < member.count {
-                let message = format!(
-                    "it does not fit: {needed} slots are needed, and {} of {} are free",
-                    free - fitting * needed,
-                    self.slots
-                );
-                return Err(Fault::of(index, fitting, "reserve", message));
-            }
-            owned += needed * member.count;
-        }
-        let left = rate.bits_per_second() * (f64::from(self.slots) - owned as f64) / f64::from(self.slots);
-        match node.reservable {
-            Some(reservable) if reservable as f64 > left * (1.0 + ROUNDING) => {
-                let message = format!(
-                    "the slots carry {} bit/s, and `admission` may reserve {reservable} bit/s",
-                    left.floor()
-                );
-                Err(Fault::at("slots", message))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Stored rates are within 2⁻²⁰ of the configured ones: a whole number of slots stays whole.
-const ROUNDING: f64 = 1e-6;
-
-/// Share of a frame that a reservation needs, in slots.
-fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
-    reserve.bits_per_second() / rate.bits_per_second() * f64::from(slots)
-}
-
-/// Number of slots that a reservation needs.
-fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
-    (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
-}
 
 const NOBODY: u32 = u32::MAX;
 
@@ -141,7 +45,11 @@ struct Member {
     /// Number of slots that it owns.
     slots: usize,
     reserve: Option<Rate>,
+    /// Frame in which it has last sent in a slot of others, and the number of packets sent so.
+    borrowed: (u64, u16),
 }
+
+const NEWCOMER: Member = Member { slots: 0, reserve: None, borrowed: (0, 0) };
 
 /// A frame of slots and their owners.
 //= zhang1991 5.2
@@ -160,6 +68,14 @@ pub struct Tdm {
     members: Vec<Member>,
     /// Flows without a reservation that may send, by the arrival of their first packet.
     datagrams: FlowHeap,
+    /// Number of packets that a flow may send in a frame in slots of others.
+    window: u16,
+    /// Number of the current frame.
+    frame: u64,
+    /// Flows that may send in a slot of others in this frame, by the arrival of their first packet.
+    borrowers: FlowHeap,
+    /// Flows whose window is used up in this frame.
+    exhausted: Vec<FlowIx>,
 }
 
 impl Tdm {
@@ -168,7 +84,7 @@ impl Tdm {
     /// # Errors
     /// When a slot is beyond the longest span.
     pub fn new(params: &TdmParams) -> Result<Tdm, Refused> {
-        let TdmParams { rate: own_rate, slot: slot_bytes, slots } = *params;
+        let TdmParams { rate: own_rate, slot: slot_bytes, slots, window } = *params;
         let mut tdm = Tdm {
             own_rate,
             rate: None,
@@ -178,6 +94,10 @@ impl Tdm {
             owners: vec![NOBODY; usize::from(slots).max(1)],
             members: Vec::new(),
             datagrams: FlowHeap::default(),
+            window,
+            frame: 0,
+            borrowers: FlowHeap::default(),
+            exhausted: Vec::new(),
         };
         tdm.divide(own_rate);
         Ok(tdm)
@@ -209,17 +129,40 @@ impl Tdm {
         }
     }
 
-    /// Returns the first slot that begins at or after `now`: its time, and its position in the
-    /// frame.
-    fn next_slot(&self, now: Time) -> (Time, usize) {
+    /// Returns the first slot that begins at or after `now`: its time, and its number.
+    fn next_slot(&self, now: Time) -> (Time, u64) {
         let (slot, began) = (self.slot.ticks(), self.began.unwrap_or(now));
         let number = now.since(began).ticks().div_ceil(slot);
-        let begins = began + Span::from_ticks(number.saturating_mul(slot));
-        (begins, (number % self.owners.len() as u64) as usize)
+        (began + Span::from_ticks(number.saturating_mul(slot)), number)
     }
 
-    /// Returns the flow that would send in the slot at this position.
-    fn sender(&self, at: usize, queues: &Queues) -> Option<FlowIx> {
+    /// The frame and the position in it of the slot with this number.
+    fn place(&self, number: u64) -> (u64, usize) {
+        let frame = self.owners.len() as u64;
+        (number / frame, (number % frame) as usize)
+    }
+
+    /// Owner of the slots in which a flow sends before all others.
+    fn owner(&self, flow: FlowIx) -> u32 {
+        if self.members[flow.ix()].reserve.is_some() { flow.0 } else { NOBODY }
+    }
+
+    /// Returns the flow that would send in the slot with this number.
+    fn sender(&self, number: u64, queues: &Queues) -> Option<FlowIx> {
+        let (frame, at) = self.place(number);
+        self.entitled(at, queues).or_else(|| self.borrower(frame))
+    }
+
+    /// Returns the flow that would send in an idle slot of this frame.
+    //= zhang1991 5.2
+    fn borrower(&self, frame: u64) -> Option<FlowIx> {
+        let waiting = self.borrowers.top().map(|(_, flow)| flow);
+        // In a later frame all windows are full; which of the flows it is shows then.
+        waiting.or_else(|| self.exhausted.first().copied().filter(|_| frame != self.frame))
+    }
+
+    /// Returns the flow that sends before all others in the slot at this position.
+    fn entitled(&self, at: usize, queues: &Queues) -> Option<FlowIx> {
         match self.owners[at] {
             NOBODY => self.datagrams.top().map(|(_, flow)| flow),
             owner => {
@@ -238,6 +181,43 @@ impl Tdm {
             }
             _ => self.datagrams.remove(flow),
         }
+        if self.window > 0 {
+            self.refresh_borrower(flow, queues);
+        }
+    }
+
+    /// Updates a flow's place among those that may use idle slots.
+    fn refresh_borrower(&mut self, flow: FlowIx, queues: &Queues) {
+        self.borrowers.remove(flow);
+        self.exhausted.retain(|other| *other != flow);
+        if let Some(head) = queues.first(flow).filter(|_| queues.takes_part(flow)) {
+            self.insert_borrower(flow, head.order);
+        }
+    }
+
+    /// Inserts a flow that may send and is not there, by the order of its first packet.
+    fn insert_borrower(&mut self, flow: FlowIx, order: u64) {
+        match self.left(flow, self.frame) {
+            0 => self.exhausted.push(flow),
+            _ => self.borrowers.insert(flow, (0, order)),
+        }
+    }
+
+    /// Number of packets that a flow may still send in slots of others in this frame.
+    fn left(&self, flow: FlowIx, frame: u64) -> u16 {
+        let (of_frame, borrowed) = self.members[flow.ix()].borrowed;
+        if of_frame == frame { self.window.saturating_sub(borrowed) } else { self.window }
+    }
+
+    /// Fills all windows when a new frame has begun.
+    fn begin_frame(&mut self, now: Time, queues: &Queues) {
+        let (frame, _) = self.place(self.next_slot(now).1);
+        if core::mem::replace(&mut self.frame, frame) == frame {
+            return;
+        }
+        for flow in core::mem::take(&mut self.exhausted) {
+            self.refresh_borrower(flow, queues);
+        }
     }
 }
 
@@ -252,6 +232,9 @@ impl Scheduler for Tdm {
         }
         self.divide(rate);
         self.owners.fill(NOBODY);
+        // Frames are counted anew.
+        self.frame = u64::MAX;
+        self.members.iter_mut().for_each(|member| member.borrowed = NEWCOMER.borrowed);
         for flow in 0..self.members.len() {
             let needed = self.needed(self.members[flow].reserve).unwrap_or(0);
             let free = self.owners.iter().filter(|owner| **owner == NOBODY).count();
@@ -278,9 +261,10 @@ impl Scheduler for Tdm {
             )));
         }
         if self.members.len() <= flow.ix() {
-            self.members.resize(flow.ix() + 1, Member { slots: 0, reserve: None });
+            self.members.resize(flow.ix() + 1, NEWCOMER);
         }
         self.datagrams.grow_to(flow.0 + 1);
+        self.borrowers.grow_to(flow.0 + 1);
         if needed != owned {
             self.assign(flow, needed);
         }
@@ -300,6 +284,15 @@ impl Scheduler for Tdm {
         if queues.len(flow) == 0 && self.members[flow.ix()].reserve.is_none() && queues.takes_part(flow) {
             self.datagrams.insert(flow, (0, order));
         }
+        if self.window > 0 && queues.len(flow) == 0 && queues.takes_part(flow) {
+            self.insert_borrower(flow, order);
+        }
+    }
+
+    fn advance(&mut self, now: Time, queues: &Queues) {
+        if self.window > 0 {
+            self.begin_frame(now, queues);
+        }
     }
 
     fn select(&self, now: Time, queues: &Queues) -> Select {
@@ -308,8 +301,8 @@ impl Scheduler for Tdm {
         }
         let (begins, first) = self.next_slot(now);
         let mut at = begins;
-        for after in 0..self.owners.len() {
-            if let Some(flow) = self.sender((first + after) % self.owners.len(), queues) {
+        for after in 0..=self.owners.len() as u64 {
+            if let Some(flow) = self.sender(first.saturating_add(after), queues) {
                 return if at == now { Select::Flow(flow) } else { Select::NotBefore(at) };
             }
             at += self.slot;
@@ -323,15 +316,24 @@ impl Scheduler for Tdm {
 
     fn holds(&self, now: Time, flow: FlowIx, _: &Queues) -> Option<(Hold, Time)> {
         let (begins, first) = self.next_slot(now);
-        let owner = if self.members[flow.ix()].reserve.is_some() { flow.0 } else { NOBODY };
-        let frame = self.owners.len();
-        let after = (0..frame).find(|after| self.owners[(first + after) % frame] == owner);
-        let begins = |after: usize| begins + Span::from_ticks(self.slot.ticks().saturating_mul(after as u64));
+        let owner = self.owner(flow);
+        let may_send = |after: &u64| {
+            let (frame, at) = self.place(first.saturating_add(*after));
+            self.owners[at] == owner || self.left(flow, frame) > 0
+        };
+        let after = (0..=self.owners.len() as u64).find(may_send);
+        let begins = |after: u64| begins + Span::from_ticks(self.slot.ticks().saturating_mul(after));
         let at = after.map_or(Time::NEVER, begins);
         (at > now).then_some((Hold::Slot, at))
     }
 
-    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+    fn dequeued(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        let (frame, at) = self.place(self.next_slot(cx.now).1);
+        if self.window > 0 && self.owners[at] != self.owner(packet.flow) {
+            //= zhang1991 5.2
+            let left = self.left(packet.flow, frame);
+            self.members[packet.flow.ix()].borrowed = (frame, self.window - left + 1);
+        }
         self.refresh(packet.flow, queues);
     }
 
@@ -345,12 +347,14 @@ impl Scheduler for Tdm {
 
     fn release(&mut self, flow: FlowIx) {
         self.assign(flow, 0);
-        self.members[flow.ix()] = Member { slots: 0, reserve: None };
+        self.members[flow.ix()] = NEWCOMER;
     }
 
     fn memory(&self) -> usize {
         self.owners.capacity() * size_of::<u32>()
             + self.members.capacity() * size_of::<Member>()
             + self.datagrams.memory()
+            + self.borrowers.memory()
+            + self.exhausted.capacity() * size_of::<FlowIx>()
     }
 }

@@ -118,7 +118,7 @@ fn what_is_missing_or_cannot_be_held_is_named() {
         (Key::Param("slot"), "`slot` is above 4 GiB (4294967295B)")
     );
     let read = TdmParams::read(&[("slots", Value::Integer(2)), ("slot", Value::Size(9))]).unwrap();
-    assert_eq!(read, TdmParams { rate: None, slot: 9, slots: 2 });
+    assert_eq!(read, TdmParams { rate: None, slot: 9, slots: 2, window: 0 });
     assert_eq!(Contract::read(&[]).unwrap(), Contract::default());
     let given = [("head_start", Value::Time(Span::from_millis(3))), ("priority", Value::Integer(7))];
     let stated = Contract { head_start: Span::from_millis(3), priority: 7, ..Contract::default() };
@@ -132,7 +132,7 @@ fn slots_are_checked_as_they_are_given_out() {
     for seed in 0..2_000 {
         let mut rng = Rng::named(seed, "slots");
         let link = rate(1_000 + rng.below(10_000_000));
-        let params = TdmParams { rate: None, slot: 1500, slots: 1 + rng.below(50) as u16 };
+        let params = TdmParams { rate: None, slot: 1500, slots: 1 + rng.below(50) as u16, window: 0 };
         let member = |rng: &mut Rng| Member {
             count: 1 + rng.below(4),
             contract: Contract {

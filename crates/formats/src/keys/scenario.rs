@@ -76,6 +76,10 @@ section! {
     pub(crate) struct Admission = "admission", "Admission" {
         /// Share of every link that is kept for datagrams and cannot be reserved
         datagrams: f64 = "0",
+        /// Length of the windows over which every link measures its datagrams: as much as they
+        /// brought in the latest one cannot be reserved, if that is more than `datagrams` keeps;
+        /// without it, that share alone
+        datagram_window: Option<Span>,
         /// Longest average interval (AI) that a flow may request; without it, any
         interval: Option<Span>,
     }

@@ -12,6 +12,8 @@ use tidegate_core::units::Span;
 pub struct Admission {
     /// Share of every link that cannot be reserved, 0 to 1.
     pub datagrams: f64,
+    /// Length of the windows over which links measure their datagrams.
+    pub datagram_window: Option<Span>,
     /// Longest average interval that a flow may ask for.
     pub longest_interval: Option<Span>,
 }
@@ -25,7 +27,11 @@ impl Admission {
     }
 
     pub(super) fn read(keys: &keys::Admission) -> Admission {
-        Admission { datagrams: *keys.datagrams, longest_interval: *keys.interval }
+        Admission {
+            datagrams: *keys.datagrams,
+            datagram_window: keys.datagram_window.filter(|window| *window > Span::ZERO),
+            longest_interval: *keys.interval,
+        }
     }
 }
 

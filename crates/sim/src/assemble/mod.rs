@@ -49,6 +49,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
         policies: policies(scenario),
+        datagram_window: scenario.admission.and_then(|admission| admission.datagram_window),
         stage_terms: StageTerms::default(),
         stages: Vec::new(),
         notes: Vec::new(),

@@ -42,6 +42,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         classes: Vec::new(),
         profiles: Vec::new(),
         policies: Vec::new(),
+        datagram_window: None,
         stage_terms: StageTerms::default(),
         stages: Vec::new(),
         flows: Vec::new(),

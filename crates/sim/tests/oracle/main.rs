@@ -25,7 +25,7 @@ use mutations::Mutation;
 use tidegate_core::rng::Rng;
 
 /// Features that the checked scenarios must have, each of them often enough.
-const FEATURES: [&str; 46] = [
+const FEATURES: [&str; 47] = [
     "[[node]]",
     "kind = \"host\"",
     "[[class]]",
@@ -72,6 +72,7 @@ const FEATURES: [&str; 46] = [
     "delta = \"simplified\"",
     "axel-floor",
     "axel-measured",
+    ", window = 1 }",
 ];
 
 /// Scenarios that are checked: 200, or 2,000 when TIDEGATE_VERIFY asks for the long tier.

@@ -1,6 +1,7 @@
 //! The service orders, as their papers and chapters have them.
 
 mod fair;
+mod frame;
 mod restamped;
 mod turns;
 
@@ -9,6 +10,7 @@ pub use restamped::Memory;
 use super::Ticks;
 use super::tree::{Member, Queued};
 use fair::{Fair, Which};
+use frame::Frame;
 use restamped::{Restamped, Waits};
 use tidegate_core::params::Value;
 use tidegate_core::scheduler::SchedulerKind;
@@ -40,17 +42,6 @@ pub enum Rule {
     Fair(Fair),
 }
 
-/// The frame of time-division multiplexing.
-pub struct Frame {
-    rate: Rate,
-    slot: Ticks,
-    began: Option<Ticks>,
-    /// The place of the member that owns each slot.
-    owners: Vec<Option<usize>>,
-    /// Number of slots of each member.
-    owned: Vec<usize>,
-}
-
 fn value(kind: &SchedulerKind, key: &str) -> Option<Value> {
     kind.values().into_iter().find(|(name, _)| *name == key).map(|(_, value)| value)
 }
@@ -74,15 +65,7 @@ impl Rule {
                     }
                     _ => rate,
                 };
-                let (Some(Value::Size(bytes)), Some(Value::Integer(slots))) =
-                    (value(kind, "slot"), value(kind, "slots"))
-                else {
-                    panic!("a frame without slots")
-                };
-                let rate = own.unwrap();
-                let slot = rate.time_for(bytes as u32).ticks().max(1);
-                let owners = vec![None; slots as usize];
-                Rule::Tdm(Frame { rate, slot, began: None, owners, owned: Vec::new() })
+                Rule::Tdm(Frame::new(kind, own.unwrap()))
             }
             name @ ("wfq" | "wf2q-plus" | "scfq" | "sfq") => {
                 let which = match name {
@@ -145,6 +128,7 @@ impl Rule {
         match self {
             Rule::Turns(turns) => turns.sent(packet, members),
             Rule::Restamped(rule) => rule.sent(now, &mut members[place]),
+            Rule::Tdm(frame) => frame.sent(now, place, members[place].contract.reserve.is_some()),
             _ => {}
         }
     }
@@ -177,14 +161,7 @@ impl Rule {
             Rule::Turns(turns) => return turns.opened(reserve),
             _ => return,
         };
-        frame.began.get_or_insert(now);
-        frame.owned.resize(frame.owned.len().max(place + 1), 0);
-        let bits = |rate: Rate| rate.bits_per_second();
-        let worth = |rate: Rate| bits(rate) / bits(frame.rate) * frame.owners.len() as f64;
-        let needed = reserve.map_or(0, |rate| (worth(rate) * (1.0 - 1e-6)).ceil() as usize);
-        if needed != frame.owned[place] {
-            frame.assign(place, needed);
-        }
+        frame.opened(now, place, reserve);
     }
 
     /// A member is gone, and its packets too.
@@ -300,14 +277,16 @@ impl Rule {
         let by_rank = |place: &usize| self.rank(&members[*place], &members[*place].queue[0]);
         match self {
             Rule::Fair(fair) => fair.first(now, members, able),
-            Rule::Tdm(frame) => match frame.owner_from(now)? {
-                Some(owner) => able.contains(&owner).then_some(owner),
-                None => {
-                    let datagrams =
-                        able.iter().copied().filter(|place| members[*place].contract.reserve.is_none());
-                    datagrams.min_by_key(by_rank)
-                }
-            },
+            Rule::Tdm(frame) => {
+                let owner = frame.owner_from(now)?;
+                let entitled = |place: &usize| match owner {
+                    Some(owner) => *place == owner,
+                    None => members[*place].contract.reserve.is_none(),
+                };
+                let has_window = |place: &usize| frame.left(now, *place) > 0;
+                let own = able.iter().copied().filter(entitled).min_by_key(by_rank);
+                own.or_else(|| able.iter().copied().filter(has_window).min_by_key(by_rank))
+            }
             Rule::Turns(turns) => turns.first(members).filter(|place| able.contains(place)),
             Rule::Restamped(rule) if let Some(due) = rule.due(now, members, able) => Some(due),
             _ => {
@@ -320,9 +299,10 @@ impl Rule {
 
     /// When slots begin from `at` on, for one frame.
     pub fn slots_from(&self, at: Ticks) -> Vec<Ticks> {
-        let Rule::Tdm(Frame { slot, began: Some(began), owners, .. }) = self else { return Vec::new() };
-        let first = began + (at - began).div_ceil(*slot) * slot;
-        (0..=owners.len() as u64).map(|nth| first + nth * slot).collect()
+        match self {
+            Rule::Tdm(frame) => frame.slots_from(at),
+            _ => Vec::new(),
+        }
     }
 
     /// The flow's monitor has checked it: its VirtualClock reads `virtual_clock`. `in_service` is
@@ -353,30 +333,5 @@ impl Rule {
             let queued = member.queue.last().map_or(0, |last| last.stamp.saturating_add(head_start));
             member.aux_vc = virtual_clock.max(queued);
         }
-    }
-}
-
-impl Frame {
-    /// Gives a member `needed` slots, each at the first free one from its even share on.
-    fn assign(&mut self, place: usize, needed: usize) {
-        let frame = self.owners.len();
-        for owner in &mut self.owners {
-            if *owner == Some(place) {
-                *owner = None;
-            }
-        }
-        for nth in 0..needed {
-            let even = nth * frame / needed;
-            let free = (even..even + frame).map(|at| at % frame).find(|at| self.owners[*at].is_none());
-            self.owners[free.expect("a free slot")] = Some(place);
-        }
-        self.owned[place] = needed;
-    }
-
-    /// Owner of the slot that begins now; `None` for a slot without owner.
-    fn owner_from(&self, now: Ticks) -> Option<Option<usize>> {
-        let since = now - self.began?;
-        let number = since / self.slot;
-        since.is_multiple_of(self.slot).then(|| self.owners[(number % self.owners.len() as u64) as usize])
     }
 }

@@ -6,9 +6,11 @@
 //! When the destination hangs up, each link closes the flow as the message passes it on its way to
 //! the source: packets waiting there leave as usual, and packets that come later are lost.
 
+mod datagrams;
 mod signals;
 mod steps;
 
+use datagrams::Datagrams;
 pub use signals::{Answer, Signal};
 use steps::{Standing, Step};
 
@@ -37,6 +39,7 @@ pub(in crate::world) struct FlowNetwork {
     stops: Vec<Time>,
     /// One for each link.
     ledgers: Vec<Ledger>,
+    datagrams: Option<Datagrams>,
     signals: Vec<Signal>,
     /// Steps by their time, those of one instant in the order in which they were noted.
     agenda: BTreeMap<(Time, u64), (u32, Step)>,
@@ -57,11 +60,13 @@ impl FlowNetwork {
             starts: Vec::with_capacity(flows),
             stops: Vec::with_capacity(flows),
             ledgers: network.policies.iter().map(|policy| Ledger::new(*policy)).collect(),
+            datagrams: network.datagram_window.map(|window| Datagrams::new(network, window)),
             signals: Vec::new(),
             agenda: BTreeMap::new(),
             noted: 0,
         };
         lives(network, setup.seed).for_each(|(start, stop)| made.add_flow(start, stop));
+        made.note_window(Time::ORIGIN);
         Ok(vec![Placed::anywhere(made)])
     }
 
@@ -96,6 +101,22 @@ impl FlowNetwork {
     fn note(&mut self, at: Time, flow: u32, step: Step) {
         self.noted += 1;
         self.agenda.insert((at, self.noted), (flow, step));
+    }
+
+    /// Notes the end of the window that begins now.
+    fn note_window(&mut self, now: Time) {
+        if let Some(ends) = self.datagrams.as_ref().and_then(|datagrams| datagrams.ends(now)) {
+            self.note(ends, 0, Step::Measure);
+        }
+    }
+
+    /// Keeps the volume of the datagrams of the window that ends now.
+    fn keep_for_datagrams(&mut self, cx: &StageCx) {
+        if let Some(datagrams) = &mut self.datagrams {
+            let left = datagrams.left(cx);
+            self.ledgers.iter_mut().zip(left).for_each(|(ledger, left)| ledger.limit(left));
+        }
+        self.note_window(cx.now);
     }
 
     fn setup(&self, ix: u32) -> &FlowSetup {
@@ -343,6 +364,7 @@ impl Stage for FlowNetwork {
                 Step::AtDestination(kind) => self.destination_asked(cx, ix, kind),
                 Step::Finish => self.finish_flow(cx, ix),
                 Step::HangUp => self.hang_up(cx, ix),
+                Step::Measure => self.keep_for_datagrams(cx),
             }
         }
         cx.wake_at(self.next());

@@ -19,6 +19,8 @@ pub(super) enum Step {
     Finish,
     /// Its destination tears it down.
     HangUp,
+    /// A window ends over which links measure their datagrams; for no flow.
+    Measure,
 }
 
 /// Set-up state of a flow, as known to its source.

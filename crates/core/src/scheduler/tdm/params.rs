@@ -1,0 +1,115 @@
+//! The parameters of time-division multiplexing, and the checks of what they have room for.
+
+use super::Tdm;
+use crate::contract::Refused;
+use crate::params::{
+    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
+use crate::units::Rate;
+
+parameters! {
+    /// Parameters of time-division multiplexing.
+    #[derive(Eq)]
+    pub struct TdmParams {
+        /// Rate of the slots; without it, the link's
+        rate: Option<Rate>,
+        /// Length of a slot: the largest packet
+        slot: u32 as Size,
+        /// Number of slots in a frame, each worth this part of the rate
+        slots: u16 as Integer(1, 4096),
+        /// Number of packets that a flow may send in each frame in slots whose owners have none
+        window: u16 as Integer(0, 4096) = 0,
+    }
+}
+
+impl PolicyParams for TdmParams {
+    type Policy = Tdm;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "tdm",
+        title: "Time-division multiplexing",
+        role: Role::Scheduler { service: Service::Slotted },
+        help: "Gives each flow its own slots of a fixed frame, as many as its reservation needs; a slot \
+               whose owner has nothing to send is wasted, or used by others within a window, and flows without \
+               a reservation share the slots without an owner.",
+        source: "Zhang 1991, sections 3 and 5.2",
+        params: TdmParams::PARAMS,
+        reads: &["reserve"],
+        stamps: Stamps::Unordered,
+        divides: true,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Tdm, Refused> {
+        Tdm::new(self)
+    }
+
+    fn example() -> TdmParams {
+        TdmParams { rate: None, slot: 1500, slots: 20, window: 1 }
+    }
+
+    /// Checks that every packet fits a slot, and that there are slots for every reservation.
+    /// Reservations by signalling are booked in bit/s, so each must be a whole number of slots, and
+    /// the reservable rate must not exceed that of the free slots.
+    fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
+        let rate = self.rate.unwrap_or(node.link);
+        let mut owned = 0;
+        for (index, member) in node.members.iter().enumerate() {
+            if member.largest > self.slot {
+                let message =
+                    format!("it has packets ({}B) longer than a slot ({}B)", member.largest, self.slot);
+                return Err(Fault::of(index, 0, "size", message));
+            }
+            let Some(reserve) = member.contract.reserve else { continue };
+            if member.signalled {
+                let slots = slots_worth(reserve, rate, self.slots);
+                if (slots - slots.round()).abs() > slots * ROUNDING {
+                    let message = format!(
+                        "it reserves no whole number of slots, of which {} share {} bit/s",
+                        self.slots,
+                        rate.bits_per_second().round()
+                    );
+                    return Err(Fault::of(index, 0, "reserve", message));
+                }
+                continue;
+            }
+            let (needed, free) = (slots_needed(reserve, rate, self.slots), u64::from(self.slots) - owned);
+            let fitting = free / needed;
+            if fitting < member.count {
+                let message = format!(
+                    "it does not fit: {needed} slots are needed, and {} of {} are free",
+                    free - fitting * needed,
+                    self.slots
+                );
+                return Err(Fault::of(index, fitting, "reserve", message));
+            }
+            owned += needed * member.count;
+        }
+        let left = rate.bits_per_second() * (f64::from(self.slots) - owned as f64) / f64::from(self.slots);
+        match node.reservable {
+            Some(reservable) if reservable as f64 > left * (1.0 + ROUNDING) => {
+                let message = format!(
+                    "the slots carry {} bit/s, and `admission` may reserve {reservable} bit/s",
+                    left.floor()
+                );
+                Err(Fault::at("slots", message))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Stored rates are within 2⁻²⁰ of the configured ones: a whole number of slots stays whole.
+const ROUNDING: f64 = 1e-6;
+
+/// Share of a frame that a reservation needs, in slots.
+fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
+    reserve.bits_per_second() / rate.bits_per_second() * f64::from(slots)
+}
+
+/// Number of slots that a reservation needs.
+pub(super) fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
+    (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
+}
