@@ -1,10 +1,11 @@
 """Pincheira 1994: how its figures are measured.
 
 `delays.toml` and `burstiness.toml` hold what section 4 publishes, `road.toml` what section 3 says
-of the disciplines that lead to Axel, and `beyond.toml` what the report leaves for later.
+of the disciplines that lead to Axel, `beyond.toml` what the report leaves for later, and
+`service.toml` throughput, worst case and the changes of Axel that section 5 names.
 """
 
-from tidegate_papers.axel import buffers, burstiness, delays, reservation, road, traffic, video
+from tidegate_papers.axel import buffers, burstiness, delays, reservation, road, service, traffic, video
 
 MEASURES = {
     "table-1": traffic.TRAFFIC,
@@ -25,4 +26,5 @@ MEASURES = {
     "buffers-small": buffers.MEASURE,
     "video": video.VIDEO,
     **reservation.MEASURES,
+    **service.MEASURES,
 }

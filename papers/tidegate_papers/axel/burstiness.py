@@ -29,7 +29,7 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     for policy, results in runs.items():
         for at, factor in FACTORS.items():
             figures |= _increases(results, factor, policy, at)
-        figures[f"added, {policy}, at r"] = _added(results)
+        figures[f"added, {policy}, at r"] = workahead_added(results, SMOOTH)
     end = {policy: figures[f"end to end, {policy}, at 1.02 r"] for policy in runs}
     above = [*product(ACCELERATED, PLAIN), *((one, "FIFO+") for one in PLAIN)]
     return {MAIN: figures | {f"{one} above {other}": minus(end[one], end[other]) for one, other in above}}
@@ -66,14 +66,14 @@ def _largest(run: list[Row], group: str, hop: int, column: str) -> float | None:
     return max((PER_CENT * value for value in values if value is not None), default=None)
 
 
-def _added(results: Results) -> Values:
-    """Return by how many bytes the exact W of a smooth flow at r grows at most on its way."""
+def workahead_added(results: Results, group: str) -> Values:
+    """Return by how many bytes the exact W at r grows at most on the way of a flow whose group begins so."""
     added: Values = []
     for run in _runs(results, 1.0):
-        smooth = [row for row in run if row["group"].startswith(SMOOTH)]
-        at_source = {row["flow"]: row["workahead"] for row in smooth if row["hop"] == 0}
+        rows = [row for row in run if row["group"].startswith(group)]
+        at_source = {row["flow"]: row["workahead"] for row in rows if row["hop"] == 0}
         added.append(
-            max((row["workahead"] - at_source[row["flow"]] for row in smooth if row["hop"]), default=None)
+            max((row["workahead"] - at_source[row["flow"]] for row in rows if row["hop"]), default=None)
         )
     return added
 

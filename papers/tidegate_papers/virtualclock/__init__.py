@@ -1,7 +1,8 @@
 """Zhang 1991: how its figures are measured.
 
 `paper.toml` holds what section 4 publishes, `design.toml` what the paper argues for elsewhere, and
-`remarks.toml` its remarks beside the tables.
+`remarks.toml` its remarks beside the tables and
+`sharing.toml` those on idle slots and datagrams.
 """
 
 from tidegate_papers.virtualclock import (
@@ -14,6 +15,7 @@ from tidegate_papers.virtualclock import (
     random_walk,
     remarks,
     section4,
+    sharing,
     spectrum,
 )
 
@@ -30,4 +32,5 @@ MEASURES = {
     "datagrams": datagrams.DATAGRAMS,
     "datagrams-alone": datagrams.ALONE,
     **remarks.MEASURES,
+    **sharing.MEASURES,
 }
