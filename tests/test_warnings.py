@@ -32,6 +32,7 @@ PAPERS = {
     "axel/admitted": ["without a limit, all that waits takes memory"],
     "axel/misbehaving-large": ["without a limit, all that waits takes memory"],
     "axel/misbehaving-small": ["without a limit, all that waits takes memory"],
+    "axel/worst-case": ["without a limit, all that waits takes memory"],
     "credit/buffers": ["without a limit, all that waits takes memory", "would start at 3600s"],
     "credit/bursts": ["without a limit, all that waits takes memory"],
     "credit/comparison": ["would start at 3600s"],

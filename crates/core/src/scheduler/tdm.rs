@@ -25,10 +25,11 @@
 //!   as many as its reservation now needs, in the order of the flows, while slots are free.
 
 mod params;
+mod slots;
 
 pub use params::TdmParams;
 
-use params::slots_needed;
+use slots::slots_needed;
 
 use super::{Hold, Participation, Removal, Scheduler, Select};
 use crate::context::Ctx;

@@ -1,6 +1,7 @@
 //! The parameters of time-division multiplexing, and the checks of what they have room for.
 
 use super::Tdm;
+use super::slots::{ROUNDING, slots_needed, slots_worth};
 use crate::contract::Refused;
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
@@ -99,17 +100,4 @@ impl PolicyParams for TdmParams {
             _ => Ok(()),
         }
     }
-}
-
-/// Stored rates are within 2⁻²⁰ of the configured ones: a whole number of slots stays whole.
-const ROUNDING: f64 = 1e-6;
-
-/// Share of a frame that a reservation needs, in slots.
-fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
-    reserve.bits_per_second() / rate.bits_per_second() * f64::from(slots)
-}
-
-/// Number of slots that a reservation needs.
-pub(super) fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
-    (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
 }
