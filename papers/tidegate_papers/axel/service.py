@@ -56,8 +56,7 @@ SATURATED_LINK = 2e6
 """Rate of the link of the saturated flows, in bit/s."""
 
 UNIT = 50e3
-"""Rate that the flows of the smallest reservation reserve, in bit/s; the names of the others say how many times that
-they reserve."""
+"""Smallest reservation in bit/s; the names of flows say how many times that they reserve."""
 
 RESERVED = {
     name: UNIT * int(name.rpartition("-")[2])

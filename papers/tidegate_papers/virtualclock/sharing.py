@@ -57,16 +57,14 @@ KEPT: dict[str, Overrides] = {
 
 
 def _refused(results: Results) -> Values:
-    calls = named("call")
-    return [100.0 * sum(row["refused"] for row in rows) / len(rows) for rows in measures.flows(results, calls)]
+    runs = measures.flows(results, named("call"))
+    return [100.0 * sum(row["refused"] for row in rows) / len(rows) for rows in runs]
 
 
 def _datagram_volume(runs: Runs, _: Mapping[str, Columns]) -> Columns:
     figures: Figures = {}
     for name, results in runs.items():
-        figures[f"datagrams lost, {name}"] = measures.share_lost(
-            results, lambda row: not named("call")(row)
-        )
+        figures[f"datagrams lost, {name}"] = measures.share_lost(results, lambda row: not named("call")(row))
         figures[f"calls refused, {name}"] = _refused(results)
     figures["losses of calls, estimated"] = measures.lost(runs["estimated"], named("call"))
     for what, other in (("datagrams lost", "nothing kept"), ("calls refused", "40 % kept")):
