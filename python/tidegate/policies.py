@@ -2059,6 +2059,9 @@ class Connection(Record):
             time such as "5ms"). Default: 0s.
         vc: ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it,
             the cells of a packet reach the first port together.
+        backward: Connection in the other direction whose VC is one with this one's: each direction's RM cells
+            are turned round into the other's order of cells, at its ACR. Both need `vc`, and one of them
+            names the other; without it, RM cells go back at once.
         start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
         stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
         every: Mean time between the starts of the `count` members, exponential; without it, all start at
@@ -2093,6 +2096,7 @@ class Connection(Record):
     adaptation: Literal["none", "aal5"] | None = None
     preparation: str | None = None
     vc: Vc | None = None
+    backward: str | None = None
     start: str | None = None
     stop: str | None = None
     every: str | None = None

@@ -13,7 +13,7 @@ use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
-use tidegate_sim::packet_log::PacketEvent;
+use tidegate_sim::packet_log::{Entry, PacketEvent};
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::stage_plans::abr::RateControlPlans;
 use tidegate_sim::world::World;
@@ -213,6 +213,48 @@ fn a_host_waits_for_the_cells_of_its_packet() {
                 }
             }
             assert!(packets > 30, "{port}: {packets}");
+        }
+    }
+}
+
+/// A VC with data in both directions: an RM cell that was turned round takes the time of a cell of
+/// the data that go its way, at most one between two of their own RM cells while data wait. The rate
+/// in the first direction comes to its share all the same.
+#[test]
+fn answers_take_their_turn_among_the_data_in_their_direction() {
+    for port in PORTS {
+        for joined in [false, true] {
+            let mut two = connection("a", "{ kind = \"tcp\", receiver_window = \"100kB\" }");
+            let other = two
+                .replace("name = \"a\"\nfrom = \"a\"\nto = \"x\"", "name = \"b\"\nfrom = \"x\"\nto = \"a\"");
+            assert_ne!(two, other);
+            two += &other.replace("icr = \"1mbit\"", "icr = \"1mbit\", pcr = \"2mbit\"");
+            if joined {
+                two += "backward = \"a\"\n";
+            }
+            let network = network(port, "", &two);
+            let world = run(&network);
+            let acr =
+                world.series().unwrap().values(vc(&network, 0), "acr")[250..].iter().sum::<f64>() / 250.0;
+            assert!((acr / 18e6 - 1.0).abs() < 0.1, "{port}: {acr}");
+            for (ix, record) in world.records().iter().enumerate() {
+                assert_eq!(record.dropped, 0, "{port}: {}", network.flows[ix].name);
+            }
+            if !port.is_empty() {
+                // Each switch turns RM cells round.
+                continue;
+            }
+            let link = network.flows[2].route[0] as u32;
+            let leaves = |entry: &&Entry| {
+                entry.link == link && matches!(entry.what, PacketEvent::Departed(packet) if packet.flow == 2)
+            };
+            let cells = world.log().iter().filter(leaves).count() as u64;
+            // RM cells are absorbed where they end.
+            let (answers, frms) = (world.records()[1].absorbed, world.records()[2].absorbed);
+            let allowed = (2e6 * 0.5 / 424.0) as u64 + 3;
+            assert!(cells > 1_800 && answers > 50, "{cells} {answers}");
+            assert_eq!(cells + answers <= allowed, joined, "{cells} {answers} {allowed}");
+            assert_eq!(answers <= frms + 3, joined, "{answers} {frms}");
         }
     }
 }

@@ -13,6 +13,7 @@ from tidegate_papers.vsvd import (
     curves,
     left_open,
     minima,
+    one_vc,
     per_vc,
     random_settings,
 )
@@ -33,5 +34,6 @@ MEASURES = {
     **left_open.MEASURES,
     **minima.MEASURES,
     **cloud.MEASURES,
+    **one_vc.MEASURES,
     **per_vc.MEASURES,
 }

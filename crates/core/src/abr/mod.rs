@@ -20,8 +20,10 @@
 //!
 //! - RM cells hold rates to the nearest bit/s, and not in the 16-bit floating-point format of
 //!   section 5.10.3.1.
-//! - The answers of a VC go back at once: a backward ACR, of data in the other direction, is not
-//!   modelled.
+//! - The answers of a VC go back at once, unless its data and those of another connection are the two
+//!   directions of one VC ([`BackwardVc`]). Then a source sends an RM cell that its own end has turned
+//!   round as one of its cells (rule 3b): at most one between two of its FRM cells while data wait. A
+//!   later one replaces one that waits.
 //! - Rule 13 allows a source to lower ACR to about its actual rate, and leaves the policy open. With
 //!   a headroom, a source compares ACR with its actual rate between two in-rate FRM cells, and with
 //!   the least ACR of that time: a rate that has just risen is not lost before it can be used. The
@@ -50,5 +52,5 @@ pub use coupled::Coupled;
 pub use destination::Destination;
 pub use port::OutputPort;
 pub use registry::{BuiltInRateControl, RECORDS};
-pub use source::{Pace, Source, SourceTerms};
+pub use source::{BackwardVc, Pace, Source, SourceTerms};
 pub use virtual_source::VirtualSource;

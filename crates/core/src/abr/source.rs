@@ -40,6 +40,10 @@ pub struct SourceTerms {
     pub rm_cell: u32,
 }
 
+/// The connection whose data go the other way on the VC of a connection, by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackwardVc(pub String);
+
 /// The source of a VC, or the virtual source of a segment: rules 1 to 10 and 13 of ATM TM 4.0,
 /// section 5.10.4.
 #[derive(Clone, Debug)]

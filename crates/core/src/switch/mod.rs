@@ -151,6 +151,14 @@ impl Switch {
         Ok(port.ready())
     }
 
+    /// Charges a flow's shaper with `len` bytes that its sender sends beside it, on another flow:
+    /// the packets that wait there wait for them, too. Does nothing without a shaper.
+    pub fn charge_shaper(&mut self, now: Time, leg: Leg, len: u32) {
+        if let Some(port) = self.ports.get_mut(usize::from(leg.port.0)) {
+            port.shaping.charge(now, leg.flow, len);
+        }
+    }
+
     /// Sets whether ports report each packet that a shaper releases
     /// ([`Effect::Released`](crate::context::Effect)). Initially they do not.
     pub fn report_released(&mut self, reports: bool) {

@@ -50,6 +50,15 @@ impl Shaping {
         }
     }
 
+    /// Charges a flow's shaper, if it has one, with bytes that are sent beside it.
+    pub(super) fn charge(&mut self, now: Time, flow: FlowIx, len: u32) {
+        let Some(shapers) = &mut self.0 else { return };
+        if let Some(shaper) = shapers.shaper_mut(flow) {
+            shaper.bucket.take(now, len);
+            shapers.schedule(flow);
+        }
+    }
+
     /// Passes the packet if it conforms now; queues it if it has to wait.
     pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
         self.0.as_mut().map_or(Shaped::Conforms, |shapers| shapers.arrive(now, packet, order))

@@ -2,7 +2,7 @@
 //! other connections.
 
 use super::policies::offered;
-use crate::section::{ParamsOf, PolicyOf, Selected, section};
+use crate::section::{Name, ParamsOf, PolicyOf, Selected, section};
 use tidegate_core::abr::BuiltInRateControl;
 use tidegate_core::abr::coupling::{self, BuiltInCoupling};
 use tidegate_core::endpoint::abr::{self, AbrParams};
@@ -43,6 +43,10 @@ section! {
         /// ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`.
         /// Without it, the cells of a packet reach the first port together
         vc: Option<Vc>,
+        /// Connection in the other direction whose VC is one with this one's: each direction's RM
+        /// cells are turned round into the other's order of cells, at its ACR. Both need `vc`, and
+        /// one of them names the other; without it, RM cells go back at once
+        backward: Option<Name>,
     }
 }
 

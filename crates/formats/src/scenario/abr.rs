@@ -9,7 +9,7 @@ use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeSet;
 use tidegate_core::abr::coupling::BuiltInCoupling;
-use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
+use tidegate_core::abr::{BackwardVc, BuiltInRateControl, SourceTerms};
 use tidegate_core::params::{NodeContext, Supply};
 use tidegate_core::units::Rate;
 
@@ -73,6 +73,35 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
         }
     }
     check_loops(parts, report);
+    check_directions(parts, report);
+}
+
+/// A VC with data in both directions is that of two connections between its ends.
+fn check_directions(parts: &ScenarioParts<'_>, report: &mut Report) {
+    let ends = |group: &FlowGroup| {
+        let (first, last) = (group.route.first()?, group.route.last()?);
+        Some((parts.links[*first].from, parts.links[*last].to))
+    };
+    for group in parts.groups {
+        let Some(BackwardVc(name)) = group.stage_terms.get() else { continue };
+        let other = parts.groups.iter().find(|other| other.name == *name);
+        let complaint = match other {
+            None => format!("there is no connection `{name}`"),
+            Some(other) if ends(other).map(|(from, to)| (to, from)) != ends(group) => {
+                format!("`{name}` does not go from the receiver of `{}` to its sender", group.name)
+            }
+            Some(other)
+                if [group, other].iter().any(|one| one.stage_terms.get::<SourceTerms>().is_none()) =>
+            {
+                format!("`{}` and `{name}` are one VC only if both have `vc`", group.name)
+            }
+            Some(other) if other.count != 1 || group.count != 1 => {
+                format!("`{}` and `{name}` are one VC only if each is one connection", group.name)
+            }
+            Some(_) => continue,
+        };
+        report.add(group.place, Complaint::new(complaint));
+    }
 }
 
 /// A port with VS/VD needs a loop before it, and the answers of the connections that pass it.

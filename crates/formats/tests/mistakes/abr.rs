@@ -175,7 +175,31 @@ const VCS: &[(&str, &str, &str, Option<&str>)] = &[
         "`mcr` is above `icr`",
         None,
     ),
+    ("adaptation = \"aal5\"\nvc = {}\nbackward = \"g\"", "5:1", "there is no connection `g`", None),
+    (
+        "adaptation = \"aal5\"\nvc = {}\nbackward = \"f\"",
+        "5:1",
+        "`f` does not go from the receiver of `f` to its sender",
+        None,
+    ),
 ];
+
+/// A VC has two directions if both connections have one, and each is one connection.
+#[test]
+fn both_directions_of_a_vc_are_connections_with_a_vc() {
+    let back = |more: &str| {
+        format!(
+            "[[connection]]\nname = \"g\"\nfrom = \"b\"\nto = \"a\"\nadaptation = \"aal5\"\nvc = {{}}\n\
+             backward = \"f\"\nsize = \"1500B\"\ntransport = \"tcp\"\n\
+             [[connection]]\nname = \"f\"\nto = \"b\"\nadaptation = \"aal5\"\ntransport = \"tcp\"\n{more}\n"
+        )
+    };
+    let said = "`g` and `f` are one VC only if";
+    check(&scenario("", &back("")), &[], &format!("a.toml:5:1: {said} both have `vc`"), None);
+    let many = back("vc = {}\ncount = 2");
+    check(&scenario("", &many), &[], &format!("a.toml:5:1: {said} each is one connection"), None);
+    crate::common::parse(&scenario("", &back("vc = {}")), &[]).unwrap();
+}
 
 #[test]
 fn a_vc_carries_cells_that_are_cut() {

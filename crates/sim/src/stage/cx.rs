@@ -201,6 +201,14 @@ impl StageCx {
         }
     }
 
+    /// Charges the pace of a flow at a hop with a packet that the stage sends beside it, on another
+    /// flow.
+    pub fn charge_pace(&mut self, hop: u32, len: u32) {
+        let now = self.now;
+        let (switch, leg) = self.at_mut(hop);
+        switch.charge_shaper(now, leg, len);
+    }
+
     /// Notifies the source of a flow at once.
     pub fn notify(&mut self, flow: u32, notice: Notice) {
         self.outbox.notify(flow, notice);

@@ -3,7 +3,7 @@
 use crate::network::{FlowSetup, Network};
 use crate::source::Traffic;
 use tidegate_core::abr::coupling::BuiltInCoupling;
-use tidegate_core::abr::{BuiltInRateControl, SourceTerms};
+use tidegate_core::abr::{BackwardVc, BuiltInRateControl, SourceTerms};
 use tidegate_formats::{Chosen, Link, Scenario};
 
 /// A port that controls the rates of the ABR connections that pass it.
@@ -45,6 +45,16 @@ pub(super) fn target_utilisation(link: &Link) -> Option<f64> {
 /// Returns the peak cell rate of a flow's VC in bit/s.
 pub(super) fn ceiling(flow: &FlowSetup, network: &Network) -> Option<f64> {
     source_terms(flow, network).map(|terms| terms.pcr)
+}
+
+/// Returns the flow of the data that go the other way on the VC of a flow; `None` for a VC of one
+/// direction.
+pub(crate) fn backward(flow: usize, network: &Network) -> Option<usize> {
+    let named = |ix: usize| {
+        let BackwardVc(name) = network.flows[ix].stage_terms.get()?;
+        network.flows.iter().position(|other| other.name == *name)
+    };
+    named(flow).or_else(|| (0..network.flows.len()).find(|other| named(*other) == Some(flow)))
 }
 
 /// Returns the source terms of the VC that a flow is, or that carries it, if there is one.

@@ -6,7 +6,7 @@ use crate::keys::connection::Connection;
 use crate::section::Placed;
 use crate::stage_terms::StageTerms;
 use tidegate_core::aal5;
-use tidegate_core::abr::SourceTerms;
+use tidegate_core::abr::{BackwardVc, SourceTerms};
 use tidegate_core::contract::Contract;
 use tidegate_core::endpoint::abr::AbrParams;
 use tidegate_core::params::{Key, Member, NodeContext, Parameters, PolicyParams, Supply};
@@ -21,6 +21,7 @@ pub(super) fn read(
     report: &mut Report,
 ) {
     terms.set(first.and_then(|first| vc(&keys.abr.vc, aal5, first, report)));
+    terms.set(keys.abr.backward.as_ref().map(|name| BackwardVc(name.to_string())));
 }
 
 /// The terms agreed for the VC that carries the cells of a connection whose first link has this

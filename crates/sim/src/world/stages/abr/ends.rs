@@ -6,8 +6,10 @@
 
 use super::super::setup::{Placed, StageSetup};
 use super::pace::{pace, set_pace};
+use super::turned::{InOrder, Turned};
 use crate::probe::Subject;
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
+use crate::stage_plans::abr::backward;
 use std::collections::BTreeMap;
 use tidegate_core::abr::cell::{Direction, RmCell};
 use tidegate_core::abr::{Destination, SourceTerms, VirtualSource};
@@ -33,12 +35,16 @@ struct Sender {
     /// The flow's first hop, and its link.
     hop: u32,
     link: u32,
+    /// RM cells of the other direction, of a VC with both.
+    turned: InOrder,
 }
 
 struct Receiver {
     destination: Destination,
     /// The flow of the answers, and its first hop.
     back: (u32, u32),
+    /// The flow of the data in the other direction, of a VC with both.
+    backward: Option<u32>,
 }
 
 impl AbrEnds {
@@ -54,17 +60,17 @@ impl AbrEnds {
             let Some(peer) = plan.peer else {
                 return Err(Refused(format!("`{}` has a VC, and no flow for its answers", plan.name)));
             };
+            let backward = backward(flow, network).map(|flow| flow as u32);
             let (first, last) = (plan.route[0], plan.route[plan.route.len() - 1]);
             let hop = first_hops[flow];
             let (flow, peer, link) = (flow as u32, peer as u32, first as u32);
             let begins = nodes.entry(network.links[first].from).or_default();
-            begins
-                .sources
-                .insert(flow, Sender { source: VirtualSource::new(*terms), paced: false, hop, link });
+            let (source, turned) = (VirtualSource::new(*terms), InOrder::default());
+            begins.sources.insert(flow, Sender { source, paced: false, hop, link, turned });
             begins.answers.insert(peer, flow);
             let back = (peer, first_hops[peer as usize]);
             let ends = nodes.entry(network.links[last].to).or_default();
-            ends.destinations.insert(flow, Receiver { destination: Destination::default(), back });
+            ends.destinations.insert(flow, Receiver { destination: Destination::default(), back, backward });
         }
         Ok(nodes.into_iter().map(|(node, ends)| Placed::at(node, ends)).collect())
     }
@@ -107,9 +113,12 @@ impl Stage for AbrEnds {
                 let Some(receiver) = self.destinations.get_mut(&crossing.flow) else {
                     return Passage::Forward;
                 };
-                let (peer, hop) = receiver.back;
-                let brm = receiver.destination.turn_round(frm);
-                cx.send(peer, hop, packet.len, Mark::NONE, Payload::Rm(brm));
+                let cell = receiver.destination.turn_round(frm);
+                let turned = Turned { cell, len: packet.len, back: receiver.back };
+                match receiver.backward.and_then(|flow| self.sources.get_mut(&flow)) {
+                    Some(sender) => sender.turned.take(cx, sender.hop, turned),
+                    None => turned.send(cx),
+                }
                 Passage::Absorb
             }
             (_, Crossing { to: None, .. }) => {
@@ -141,12 +150,14 @@ impl Stage for AbrEnds {
     }
 
     fn released(&mut self, cx: &mut StageCx, flow: u32, hop: u32, _: &Packet, payload: &mut Payload) {
-        let (Some(sender), Payload::Rm(frm)) = (self.sources.get_mut(&flow), payload) else { return };
-        if sender.hop == hop {
+        let Some(sender) = self.sources.get_mut(&flow).filter(|sender| sender.hop == hop) else { return };
+        let is_frm = matches!(payload, Payload::Rm(_));
+        if let Payload::Rm(frm) = payload {
             let before = sender.source.acr();
             *frm = sender.source.send_frm(cx.now());
             pace(cx, hop, before, sender.source.acr());
         }
+        sender.turned.released(cx, hop, is_frm);
     }
 
     /// Shows the gauges of each source.

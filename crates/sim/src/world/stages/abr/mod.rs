@@ -4,6 +4,7 @@
 mod ends;
 mod pace;
 mod ports;
+mod turned;
 
 pub(super) use ends::AbrEnds;
 pub(super) use ports::RateControlled;

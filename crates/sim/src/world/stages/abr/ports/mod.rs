@@ -8,6 +8,7 @@
 mod setup;
 
 use super::pace::{pace, set_pace};
+use super::turned::{InOrder, Turned};
 use crate::probe::Subject;
 use crate::stage::{Crossing, Gauges, Interest, Passage, Site, Stage, StageCx};
 use tidegate_core::abr::cell::{Direction, RmCell};
@@ -58,6 +59,10 @@ struct Vc {
     rm_cell: u32,
     /// With VS/VD, the flow of its answers, and that flow's hop from here.
     back: Option<(u32, u32)>,
+    /// The flow of the data in the other direction, of a VC with both.
+    backward: Option<u32>,
+    /// RM cells of that direction that were turned round here.
+    turned: InOrder,
 }
 
 /// Role of a flow at a node.
@@ -105,14 +110,18 @@ impl RateControlled {
 
     /// Counts a packet, not an RM cell, that goes from the queue of its VC to the class queue.
     #[inline(always)]
-    fn lets_go(&mut self, now: Time, flow: u32, len: u32) {
+    fn lets_go(&mut self, cx: &mut StageCx, flow: u32, len: u32) {
         let FlowRole { out: Some((port, Leaves::Cells(vc))), queued, .. } = self.roles[flow as usize] else {
             return;
         };
-        match &mut self.ports[port].control {
-            PortControl::Plain(plain) if queued => plain.cell(now, vc, len, None),
+        let Port { control, vcs, .. } = &mut self.ports[port];
+        match control {
+            PortControl::Plain(plain) if queued => plain.cell(cx.now, vc, len, None),
             PortControl::Plain(_) => {}
-            PortControl::Coupled(coupled) => coupled.enter_class_queue(now, vc, len, None),
+            PortControl::Coupled(coupled) => {
+                coupled.enter_class_queue(cx.now, vc, len, None);
+                vcs[vc.ix()].left(cx, false);
+            }
         }
     }
 
@@ -140,7 +149,11 @@ impl RateControlled {
             }
             (Leaves::Cells(vc), PortControl::Coupled(coupled)) if at.from.is_some() => {
                 if let Payload::Rm(frm) = payload {
-                    end_loop(cx, coupled, (vc, &vcs[vc.ix()]), frm, packet.len, *link);
+                    let backward = vcs[vc.ix()].backward;
+                    let left = end_loop(cx, coupled, (vc, &vcs[vc.ix()]), frm, packet.len, *link);
+                    if let Some((turned, flow)) = left.zip(backward) {
+                        self.turn(cx, flow, turned);
+                    }
                     return Passage::Absorb;
                 }
             }
@@ -167,8 +180,22 @@ impl RateControlled {
                 let before = coupled.acr(vc);
                 coupled.enter_class_queue(cx.now(), vc, len, Some(frm));
                 repace(cx, coupled, (vc, vcs[vc.ix()].hop), before);
+                vcs[vc.ix()].left(cx, true);
             }
         }
+    }
+
+    /// Sends an RM cell that was turned round among the cells of the data in the other direction, if
+    /// their queue is here; otherwise at once.
+    fn turn(&mut self, cx: &mut StageCx, backward: u32, turned: Turned) {
+        if let Some((port, Leaves::Cells(vc))) = self.roles[backward as usize].out {
+            let Port { control, vcs, .. } = &mut self.ports[port];
+            if matches!(control, PortControl::Coupled(coupled) if coupled.paces()) {
+                let state = &mut vcs[vc.ix()];
+                return state.turned.take(cx, state.hop, turned);
+            }
+        }
+        turned.send(cx);
     }
 
     /// Handles an answer to a VC of one of the ports; returns its fate.
@@ -198,7 +225,8 @@ impl RateControlled {
     }
 }
 
-/// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop.
+/// Handles an FRM cell of `len` bytes at a port with VS/VD, which ends its loop. Returns the answer of
+/// a VC with data in both directions, which is not sent yet.
 #[inline(never)]
 fn end_loop(
     cx: &mut StageCx,
@@ -207,17 +235,20 @@ fn end_loop(
     frm: &RmCell,
     len: u32,
     link: u32,
-) {
+) -> Option<Turned> {
     let before = coupled.acr(vc);
     let queues = (cx.queue_of(link), cx.shaped_at(state.hop));
-    let (brm, is_first) = coupled.frm(cx.now(), vc, frm, len, queues);
-    if let Some((peer, hop)) = state.back {
-        cx.send(peer, hop, len, Mark::NONE, Payload::Rm(brm));
+    let (cell, is_first) = coupled.frm(cx.now(), vc, frm, len, queues);
+    let turned = state.back.map(|back| Turned { cell, len, back });
+    let (now, later) = if state.backward.is_none() { (turned, None) } else { (None, turned) };
+    if let Some(turned) = now {
+        turned.send(cx);
     }
     repace(cx, coupled, (vc, state.hop), before);
     if is_first {
         state.send_frm(cx);
     }
+    later
 }
 
 /// Serves the queue of a VC at its ACR2 of now, if it is served at ACR2.
@@ -228,6 +259,14 @@ fn repace(cx: &mut StageCx, coupled: &Coupled, (vc, hop): (VcIx, u32), before: f
 }
 
 impl Vc {
+    /// Called when a cell of the VC has left its queue.
+    #[inline(always)]
+    fn left(&mut self, cx: &mut StageCx, is_frm: bool) {
+        if self.backward.is_some() {
+            self.turned.released(cx, self.hop, is_frm);
+        }
+    }
+
     /// Sends an FRM cell into the per-VC queue. Its fields are written when it goes to the class
     /// queue.
     #[inline(never)]
@@ -295,7 +334,7 @@ impl Stage for RateControlled {
     fn released(&mut self, cx: &mut StageCx, flow: u32, _: u32, packet: &Packet, payload: &mut Payload) {
         match payload {
             Payload::Rm(frm) => self.released_rm(cx, flow, packet.len, frm),
-            _ => self.lets_go(cx.now, flow, packet.len),
+            _ => self.lets_go(cx, flow, packet.len),
         }
     }
 

@@ -1,9 +1,10 @@
 //! Set-up of the rate-controlling ports of a node: the VCs that pass them, and the other flows.
 
 use super::super::super::setup::{Placed, StageSetup};
+use super::super::turned::InOrder;
 use super::{FlowRole, Leaves, Port, PortControl, RateControlled, Vc};
 use crate::network::{FlowSetup, Network};
-use crate::stage_plans::abr::{RateControlPlan, RateControlPlans, source_terms};
+use crate::stage_plans::abr::{RateControlPlan, RateControlPlans, backward, source_terms};
 use std::collections::BTreeMap;
 use tidegate_core::abr::{OutputPort, SourceTerms, VcIx};
 use tidegate_core::contract::Refused;
@@ -113,7 +114,9 @@ impl RateControlled {
                 coupled.open(terms)
             }
         };
-        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back });
+        let backward = backward(flow, network).map(|flow| flow as u32);
+        let turned = InOrder::default();
+        port.vcs.push(Vc { flow: flow as u32, hop, rm_cell: terms.rm_cell, back, backward, turned });
         Ok(vc)
     }
 
