@@ -859,15 +859,7 @@ MeterName = Literal[
 ]
 
 MeterKind = (
-    FlowMonitor
-    | Policer
-    | Srtcm
-    | Trtcm
-    | TswTagger
-    | Tsw2cm
-    | Tsw3cm
-    | ClearingMeter
-    | SelectiveMarker
+    FlowMonitor | Policer | Srtcm | Trtcm | TswTagger | Tsw2cm | Tsw3cm | ClearingMeter | SelectiveMarker
 )
 
 

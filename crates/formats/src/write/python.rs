@@ -210,9 +210,10 @@ pub(super) fn literal_alias(name: &str, words: &[&str]) -> String {
 fn union(one_of: &OneOf) -> String {
     let name = alias_name(one_of);
     let kinds: Vec<_> = one_of.options.iter().map(|option| camel(option.name)).collect();
-    let line = format!("{name} = {}", kinds.join(" | "));
+    let line = kinds.join(" | ");
     match line.len() {
-        0..=WIDTH => format!("{line}\n\n\n"),
+        length if name.len() + 3 + length <= WIDTH => format!("{name} = {line}\n\n\n"),
+        length if 4 + length <= WIDTH => format!("{name} = (\n    {line}\n)\n\n\n"),
         _ => format!("{name} = (\n    {}\n)\n\n\n", kinds.join("\n    | ")),
     }
 }
