@@ -40,6 +40,12 @@ impl Bucket {
         (i128::from(len) * self.ticks_per_byte).min(self.burst)
     }
 
+    /// Takes the tokens of bytes that are sent beside its packets.
+    fn charge(&mut self, now: Time, len: u32) {
+        self.fill(now);
+        self.tokens -= i128::from(len) * self.ticks_per_byte;
+    }
+
     /// Releases the packets that may leave by now.
     fn release(&mut self, now: Time) -> Vec<u32> {
         let mut gone = Vec::new();
@@ -150,6 +156,12 @@ fn packets_leave_when_the_tokens_are_there_and_not_before() {
                 })
                 .collect();
             assert_eq!(reported, dropped, "seed {seed}");
+            if rng.chance(0.2) {
+                let (leg, bucket) = &mut flows[ix];
+                let beside = pick(&mut rng, &[40, 1500]);
+                world.switch.charge_shaper(until, *leg, beside);
+                bucket.charge(until, beside);
+            }
         }
     }
 }
