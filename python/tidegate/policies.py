@@ -1633,6 +1633,9 @@ class TokenBucket(Record):
             "64kB").
         excess: Packets that do not conform: they wait, are dropped, or are sent at once, marked as out of
             profile (wait or drop or mark). Default: wait.
+        calendar: Width of the buckets of a calendar into which packets are put by the time at which they
+            conform, above zero: they leave at the end of their bucket. Without it, they leave when they
+            conform (a time such as "5ms").
 
     Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira
     1994, section 2.1 (the filter).
@@ -1645,6 +1648,7 @@ class TokenBucket(Record):
     peak: str | None = None
     queue: str | None = None
     excess: Literal["wait", "drop", "mark"] | None = None
+    calendar: str | None = None
 
 
 EnvelopeName = Literal["token-bucket"]

@@ -36,6 +36,10 @@ parameters! {
         /// of profile
         //= zhang1991 3.3.1
         excess: Excess = Excess::Wait,
+        /// Width of the buckets of a calendar into which packets are put by the time at which they
+        /// conform, above zero: they leave at the end of their bucket. Without it, they leave when
+        /// they conform
+        calendar: Option<Span>,
     }
 }
 
@@ -67,6 +71,21 @@ pub struct ShaperPlan {
     pub queue: Option<Limit>,
     /// Fate of packets that do not conform.
     pub excess: Excess,
+    /// Width of the buckets of departure times; `None` for departures at the exact times.
+    pub calendar: Option<Span>,
+}
+
+impl ShaperPlan {
+    /// Time at which a packet leaves that conforms at `at`: the end of its bucket. Buckets are
+    /// counted from the start of time.
+    #[inline]
+    pub fn leaves_at(&self, at: Time) -> Time {
+        //= kung1997 4
+        self.calendar.map_or(at, |width| {
+            let buckets = at.since(Time::ORIGIN).ticks().div_ceil(width.ticks());
+            Time::ORIGIN + Span::from_ticks(buckets.saturating_mul(width.ticks()))
+        })
+    }
 }
 
 impl TokenBucketParams {
@@ -85,7 +104,7 @@ impl TokenBucketParams {
         if peak.is_some_and(|peak| peak < rate) {
             return Err(Fault::at("peak", "`peak` is below the flow's `reserve`"));
         }
-        Ok(ShaperPlan { rate, burst, peak, queue: self.queue, excess: self.excess })
+        Ok(ShaperPlan { rate, burst, peak, queue: self.queue, excess: self.excess, calendar: self.calendar })
     }
 }
 
@@ -124,12 +143,22 @@ impl PolicyParams for TokenBucketParams {
             peak: None,
             queue,
             excess: Excess::Wait,
+            calendar: None,
         }
     }
 
     fn check(&self) -> Result<(), Fault> {
         match (self.peak, self.rate) {
-            (Some(peak), Some(rate)) if peak < rate => Err(Fault::at("peak", "`peak` is below `rate`")),
+            (Some(peak), Some(rate)) if peak < rate => {
+                return Err(Fault::at("peak", "`peak` is below `rate`"));
+            }
+            _ => {}
+        }
+        match self.calendar {
+            Some(Span::ZERO) => Err(Fault::at("calendar", "`calendar` is zero")),
+            Some(_) if self.excess != Excess::Wait => {
+                Err(Fault::at("calendar", "`calendar` holds packets that wait, and `excess` lets none wait"))
+            }
             _ => Ok(()),
         }
     }

@@ -108,7 +108,14 @@ impl Pair {
 }
 
 fn shaper() -> ShaperPlan {
-    ShaperPlan { rate: rate(400_000), burst: 1500, peak: None, queue: None, excess: Excess::Wait }
+    ShaperPlan {
+        rate: rate(400_000),
+        burst: 1500,
+        peak: None,
+        queue: None,
+        excess: Excess::Wait,
+        calendar: None,
+    }
 }
 
 #[test]

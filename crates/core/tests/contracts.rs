@@ -90,11 +90,18 @@ fn filtered(terms: ContractTerms, filter: Filter) -> (World, Leg) {
     let mut plan = FlowPlan { contract, ..FlowPlan::default() };
     match filter {
         Filter::Shaper(excess) => {
-            let params = TokenBucketParams { rate: None, burst: None, peak: None, queue: None, excess };
+            let params = TokenBucketParams {
+                rate: None,
+                burst: None,
+                peak: None,
+                queue: None,
+                excess,
+                calendar: None,
+            };
             let shaper = BuiltInShaper::TokenBucket(params).build(&contract).unwrap();
             let Contract { peak, .. } = contract;
             let (rate, burst) = (contract.reserve.unwrap(), terms.workahead);
-            assert_eq!(shaper, ShaperPlan { rate, burst, peak, queue: None, excess });
+            assert_eq!(shaper, ShaperPlan { rate, burst, peak, queue: None, excess, calendar: None });
             plan.shaper = Some(shaper);
         }
         Filter::Meter(excess) => {
@@ -314,7 +321,8 @@ fn what_no_contract_states_is_not_policed_and_no_envelope_can_take() {
     assert_eq!((burst(stated), burst(of_interval)), (1, 8));
     let build = |rate: Option<Rate>, bytes: Option<u32>, contract: &Contract| {
         let excess = Excess::Drop;
-        let params = TokenBucketParams { rate, burst: bytes, peak: None, queue: None, excess };
+        let params =
+            TokenBucketParams { rate, burst: bytes, peak: None, queue: None, excess, calendar: None };
         BuiltInShaper::TokenBucket(params).build(contract)
     };
     for contract in unpoliced {

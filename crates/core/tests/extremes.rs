@@ -160,8 +160,14 @@ fn a_million_packets_leave_in_the_order_of_their_stamps() {
 fn the_slowest_and_the_fastest_ceilings_and_buckets() {
     for bits in [1, FASTEST] {
         for len in [1, 65_535] {
-            let shaper =
-                ShaperPlan { rate: rate(bits), burst: len, peak: None, queue: None, excess: Excess::Wait };
+            let shaper = ShaperPlan {
+                rate: rate(bits),
+                burst: len,
+                peak: None,
+                queue: None,
+                excess: Excess::Wait,
+                calendar: None,
+            };
             let plan = FlowPlan { ceiling: Some(rate(bits)), shaper: Some(shaper), ..reserved(bits) };
             let port = PortPlan { ceiling: Some(rate(bits)), ..PortPlan::new(kind("virtual-clock")) };
             let world = World::new(&SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() });

@@ -42,8 +42,14 @@ impl Loaded {
             ..ClassPlan::new(kind(pick(rng, &SCHEDULERS)))
         };
         let port = PortPlan { classes: vec![class], ..PortPlan::new(kind(pick(rng, &SCHEDULERS))) };
-        let shaper =
-            ShaperPlan { rate: rate(200_000), burst: LARGEST, peak: None, queue: None, excess: Excess::Wait };
+        let shaper = ShaperPlan {
+            rate: rate(200_000),
+            burst: LARGEST,
+            peak: None,
+            queue: None,
+            excess: Excess::Wait,
+            calendar: None,
+        };
         let flow = |rng: &mut Rng| FlowPlan {
             contract: contract(rng),
             class: pick(rng, &[None, Some(0)]),

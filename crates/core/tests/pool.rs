@@ -54,6 +54,7 @@ fn flood(lines: &mut Lines, rng: &mut Rng, waits: Waits) -> Leg {
                 peak: None,
                 queue: None,
                 excess: Excess::Wait,
+                calendar: None,
             });
         }
         Waits::Held | Waits::Absent => {}

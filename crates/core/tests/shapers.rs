@@ -80,7 +80,7 @@ impl Bucket {
 fn shaped(ticks_per_byte: u64, burst: u32, queue: Option<Limit>) -> FlowPlan {
     let rate = rate(800_000_000_000 / ticks_per_byte);
     FlowPlan {
-        shaper: Some(ShaperPlan { rate, burst, peak: None, queue, excess: Excess::Wait }),
+        shaper: Some(ShaperPlan { rate, burst, peak: None, queue, excess: Excess::Wait, calendar: None }),
         ..FlowPlan::default()
     }
 }

@@ -58,6 +58,7 @@ fn a_bucket_that_is_not_full_keeps_its_index() {
         peak: None,
         queue: None,
         excess: Excess::Wait,
+        calendar: None,
     });
     assert_free_at("fifo", &FlowPlan { shaper, ..FlowPlan::default() }, 3, after(24));
 }
@@ -199,8 +200,14 @@ fn memory_does_not_grow_with_flows_that_come_and_go() {
         // The classes change their popularity; at most ten flows are open at once.
         let class = if flow % 1000 < 900 { flow / 1000 % 4 } else { rng.below(4) };
         let class = (class as u16).checked_sub(1);
-        let shaper =
-            ShaperPlan { rate: rate(10_000_000), burst: 1500, peak: None, queue: None, excess: Excess::Wait };
+        let shaper = ShaperPlan {
+            rate: rate(10_000_000),
+            burst: 1500,
+            peak: None,
+            queue: None,
+            excess: Excess::Wait,
+            calendar: None,
+        };
         let shaper = rng.chance(0.3).then_some(shaper);
         let ceiling = rng.chance(0.3).then(|| rate(100_000_000));
         let plan = FlowPlan { class, shaper, ceiling, ..reserved(10_000_000) };

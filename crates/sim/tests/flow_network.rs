@@ -272,6 +272,7 @@ fn an_envelope_ends_the_random_walk() {
         peak: None,
         queue: Some(limit),
         excess: Excess::Wait,
+        calendar: None,
     }));
     assert!(without * 10 > checks && far > 6.0, "{without} of {checks}, {far} s ahead");
     assert!(with * 100 < checks && near < 1.6, "{with} of {checks}, {near} s ahead");

@@ -42,6 +42,7 @@ fn network(scheduler: &str, hops: usize) -> Network {
             peak: None,
             queue: None,
             excess: Excess::Wait,
+            calendar: None,
         });
         for plan in &mut flow.plans {
             plan.contract.deadline = Some(BOUND);

@@ -149,6 +149,7 @@ fn waking_up_delays_nothing() {
         peak: None,
         queue: Some(Limit::Packets(50)),
         excess: Excess::Wait,
+        calendar: None,
     });
     let world = run(&network, 6);
     let [bulk, waking] = [0, 1].map(|flow| world.records()[flow]);

@@ -60,6 +60,7 @@ fn network(faster: u64) -> Network {
                 peak: None,
                 queue: Some(Limit::Packets(20)),
                 excess: Excess::Wait,
+                calendar: None,
             });
         }
     }

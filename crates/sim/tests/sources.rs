@@ -127,6 +127,7 @@ fn an_envelope_lets_through_what_it_says() {
         peak: None,
         queue: Some(Limit::Packets(20)),
         excess: Excess::Wait,
+        calendar: None,
     };
     network.flows[0].envelope = Some(envelope);
     let world = run(&network, 1);
@@ -156,8 +157,14 @@ fn an_envelope_over_the_warm_up_is_counted_once() {
     let mut network = chain(1, 8_000_000, Span::ZERO, "fifo", Span::from_secs(100));
     let greedy = Traffic::Greedy { window: 15, sizes: Arc::new([250]) };
     add(&mut network, 0..1, None, greedy);
-    network.flows[0].envelope =
-        Some(ShaperPlan { rate: rate(20_000), burst: 250, peak: None, queue: None, excess: Excess::Wait });
+    network.flows[0].envelope = Some(ShaperPlan {
+        rate: rate(20_000),
+        burst: 250,
+        peak: None,
+        queue: None,
+        excess: Excess::Wait,
+        calendar: None,
+    });
     network.warmup = Span::from_secs(50);
     let record = run(&network, 1).records()[0];
     // A packet each 100 ms, over the 50 s after the warm-up.
@@ -181,6 +188,7 @@ fn what_leaves_an_envelope_does_not_depend_on_the_scheduler() {
             peak: None,
             queue: Some(Limit::Packets(3)),
             excess: Excess::Wait,
+            calendar: None,
         };
         network.flows[..2].iter_mut().for_each(|flow| flow.envelope = Some(envelope));
         let world = run(&network, 1);

@@ -144,7 +144,14 @@ fn drawn(rng: &mut Rng) -> Network {
             let first = usize::from(network.nodes[0].buffer.is_some());
             let excess =
                 [Excess::Wait, Excess::Drop, Excess::Mark][first + rng.below(3 - first as u64) as usize];
-            let plan = ShaperPlan { rate: rate(RESERVED), burst: 4000, peak: None, queue: None, excess };
+            let plan = ShaperPlan {
+                rate: rate(RESERVED),
+                burst: 4000,
+                peak: None,
+                queue: None,
+                excess,
+                calendar: None,
+            };
             network.flows.last_mut().unwrap().envelope = Some(plan);
         }
     }

@@ -13,6 +13,13 @@ struct Shaper {
     bucket: TokenBucket,
 }
 
+impl Shaper {
+    /// Time at which a waiting packet conforms: not before it has arrived.
+    fn due(&self, packet: &Packet) -> Time {
+        self.bucket.conforms_at(packet.len).max(packet.arrived)
+    }
+}
+
 /// The shapers of a port, and the packets that wait in them; `None` before the first shaper.
 #[derive(Default)]
 pub(super) struct Shaping(Option<Box<Shapers>>);
@@ -162,7 +169,10 @@ impl Shapers {
         let flow = packet.flow;
         let waiting = self.waiting(flow);
         if let Some(shaper) = self.shaper_mut(flow) {
-            if waiting == 0 && shaper.bucket.conforms_at(packet.len) <= now {
+            if waiting == 0
+                && shaper.bucket.conforms_at(packet.len) <= now
+                && shaper.plan.leaves_at(now) == now
+            {
                 shaper.bucket.take(now, packet.len);
                 return Shaped::Conforms;
             }
@@ -201,7 +211,9 @@ impl Shapers {
         }
         let packet = self.queues.pop_first(flow)?.packet;
         if let Some(shaper) = self.shaper_mut(flow) {
-            shaper.bucket.take(now, packet.len);
+            // A calendar delays departures, and not the clock that gives their times.
+            let taken = if shaper.plan.calendar.is_some() { shaper.due(&packet) } else { now };
+            shaper.bucket.take(taken, packet.len);
         }
         self.held.take(packet.len);
         self.schedule(flow);
@@ -269,9 +281,12 @@ impl Shapers {
             self.release.remove(flow);
             return;
         };
-        let (len, order) = (packet.len, *order);
-        let conforms = |shaper: &Shaper| shaper.bucket.conforms_at(len);
-        let at = self.shaper(flow).map_or(Time::from_ticks(0), conforms);
+        let order = *order;
+        let leaves = |shaper: &Shaper| match shaper.plan.calendar {
+            None => shaper.bucket.conforms_at(packet.len),
+            Some(_) => shaper.plan.leaves_at(shaper.due(packet)),
+        };
+        let at = self.shaper(flow).map_or(Time::from_ticks(0), leaves);
         self.release.set(flow, (at.ticks(), order));
     }
 

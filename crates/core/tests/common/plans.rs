@@ -161,6 +161,7 @@ pub fn flow(rng: &mut Rng, port: &PortPlan) -> FlowPlan {
         peak: rng.chance(0.3).then_some(rate(40_000_000)),
         queue,
         excess: pick(rng, &[Excess::Wait, Excess::Drop, Excess::Mark]),
+        calendar: None,
     };
     let shaper = rng.chance(0.3).then_some(shaper);
     let shared = |rng: &mut Rng| rng.below(port.profiles.len() as u64 + 1).checked_sub(1).map(|ix| ix as u16);

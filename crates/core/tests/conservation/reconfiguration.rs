@@ -142,8 +142,14 @@ fn a_smaller_pool_is_within_its_limit_at_once() {
         port.classes.iter_mut().for_each(|class| class.dropper = None);
     }
     let mut world = World::new(&plan);
-    let shaper =
-        Some(ShaperPlan { rate: rate(1000), burst: 100, peak: None, queue: None, excess: Excess::Wait });
+    let shaper = Some(ShaperPlan {
+        rate: rate(1000),
+        burst: 100,
+        peak: None,
+        queue: None,
+        excess: Excess::Wait,
+        calendar: None,
+    });
     let legs = [(0, None), (1, None), (0, shaper), (1, shaper)]
         .map(|(port, shaper)| world.open(port, &FlowPlan { shaper, ..FlowPlan::default() }));
     (0..10).for_each(|_| legs.iter().for_each(|leg| _ = world.arrive(&[*leg], 100)));

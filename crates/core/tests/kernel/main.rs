@@ -135,7 +135,7 @@ fn bits(rate: u64) -> Rate {
 
 fn shaped(rate: u64, burst: u32) -> Outcome {
     let (rate, excess) = (bits(rate), Excess::Wait);
-    let shaper = Some(ShaperPlan { rate, burst, peak: None, queue: None, excess });
+    let shaper = Some(ShaperPlan { rate, burst, peak: None, queue: None, excess, calendar: None });
     follow_with("tbf", &port(scheduler("fifo", &[]), None), &[FlowPlan { shaper, ..FlowPlan::default() }])
 }
 

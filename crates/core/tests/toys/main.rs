@@ -225,6 +225,7 @@ fn per_vc_shaped_queues_feed_a_class_queue() {
             peak: None,
             queue: None,
             excess: Excess::Wait,
+            calendar: None,
         }),
         ..FlowPlan::default()
     };

@@ -182,6 +182,7 @@ impl Stage for VirtualSource {
                     peak: None,
                     queue: None,
                     excess: Excess::Wait,
+                    calendar: None,
                 };
                 cx.set_pace(hop, Some(pace));
                 Passage::Absorb

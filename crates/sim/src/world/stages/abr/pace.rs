@@ -15,6 +15,7 @@ pub(super) fn pace(cx: &mut StageCx, hop: u32, before: f64, acr: f64) {
 /// Sets the service rate of a VC's queue at a hop to ACR, a cell at a time.
 pub(super) fn set_pace(cx: &mut StageCx, hop: u32, acr: f64) {
     let rate = Rate::from_bits_per_second((acr as u64).max(1));
-    let plan = |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait };
+    let plan =
+        |rate| ShaperPlan { rate, burst: 1, peak: None, queue: None, excess: Excess::Wait, calendar: None };
     cx.set_pace(hop, rate.map(plan));
 }
