@@ -1,7 +1,10 @@
 //! The per-flow queues of one scheduler node, and the participation of each flow: written by the
 //! switch, read by the schedulers.
 
+mod line;
+
 use crate::packet::{FlowIx, Packet};
+use crate::ranking::ring::Ring;
 use crate::stats::{Count, wrapping_count};
 use core::hint::black_box;
 
@@ -57,19 +60,31 @@ const EMPTY: FlowQueue = FlowQueue {
 
 /// First-in, first-out queues, one per flow, over one slab: no allocation per packet.
 ///
-/// The last two fields are all that a packet touches which is not queued, since the node is empty.
-/// A node continues their cache line, and the others fill the line before it.
+/// Where packets are served in the order in which they arrived, one line holds them all instead: a
+/// packet touches nothing of its flow, and a flow's packets are looked up in the line.
+///
+/// The last fields are all that a packet touches in a line. A node continues their cache line.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Queues {
     flows: Vec<FlowQueue>,
     slab: Vec<Queued>,
     free: u32,
-    packets: u32,
     held: u32,
     absent: u32,
+    line: Line,
     arriving: u64,
     latest: u64,
+}
+
+/// The line of all packets, if there is one, and their number in any case.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+struct Line {
+    ring: Ring<Queued>,
+    packets: u32,
+    /// True while the ring holds all packets.
+    formed: bool,
 }
 
 impl Default for Queues {
@@ -80,9 +95,9 @@ impl Default for Queues {
             free: NONE,
             arriving: 0,
             latest: 0,
-            packets: 0,
             held: 0,
             absent: 0,
+            line: Line::default(),
         }
     }
 }
@@ -96,29 +111,31 @@ impl Queues {
     /// Number of packets queued, over all flows.
     #[inline]
     pub fn packets(&self) -> u64 {
-        self.packets.into()
+        self.line.packets.into()
     }
 
     /// Bytes queued, over all flows; iterates over the flows.
     pub fn bytes(&self) -> u64 {
-        self.flows.iter().map(|queue| queue.bytes).sum()
+        let line = self.line.ring.iter().map(|queued| u64::from(queued.packet.len));
+        self.flows.iter().map(|queue| queue.bytes).chain(line).sum()
     }
 
     /// Number of packets queued for one flow.
-    #[inline]
+    #[inline(always)]
     pub fn len(&self, flow: FlowIx) -> u32 {
-        self.flows[flow.ix()].packets
+        if self.line.formed { self.len_in_line(flow) } else { self.flows[flow.ix()].packets }
     }
 
     /// Returns true if no packet is queued for any flow.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.packets == 0
+        self.line.packets == 0
     }
 
     /// Bytes queued for one flow.
     pub fn bytes_of(&self, flow: FlowIx) -> u64 {
-        self.flows[flow.ix()].bytes
+        let bytes = |queued: &Queued| u64::from(queued.packet.len);
+        if self.line.formed { self.in_line_of(flow).map(bytes).sum() } else { self.flows[flow.ix()].bytes }
     }
 
     /// Participation of the flow.
@@ -149,7 +166,7 @@ impl Queues {
     /// ceiling.
     pub(crate) fn blocked(&self, flow: FlowIx) -> Count {
         let queue = &self.flows[flow.ix()];
-        let mut blocked = Count { packets: u64::from(queue.packets), bytes: queue.bytes };
+        let mut blocked = Count { packets: u64::from(self.len(flow)), bytes: self.bytes_of(flow) };
         if queue.participation == Participation::Active {
             match self.first(flow) {
                 Some(first) if queue.capped => blocked.take(first.packet.len),
@@ -175,14 +192,20 @@ impl Queues {
     }
 
     /// The packet that the flow sends next.
-    #[inline]
+    #[inline(always)]
     pub fn first(&self, flow: FlowIx) -> Option<&Queued> {
+        if self.line.formed {
+            return self.first_in_line_of(flow);
+        }
         self.slab.get(self.flows[flow.ix()].first as usize)
     }
 
     /// The flow's latest packet: the one that push-out takes.
-    #[inline]
+    #[inline(always)]
     pub fn last(&self, flow: FlowIx) -> Option<&Queued> {
+        if self.line.formed {
+            return self.last_in_line_of(flow);
+        }
         self.slab.get(self.flows[flow.ix()].last as usize)
     }
 
@@ -207,11 +230,12 @@ impl Queues {
     /// The flow's packets, first to last.
     pub fn of(&self, flow: FlowIx) -> impl Iterator<Item = &Queued> {
         let mut at = self.flows[flow.ix()].first;
-        core::iter::from_fn(move || {
+        let own = core::iter::from_fn(move || {
             let queued = self.slab.get(at as usize)?;
             at = queued.next;
             Some(queued)
-        })
+        });
+        own.chain(self.in_line_of(flow))
     }
 
     /// Position in the order of arrival of the packet about to be pushed; schedulers break ties by
@@ -255,6 +279,7 @@ impl Queues {
     /// Adds a packet to the end of its flow's queue, in the order that was announced.
     #[inline]
     pub fn push(&mut self, packet: &Packet) {
+        debug_assert!(!self.line.formed);
         let queue = &mut self.flows[packet.flow.ix()];
         let queued = Queued { packet: *packet, order: self.arriving, next: NONE, prev: queue.last };
         let mut at = self.free;
@@ -276,12 +301,13 @@ impl Queues {
         // The counters cover only packets in the lists, so they cannot wrap, here and below.
         queue.packets = queue.packets.wrapping_add(1);
         wrapping_count(&mut queue.bytes, u64::from(packet.len));
-        self.packets = self.packets.wrapping_add(1);
+        self.line.packets = self.line.packets.wrapping_add(1);
     }
 
     /// Removes the flow's first packet. It can be read in its place until the next push.
     #[inline(always)]
     pub fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
+        debug_assert!(!self.line.formed);
         let queue = &mut self.flows[flow.ix()];
         // As a slice, whose length no write below can change.
         let slab = self.slab.as_mut_slice();
@@ -296,12 +322,13 @@ impl Queues {
         let bytes = u64::from(place.packet.len);
         queue.packets = queue.packets.wrapping_sub(1);
         queue.bytes = queue.bytes.wrapping_sub(bytes);
-        self.packets = self.packets.wrapping_sub(1);
+        self.line.packets = self.line.packets.wrapping_sub(1);
         Some(place)
     }
 
     /// Removes the flow's latest packet. It can be read in its place until the next push.
     pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<&Queued> {
+        debug_assert!(!self.line.formed);
         let queue = &mut self.flows[flow.ix()];
         let at = queue.last;
         let prev = self.slab.get(at as usize)?.prev;
@@ -322,13 +349,14 @@ impl Queues {
         let queue = &mut self.flows[flow.ix()];
         queue.packets = queue.packets.wrapping_sub(1);
         queue.bytes = queue.bytes.wrapping_sub(bytes);
-        self.packets = self.packets.wrapping_sub(1);
+        self.line.packets = self.line.packets.wrapping_sub(1);
         place
     }
 
     /// Bytes of memory held, for the memory report.
     pub fn memory(&self) -> usize {
-        self.flows.capacity() * size_of::<FlowQueue>() + self.slab.capacity() * size_of::<Queued>()
+        let flows = self.flows.capacity() * size_of::<FlowQueue>();
+        flows + self.slab.capacity() * size_of::<Queued>() + self.line.ring.memory()
     }
 }
 

@@ -102,6 +102,11 @@ impl<T: Copy> Ring<T> {
         }
     }
 
+    /// The values, oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len()).map(|nth| &self.slots[self.slot(self.first.wrapping_add(nth as u32))])
+    }
+
     fn nth(&self, nth: usize) -> T {
         self.slots[self.slot(self.first.wrapping_add(nth as u32))]
     }
@@ -139,6 +144,7 @@ mod tests {
                 prop_assert_eq!(ring.first(), model.front());
                 prop_assert_eq!(ring.last(), model.back());
                 prop_assert_eq!(ring.len(), model.len());
+                prop_assert!(ring.iter().eq(&model));
             }
         }
     }

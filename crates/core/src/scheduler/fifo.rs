@@ -124,6 +124,15 @@ impl Scheduler for Fifo {
         true
     }
 
+    fn serves_in_order(&self) -> bool {
+        true
+    }
+
+    fn join(&mut self, flow: FlowIx) {
+        debug_assert!(!self.ranking);
+        self.line.push(flow);
+    }
+
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
         match (self.line.first(), &self.ranked) {

@@ -85,6 +85,18 @@ pub trait Scheduler {
         false
     }
 
+    /// Returns true if packets are served in the order in which they arrived, whatever their flow.
+    /// While every flow takes part, the node may then hold them in one line, of which the
+    /// scheduler is told only when the node gives it up.
+    fn serves_in_order(&self) -> bool {
+        false
+    }
+
+    /// Adds a packet of `flow` behind all others, when the node gives up its line.
+    fn join(&mut self, flow: FlowIx) {
+        let _ = flow;
+    }
+
     /// Advances to real time `now`: packets that have become eligible may be selected. Called
     /// before [`select`](Self::select).
     fn advance(&mut self, now: Time, queues: &Queues) {

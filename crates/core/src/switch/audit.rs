@@ -7,7 +7,7 @@ use super::pool::Claim;
 use super::port::Port;
 use super::tree::Member;
 use crate::packet::FlowIx;
-use crate::scheduler::{Scheduler, Select};
+use crate::scheduler::Select;
 use crate::stats::Count;
 use crate::units::Time;
 
@@ -123,7 +123,7 @@ impl Port {
                 continue;
             }
             let clear_at = node.ceiling.as_ref().map_or(now, |ceiling| ceiling.clear_at());
-            let until = match node.scheduler.select(now, &node.queues) {
+            let until = match node.selected(now) {
                 _ if clear_at > now => clear_at,
                 Select::Flow(_) => now,
                 Select::NotBefore(time) if time < Time::NEVER => time,
@@ -164,7 +164,7 @@ impl Port {
                 }
                 ready |= packets > 0 && node.queues.takes_part(slot);
             }
-            let selected = node.scheduler.select(now, &node.queues);
+            let selected = node.selected(now);
             match selected {
                 Select::Idle if ready => return Err(format!("node {at}: idle with a packet to send")),
                 Select::Flow(slot) if node.queues.len(slot) == 0 => {

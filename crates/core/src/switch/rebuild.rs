@@ -107,6 +107,7 @@ impl Port {
         let mut queued = Vec::new();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
             let (node, slot) = (self.table.flows[flow.ix()].node, self.table.flows[flow.ix()].slot);
+            before.nodes[usize::from(node)].split_line();
             let queues = &mut before.nodes[usize::from(node)].queues;
             while let Some(mut waiting) = queues.pop_first(slot).copied() {
                 waiting.packet.flow = flow;

@@ -118,6 +118,14 @@ impl Scheduler for AnyScheduler {
         each_inlined!(self, s => s.pass(cx, packet, queues), self.pass_by_call(cx, packet, queues))
     }
 
+    fn serves_in_order(&self) -> bool {
+        each!(self, s => s.serves_in_order())
+    }
+
+    fn join(&mut self, flow: FlowIx) {
+        each!(self, s => s.join(flow))
+    }
+
     #[inline]
     fn select(&self, now: Time, queues: &Queues) -> Select {
         each!(self, s => s.select(now, queues))

@@ -14,7 +14,7 @@ use super::metering::Metering;
 use super::plan::{PortPlan, Shared, Sharing};
 use super::pool::Pool;
 use super::shaping::Shaping;
-use super::tree::{Member, Tree};
+use super::tree::{Member, ROOT, Tree};
 use crate::context::{Ctx, Effect, Reason};
 use crate::contract::Refused;
 use crate::dropper::Occupancy;
@@ -145,6 +145,7 @@ impl Port {
         self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
         self.is_plain_out = self.has_plain_tree() && !self.table.has_ceilings();
         self.is_plain = self.is_plain_in && self.is_plain_out;
+        self.tree.nodes[ROOT].allow_line(self.is_plain);
     }
 
     /// Counts and reports a dropped packet; its flow is the port's index.
@@ -266,6 +267,6 @@ mod tests {
             [64, 128, 192]
         );
         assert_eq!(size_of::<FlowEntry>(), 32);
-        assert!(size_of::<Port>() <= 640, "{}", size_of::<Port>());
+        assert!(size_of::<Port>() <= 704, "{}", size_of::<Port>());
     }
 }

@@ -166,6 +166,9 @@ impl Tree {
     /// Sets the participation of a node's member.
     pub(super) fn take_part(&mut self, now: Time, at: usize, slot: FlowIx, how: Participation) {
         let node = &mut self.nodes[at];
+        if how != node.queues.participation(slot) {
+            node.split_line();
+        }
         let before = node.queues.set_participation(slot, how);
         if how != before {
             node.scheduler.take_part(now, slot, before, &node.queues);

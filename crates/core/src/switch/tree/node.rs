@@ -47,6 +47,9 @@ pub(in crate::switch) struct Node {
     oldest: Option<Box<FlowHeap>>,
     /// Backlog of a class and its subclasses; not counted for the root.
     pub(super) subtree: Count,
+    /// True if the node may hold its packets in one line: its scheduler serves them in the order in
+    /// which they arrive, and the port has no use for the members' queues.
+    may_line: bool,
     /// Backlog of each member that push-out spares; few members have such a limit.
     pub(super) spared: LazyTable<Option<Limit>>,
 }
@@ -83,6 +86,7 @@ impl Node {
             uncharged: 0,
             oldest: None,
             subtree: Count::default(),
+            may_line: false,
             spared: LazyTable::default(),
             eviction: None,
         }
@@ -113,12 +117,48 @@ impl Node {
     #[inline]
     pub(super) fn select_without_ceiling(&mut self, now: Time) -> Select {
         self.scheduler.advance(now, &self.queues);
+        self.selected(now)
+    }
+
+    /// Returns the packet that is sent next, of those that the scheduler has advanced to.
+    #[inline]
+    pub(in crate::switch) fn selected(&self, now: Time) -> Select {
+        if self.queues.is_line() {
+            return self.queues.first_in_line().map_or(Select::Idle, Select::Flow);
+        }
         self.scheduler.select(now, &self.queues)
+    }
+
+    /// Sets whether the port has no use for the members' queues.
+    pub(in crate::switch) fn allow_line(&mut self, allowed: bool) {
+        self.may_line = allowed && self.scheduler.serves_in_order();
+        if self.may_line { self.form_line() } else { self.split_line() }
+    }
+
+    /// Forms one line of all packets, if there are none and no member's queue is of use.
+    #[cold]
+    #[inline(never)]
+    fn form_line(&mut self) {
+        let indexed = self.eviction.is_some() || self.oldest.is_some();
+        if self.queues.is_empty() && self.queues.all_take_part() && !indexed {
+            self.queues.form_line();
+        }
+    }
+
+    /// Gives every member its queue again, if one line holds all packets.
+    pub(in crate::switch) fn split_line(&mut self) {
+        if self.queues.is_line() {
+            let Node { queues, scheduler, .. } = self;
+            queues.split_line(|queued| scheduler.join(queued.packet.flow));
+        }
     }
 
     /// Stamps a packet whose order was announced, and queues it.
     #[inline(always)]
     pub(super) fn push(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet) {
+        if self.queues.is_line() {
+            return self.queues.push_in_line(packet);
+        }
         self.scheduler.enqueue(cx, packet, &self.queues);
         self.queues.push(packet);
         if self.eviction.is_some() {
@@ -130,6 +170,11 @@ impl Node {
     /// the packet has to be queued.
     #[inline(always)]
     pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, packet: &mut Packet, order: u64) -> bool {
+        if self.queues.is_line() {
+            self.queues.announce(order);
+            packet.tag = order;
+            return true;
+        }
         if self.eviction.is_some() {
             return false;
         }
@@ -139,6 +184,7 @@ impl Node {
 
     /// Takes the member's first packet, whose service begins.
     pub(super) fn pop_first(&mut self, cx: &mut Ctx<'_>, slot: FlowIx) -> Option<Packet> {
+        self.split_line();
         let mut packet = self.queues.pop_first(slot)?.packet;
         self.scheduler.dequeued(cx, &mut packet, &self.queues);
         self.scheduler.read_ahead(&self.queues);
@@ -155,9 +201,15 @@ impl Node {
         packet: &mut Packet,
         ahead: impl FnOnce(&[FlowIx]),
     ) -> bool {
+        if self.queues.is_line() {
+            return self.queues.pop_in_line(packet);
+        }
         let served = self.scheduler.serve(cx, &mut self.queues, packet, ahead);
         if served {
             self.popped_first(packet.flow);
+            if self.may_line && self.queues.is_empty() {
+                self.form_line();
+            }
         }
         served
     }
@@ -176,6 +228,7 @@ impl Node {
     /// `why`.
     #[inline(always)]
     pub(super) fn remove(&mut self, cx: &mut Ctx<'_>, slot: FlowIx, why: Removal) -> Option<Packet> {
+        self.split_line();
         let removed = match why {
             Removal::PushedOut => self.queues.pop_last(slot),
             Removal::DroppedAtHead => self.queues.pop_first(slot),
@@ -202,6 +255,7 @@ impl Node {
 
     /// Returns the first packet, over all members, that arrived earliest.
     pub(super) fn oldest(&mut self) -> Option<&Queued> {
+        self.split_line();
         let queues = &self.queues;
         let oldest = self
             .oldest
@@ -264,7 +318,7 @@ mod tests {
     #[test]
     fn a_packet_that_is_not_queued_touches_one_cache_line() {
         // From the order of arrival, with which the queues end, to the ring of the default scheduler.
-        assert_eq!([size_of::<Queues>(), offset_of!(Node, eviction)], [80, 80]);
-        assert_eq!([offset_of!(Node, scheduler), size_of::<AnyScheduler>()], [88, 48]);
+        assert_eq!([size_of::<Queues>(), offset_of!(Node, eviction)], [112, 112]);
+        assert_eq!([offset_of!(Node, scheduler), size_of::<AnyScheduler>()], [120, 48]);
     }
 }

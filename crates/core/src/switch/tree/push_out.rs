@@ -52,6 +52,7 @@ impl Tree {
 
     /// Sets whether a member of a node has a ceiling.
     pub(in crate::switch) fn set_capped(&mut self, at: usize, slot: FlowIx, capped: bool) {
+        self.nodes[at].split_line();
         self.nodes[at].queues.set_capped(slot, capped);
         self.nodes[at].renew_tail(slot);
         self.renew_above(at);
@@ -110,6 +111,7 @@ impl Tree {
 
     /// Builds the index of a node's members with packets.
     fn index_node(&mut self, at: usize) {
+        self.nodes[at].split_line();
         let Node { queues, scheduler, members, spared, .. } = &self.nodes[at];
         let mut eviction = EvictionIndex::new(queues.flows(), self.in_bytes);
         for (slot, member) in members.iter().enumerate() {
