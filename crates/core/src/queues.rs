@@ -4,9 +4,9 @@
 mod line;
 
 use crate::packet::{FlowIx, Packet};
-use crate::ranking::ring::Ring;
 use crate::stats::{Count, wrapping_count};
 use core::hint::black_box;
+use line::Line;
 
 const NONE: u32 = u32::MAX;
 /// Greatest number of flows that one call reads ahead.
@@ -26,7 +26,7 @@ pub enum Participation {
     Absent,
 }
 
-/// A queued packet. It occupies one cache line of 64 bytes.
+/// A queued packet, in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct Queued {
@@ -75,16 +75,6 @@ pub struct Queues {
     line: Line,
     arriving: u64,
     latest: u64,
-}
-
-/// The line of all packets, if there is one, and their number in any case.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-struct Line {
-    ring: Ring<Queued>,
-    packets: u32,
-    /// True while the ring holds all packets.
-    formed: bool,
 }
 
 impl Default for Queues {

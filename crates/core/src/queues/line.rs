@@ -2,6 +2,17 @@
 
 use super::{NONE, Queued, Queues};
 use crate::packet::{FlowIx, Packet};
+use crate::ranking::ring::Ring;
+
+/// The line of all packets, if there is one, and their number.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub(super) struct Line {
+    pub(super) ring: Ring<Queued>,
+    pub(super) packets: u32,
+    /// True while the ring holds all packets.
+    pub(super) formed: bool,
+}
 
 impl Queues {
     /// Returns true while one line holds all packets.
@@ -16,7 +27,7 @@ impl Queues {
         self.line.formed = true;
     }
 
-    /// Gives every flow its own queue again; `next` is told of each packet in the order of service.
+    /// Gives every flow its own queue again; `next` receives each packet in the order of service.
     pub(crate) fn split_line(&mut self, mut next: impl FnMut(&Queued)) {
         self.line.formed = false;
         self.line.packets = 0;
