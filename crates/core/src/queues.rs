@@ -110,10 +110,16 @@ impl Queues {
         self.flows.iter().map(|queue| queue.bytes).chain(line).sum()
     }
 
-    /// Number of packets queued for one flow.
-    #[inline(always)]
+    /// Number of packets in the flow's own queue: schedulers are not asked while there is one line.
+    #[inline]
     pub fn len(&self, flow: FlowIx) -> u32 {
-        if self.line.formed { self.len_in_line(flow) } else { self.flows[flow.ix()].packets }
+        debug_assert!(!self.line.formed);
+        self.flows[flow.ix()].packets
+    }
+
+    /// Number of packets queued for one flow.
+    pub fn packets_of(&self, flow: FlowIx) -> u32 {
+        if self.line.formed { self.in_line_of(flow).count() as u32 } else { self.len(flow) }
     }
 
     /// Returns true if no packet is queued for any flow.
@@ -156,9 +162,9 @@ impl Queues {
     /// ceiling.
     pub(crate) fn blocked(&self, flow: FlowIx) -> Count {
         let queue = &self.flows[flow.ix()];
-        let mut blocked = Count { packets: u64::from(self.len(flow)), bytes: self.bytes_of(flow) };
+        let mut blocked = Count { packets: self.packets_of(flow).into(), bytes: self.bytes_of(flow) };
         if queue.participation == Participation::Active {
-            match self.first(flow) {
+            match self.of(flow).next() {
                 Some(first) if queue.capped => blocked.take(first.packet.len),
                 _ => return Count::default(),
             }
@@ -181,21 +187,17 @@ impl Queues {
         before
     }
 
-    /// The packet that the flow sends next.
-    #[inline(always)]
+    /// The first packet of the flow's own queue: the one that it sends next.
+    #[inline]
     pub fn first(&self, flow: FlowIx) -> Option<&Queued> {
-        if self.line.formed {
-            return self.first_in_line_of(flow);
-        }
+        debug_assert!(!self.line.formed);
         self.slab.get(self.flows[flow.ix()].first as usize)
     }
 
-    /// The flow's latest packet: the one that push-out takes.
-    #[inline(always)]
+    /// The latest packet of the flow's own queue: the one that push-out takes.
+    #[inline]
     pub fn last(&self, flow: FlowIx) -> Option<&Queued> {
-        if self.line.formed {
-            return self.last_in_line_of(flow);
-        }
+        debug_assert!(!self.line.formed);
         self.slab.get(self.flows[flow.ix()].last as usize)
     }
 

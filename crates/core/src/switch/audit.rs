@@ -143,7 +143,7 @@ impl Port {
             let mut ready = false;
             for (slot, member) in node.members.iter().enumerate() {
                 let slot = FlowIx(slot as u32);
-                let packets = node.queues.len(slot);
+                let packets = node.queues.packets_of(slot);
                 match member {
                     Member::Flow(flow) => {
                         let entry = &self.table.flows[flow.ix()];
@@ -167,7 +167,7 @@ impl Port {
             let selected = node.selected(now);
             match selected {
                 Select::Idle if ready => return Err(format!("node {at}: idle with a packet to send")),
-                Select::Flow(slot) if node.queues.len(slot) == 0 => {
+                Select::Flow(slot) if node.queues.packets_of(slot) == 0 => {
                     return Err(format!("node {at}: selects member {}, which has nothing", slot.0));
                 }
                 _ => {}

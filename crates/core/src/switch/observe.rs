@@ -107,7 +107,7 @@ impl Switch {
         let port = self.ports.get(usize::from(leg.port.0))?;
         let entry = port.table.flows.get(leg.flow.ix())?;
         let serving = port.in_service().filter(|packet| packet.flow == leg.flow);
-        let queued = || port.tree.nodes[usize::from(entry.node)].queues.first(entry.slot);
+        let queued = || port.tree.nodes[usize::from(entry.node)].queues.of(entry.slot).next();
         serving.or_else(|| queued().map(|first| &first.packet)).or_else(|| port.shaping.first(leg.flow))
     }
 

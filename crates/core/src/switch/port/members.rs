@@ -201,7 +201,7 @@ impl Port {
     fn is_drained(&self, flow: FlowIx) -> bool {
         let entry = &self.table.flows[flow.ix()];
         let node = &self.tree.nodes[usize::from(entry.node)];
-        node.queues.len(entry.slot) == 0
+        node.queues.packets_of(entry.slot) == 0
             && self.shaping.waiting(flow) == 0
             && !(self.busy && self.serving.flow == flow)
     }

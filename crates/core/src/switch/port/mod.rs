@@ -221,7 +221,7 @@ impl Port {
     pub(super) fn queued(&self, flow: FlowIx) -> Count {
         let entry = &self.table.flows[flow.ix()];
         let queues = &self.tree.nodes[usize::from(entry.node)].queues;
-        let packets = u64::from(queues.len(entry.slot));
+        let packets = u64::from(queues.packets_of(entry.slot));
         let mut queued = Count { packets, bytes: queues.bytes_of(entry.slot) };
         if let Some(packet) = self.in_service().filter(|packet| packet.flow == flow) {
             queued.add(packet.len);
