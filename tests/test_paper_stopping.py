@@ -142,7 +142,7 @@ def swings(seed):
     return 5.0 if seed % 2 else -5.0
 
 
-@pytest.mark.parametrize(("times", "expected"), [(4.0, 36), (2.0, 20), (1.0, 10), (0.3, 3)])
+@pytest.mark.parametrize(("times", "expected"), [(4.0, 36), (1.5, 30), (1.0, 10), (0.3, 3)])
 def test_runs_end_where_the_interval_is_as_narrow_as_wanted(monkeypatch, times, expected):
     # A deviation of 5 √(10/9) takes (2.2622 * 5.27 / 2)² = 35.5 runs.
     report, carried = conducted(monkeypatch, [experiment("one", swings, WANTS, times=times)])

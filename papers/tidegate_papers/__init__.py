@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tidegate_papers.claims import Claim, Finding
-    from tidegate_papers.families import FULL
-    from tidegate_papers.paper import Paper, Table, load, names
+    from tidegate_papers.paper import FULL, Paper, Table, load, names
     from tidegate_papers.report import Outcome, Report, Skipped, conduct
 
 __all__ = [
@@ -34,7 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FULL": "families",
+    "FULL": "paper",
     "Claim": "claims",
     "Finding": "claims",
     "Outcome": "report",

@@ -7,12 +7,8 @@ from dataclasses import dataclass
 
 from tidegate_papers import stopping
 from tidegate_papers.claims import MAIN, Columns
-from tidegate_papers.paper import Experiment, Runs
+from tidegate_papers.paper import FULL, Experiment, Runs
 from tidegate_papers.planned import Planned
-
-FULL = 10
-"""Replications of a paper that are never exceeded where runs end by what claims need."""
-
 
 Figures = dict[str, Columns]
 """Figures of experiments, by their names."""
@@ -56,7 +52,7 @@ class Family:
         first: Figures = {}
         count = None
         if replications is None:
-            most = min(one.runs(FULL) for one in self._members)
+            most = min(one.most_runs for one in self._members)
             count = min(stopping.LEAST, most)
             if count < most:
                 first = self._figures(planned, count, jobs)

@@ -27,6 +27,9 @@ DATA = "paper.toml"
 RECORDING = "{recording}"
 """Stands for the file of `Measure.needs`, as a TOML string, in the values of settings."""
 
+FULL = 10
+"""Replications of a paper on its page."""
+
 Runs = Mapping[str, Results]
 """Results under each setting of an experiment, by its name."""
 
@@ -161,6 +164,16 @@ class Experiment:
     def runs(self, replications: int) -> int:
         """Return its number of runs in so many replications of the paper: at least 1 of any."""
         return max(round(replications * self.times), min(replications, 1))
+
+    @property
+    def most_runs(self) -> int:
+        """Number of runs that it never exceeds where they end by what claims need.
+
+        Where runs differ too much for ten, the spread of ten says less than that of all, and it may
+        take twice those of `FULL` replications.
+        """
+        full = self.runs(FULL)
+        return full if self.times <= 1 else 2 * full
 
     def scenarios(self, recordings: Path | None = None) -> dict[str, LoadedScenario]:
         """Return its scenario under each setting; a recording is taken from the folder of recordings.

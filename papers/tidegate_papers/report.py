@@ -12,7 +12,7 @@ from tidegate import TidegateError, __version__
 from tidegate.replications import Progress
 from tidegate_papers.claims import Finding, find
 from tidegate_papers.curves import HeatMap, Panel
-from tidegate_papers.families import FULL, Carried, families
+from tidegate_papers.families import Carried, families
 from tidegate_papers.paper import Experiment, Paper, Table
 from tidegate_papers.planned import Planned
 
@@ -148,7 +148,7 @@ def conduct(
         paper: The paper, from `load`.
         replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment
             may have more or fewer (`Experiment.times`). None for `LEAST`, and then as many as give
-            every claim its `wanted_half_width`, up to those of `FULL` replications.
+            every claim its `wanted_half_width`, up to `Experiment.most_runs`.
         jobs: Runs at a time; by default as many as there are processors.
         everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
         only: Names of the experiments to carry out, also of those on request; without one, all of
@@ -174,7 +174,7 @@ def conduct(
     missing = {one.name: one.missing(recordings) for one in wanted}
     experiments = [one for one in wanted if missing[one.name] is None]
     planned = Planned(
-        [(one, one.runs(FULL if replications is None else replications)) for one in experiments],
+        [(one, one.most_runs if replications is None else one.runs(replications)) for one in experiments],
         recordings,
         progress,
     )
