@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import pyarrow as pa
+
 from tidegate import Results, Simulation, simulate_all
 from tidegate.replications import Progress
 from tidegate.source import LoadedScenario
@@ -62,7 +64,16 @@ class _Runs:
         tables = dict(results.tables)
         if not self.histogram:
             tables["histogram"] = results.histogram.schema.empty_table()
+        tables["series"] = _with_words_once(results.series)
         return replace(results, tables=tables)
+
+
+def _with_words_once(series: pa.Table) -> pa.Table:
+    """Return a table with each of its words once, and their numbers in the rows: a third of the memory."""
+    for name in ("subject", "metric"):
+        place = series.schema.get_field_index(name)
+        series = series.set_column(place, name, series[name].dictionary_encode())
+    return series
 
 
 class Planned:
