@@ -4,9 +4,9 @@
 mod line;
 
 use crate::packet::{FlowIx, Packet};
+use crate::ranking::ring::Ring;
 use crate::stats::{Count, wrapping_count};
 use core::hint::black_box;
-use line::Line;
 
 const NONE: u32 = u32::MAX;
 /// Greatest number of flows that one call reads ahead.
@@ -72,7 +72,10 @@ pub struct Queues {
     free: u32,
     held: u32,
     absent: u32,
-    line: Line,
+    line: Ring<Queued>,
+    packets: u32,
+    /// True while the line holds all packets.
+    in_line: bool,
     arriving: u64,
     latest: u64,
 }
@@ -87,7 +90,9 @@ impl Default for Queues {
             latest: 0,
             held: 0,
             absent: 0,
-            line: Line::default(),
+            line: Ring::default(),
+            packets: 0,
+            in_line: false,
         }
     }
 }
@@ -101,37 +106,37 @@ impl Queues {
     /// Number of packets queued, over all flows.
     #[inline]
     pub fn packets(&self) -> u64 {
-        self.line.packets.into()
+        self.packets.into()
     }
 
     /// Bytes queued, over all flows; iterates over the flows.
     pub fn bytes(&self) -> u64 {
-        let line = self.line.ring.iter().map(|queued| u64::from(queued.packet.len));
+        let line = self.line.iter().map(|queued| u64::from(queued.packet.len));
         self.flows.iter().map(|queue| queue.bytes).chain(line).sum()
     }
 
     /// Number of packets in the flow's own queue: schedulers are not asked while there is one line.
     #[inline]
     pub fn len(&self, flow: FlowIx) -> u32 {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         self.flows[flow.ix()].packets
     }
 
     /// Number of packets queued for one flow.
     pub fn packets_of(&self, flow: FlowIx) -> u32 {
-        if self.line.formed { self.in_line_of(flow).count() as u32 } else { self.len(flow) }
+        if self.in_line { self.in_line_of(flow).count() as u32 } else { self.len(flow) }
     }
 
     /// Returns true if no packet is queued for any flow.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.line.packets == 0
+        self.packets == 0
     }
 
     /// Bytes queued for one flow.
     pub fn bytes_of(&self, flow: FlowIx) -> u64 {
         let bytes = |queued: &Queued| u64::from(queued.packet.len);
-        if self.line.formed { self.in_line_of(flow).map(bytes).sum() } else { self.flows[flow.ix()].bytes }
+        if self.in_line { self.in_line_of(flow).map(bytes).sum() } else { self.flows[flow.ix()].bytes }
     }
 
     /// Participation of the flow.
@@ -190,14 +195,14 @@ impl Queues {
     /// The first packet of the flow's own queue: the one that it sends next.
     #[inline]
     pub fn first(&self, flow: FlowIx) -> Option<&Queued> {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         self.slab.get(self.flows[flow.ix()].first as usize)
     }
 
     /// The latest packet of the flow's own queue: the one that push-out takes.
     #[inline]
     pub fn last(&self, flow: FlowIx) -> Option<&Queued> {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         self.slab.get(self.flows[flow.ix()].last as usize)
     }
 
@@ -271,7 +276,7 @@ impl Queues {
     /// Adds a packet to the end of its flow's queue, in the order that was announced.
     #[inline]
     pub fn push(&mut self, packet: &Packet) {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         let queue = &mut self.flows[packet.flow.ix()];
         let queued = Queued { packet: *packet, order: self.arriving, next: NONE, prev: queue.last };
         let mut at = self.free;
@@ -293,13 +298,13 @@ impl Queues {
         // The counters cover only packets in the lists, so they cannot wrap, here and below.
         queue.packets = queue.packets.wrapping_add(1);
         wrapping_count(&mut queue.bytes, u64::from(packet.len));
-        self.line.packets = self.line.packets.wrapping_add(1);
+        self.packets = self.packets.wrapping_add(1);
     }
 
     /// Removes the flow's first packet. It can be read in its place until the next push.
     #[inline(always)]
     pub fn pop_first(&mut self, flow: FlowIx) -> Option<&Queued> {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         let queue = &mut self.flows[flow.ix()];
         // As a slice, whose length no write below can change.
         let slab = self.slab.as_mut_slice();
@@ -314,13 +319,13 @@ impl Queues {
         let bytes = u64::from(place.packet.len);
         queue.packets = queue.packets.wrapping_sub(1);
         queue.bytes = queue.bytes.wrapping_sub(bytes);
-        self.line.packets = self.line.packets.wrapping_sub(1);
+        self.packets = self.packets.wrapping_sub(1);
         Some(place)
     }
 
     /// Removes the flow's latest packet. It can be read in its place until the next push.
     pub(crate) fn pop_last(&mut self, flow: FlowIx) -> Option<&Queued> {
-        debug_assert!(!self.line.formed);
+        debug_assert!(!self.in_line);
         let queue = &mut self.flows[flow.ix()];
         let at = queue.last;
         let prev = self.slab.get(at as usize)?.prev;
@@ -341,14 +346,14 @@ impl Queues {
         let queue = &mut self.flows[flow.ix()];
         queue.packets = queue.packets.wrapping_sub(1);
         queue.bytes = queue.bytes.wrapping_sub(bytes);
-        self.line.packets = self.line.packets.wrapping_sub(1);
+        self.packets = self.packets.wrapping_sub(1);
         place
     }
 
     /// Bytes of memory held, for the memory report.
     pub fn memory(&self) -> usize {
         let flows = self.flows.capacity() * size_of::<FlowQueue>();
-        flows + self.slab.capacity() * size_of::<Queued>() + self.line.ring.memory()
+        flows + self.slab.capacity() * size_of::<Queued>() + self.line.memory()
     }
 }
 

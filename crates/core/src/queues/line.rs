@@ -2,37 +2,26 @@
 
 use super::{NONE, Queued, Queues};
 use crate::packet::{FlowIx, Packet};
-use crate::ranking::ring::Ring;
-
-/// The line of all packets, if there is one, and their number.
-#[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub(super) struct Line {
-    pub(super) ring: Ring<Queued>,
-    pub(super) packets: u32,
-    /// True while the ring holds all packets.
-    pub(super) formed: bool,
-}
 
 impl Queues {
     /// Returns true while one line holds all packets.
     #[inline(always)]
     pub(crate) fn is_line(&self) -> bool {
-        self.line.formed
+        self.in_line
     }
 
     /// Holds all packets in one line from now on. Nothing is queued.
     pub(crate) fn form_line(&mut self) {
         debug_assert!(self.is_empty() && self.all_take_part());
-        self.line.formed = true;
+        self.in_line = true;
     }
 
     /// Gives every flow its own queue again; `next` receives each packet in the order of service.
     pub(crate) fn split_line(&mut self, mut next: impl FnMut(&Queued)) {
-        self.line.formed = false;
-        self.line.packets = 0;
+        self.in_line = false;
+        self.packets = 0;
         let latest = self.latest;
-        while let Some(queued) = self.line.ring.pop() {
+        while let Some(queued) = self.line.pop() {
             self.arriving = queued.order;
             self.push(&queued.packet);
             next(&queued);
@@ -44,28 +33,28 @@ impl Queues {
     #[inline(always)]
     pub(crate) fn push_in_line(&mut self, packet: &mut Packet) {
         packet.tag = self.arriving;
-        self.line.ring.push(Queued { packet: *packet, order: self.arriving, next: NONE, prev: NONE });
-        self.line.packets = self.line.packets.wrapping_add(1);
+        self.line.push(Queued { packet: *packet, order: self.arriving, next: NONE, prev: NONE });
+        self.packets = self.packets.wrapping_add(1);
     }
 
     /// Moves the first packet of the line to `packet`. Returns false if there is none.
     #[inline(always)]
     pub(crate) fn pop_in_line(&mut self, packet: &mut Packet) -> bool {
-        let Some(first) = self.line.ring.first() else { return false };
+        let Some(first) = self.line.first() else { return false };
         *packet = first.packet;
-        self.line.ring.skip();
-        self.line.packets = self.line.packets.wrapping_sub(1);
+        self.line.skip();
+        self.packets = self.packets.wrapping_sub(1);
         true
     }
 
     /// The flow of the first packet of the line.
     pub(crate) fn first_in_line(&self) -> Option<FlowIx> {
-        self.line.ring.first().map(|first| first.packet.flow)
+        self.line.first().map(|first| first.packet.flow)
     }
 
     /// The flow's packets in the line, first to last.
     pub(super) fn in_line_of(&self, flow: FlowIx) -> impl Iterator<Item = &Queued> {
-        self.line.ring.iter().filter(move |queued| queued.packet.flow == flow)
+        self.line.iter().filter(move |queued| queued.packet.flow == flow)
     }
 }
 
