@@ -32,7 +32,8 @@
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the latest packet of the flow with the largest backlog, in the unit of the
 //!   pool's limit: the paper's longest queue. No flow loses its only packet while another has two.
-//! - A change of the weights applies to the quanta of later turns; deficits stay.
+//! - A change of the weights applies to the quanta of later turns; deficits stay. A flow whose next
+//!   turn becomes too short for its packet rests at once.
 
 mod flow;
 mod linux;
@@ -257,6 +258,8 @@ impl Drr {
 
     /// Lets a flow that takes turns rest if its changed quantum makes its next turn too short.
     fn fit_turn(&mut self, flow: FlowIx, queues: &Queues) {
+        // A selection reads the quantum of a flow whose turn ends.
+        self.renewed(flow);
         if self.turns.contains(flow) && self.flows[flow.ix()].turn == Turn::Ahead {
             self.rest_if_it_must(flow, head(flow, queues));
         }

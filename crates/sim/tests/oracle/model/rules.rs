@@ -82,7 +82,7 @@ impl Rule {
             "fifo-plus" => Rule::FifoPlus(Waits::default()),
             "edf" => Rule::EarliestDeadline { regulated: false, rate },
             "jitter-edd" => Rule::EarliestDeadline { regulated: true, rate },
-            "round-robin" => Rule::Turns(Turns::new(None)),
+            "round-robin" => Rule::Turns(Turns::new(None, false)),
             "drr" => {
                 let (Some(Value::Size(bytes)), Some(Value::Rate(bits))) =
                     (value(kind, "quantum"), value(kind, "unreserved"))
@@ -90,7 +90,8 @@ impl Rule {
                     panic!("no quantum")
                 };
                 let unreserved = Rate::from_bits_per_second(bits.min(Rate::MAX_BITS_PER_SECOND)).unwrap();
-                Rule::Turns(Turns::new(Some((bytes, unreserved))))
+                let ends_late = value(kind, "form") == Some(Value::Text("linux".into()));
+                Rule::Turns(Turns::new(Some((bytes, unreserved)), ends_late))
             }
             other => match Restamped::named(other, kind) {
                 Some(rule) => Rule::Restamped(rule),
@@ -154,11 +155,12 @@ impl Rule {
     }
 
     /// A member comes, or its reservation changes.
-    pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
+    pub fn opened(&mut self, now: Ticks, place: usize, members: &[Member]) {
+        let reserve = members[place].contract.reserve;
         let frame = match self {
             Rule::Tdm(frame) => frame,
             Rule::Fair(fair) => return fair.opened(now, place, reserve),
-            Rule::Turns(turns) => return turns.opened(reserve),
+            Rule::Turns(turns) => return turns.opened(reserve, members),
             _ => return,
         };
         frame.opened(now, place, reserve);

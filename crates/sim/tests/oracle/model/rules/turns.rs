@@ -26,15 +26,17 @@ struct Turn {
 /// The turns of a node. The first member may always send, or its last packet is in service.
 ///
 /// Deficit round robin checks for another packet of a member after it has sent one (Shreedhar and
-/// Varghese 1996,
-/// figure 4): a member whose last packet is in service has its turn until the next packet is to be
-/// sent. After packet round
-/// robin's packet, the turn is over.
+/// Varghese 1996, figure 4): a member whose last packet is in service has its turn until the next packet is to be
+/// sent. After packet round robin's packet, the turn is over. In Linux's form the check comes when
+/// the next packet is to be sent (`drr_dequeue`), behind members that have joined meanwhile, and a
+/// member without a packet is off the list at once.
 #[derive(Clone)]
 pub struct Turns {
     /// Quantum in bytes of the largest weight, and the weight without a reservation; `None` for a
     /// packet a turn.
     quantum: Option<(u64, Rate)>,
+    /// True if a turn ends when the next packet is to be sent.
+    ends_late: bool,
     list: Vec<Turn>,
     /// The member whose packet was sent, until the next packet is sent.
     served: Option<usize>,
@@ -48,9 +50,9 @@ pub struct Turns {
 }
 
 impl Turns {
-    pub fn new(quantum: Option<(u64, Rate)>) -> Turns {
+    pub fn new(quantum: Option<(u64, Rate)>, ends_late: bool) -> Turns {
         let (list, resting) = (Vec::new(), Vec::new());
-        Turns { quantum, list, served: None, resting, next_round: 0, round: 0, largest: 0 }
+        Turns { quantum, ends_late, list, served: None, resting, next_round: 0, round: 0, largest: 0 }
     }
 
     /// Bytes or packets that a member may send in a turn.
@@ -61,10 +63,11 @@ impl Turns {
         (quantum as u64).max(1)
     }
 
-    /// A member comes, or its reservation changes.
-    pub fn opened(&mut self, reserve: Option<Rate>) {
+    /// A member comes, or its reservation changes: whose next turn becomes too short rests at once.
+    pub fn opened(&mut self, reserve: Option<Rate>, members: &[Member]) {
         if let Some((_, unreserved)) = self.quantum {
             self.largest = self.largest.max(weight(reserve.unwrap_or(unreserved)));
+            self.see_to_changes(members);
         }
     }
 
@@ -85,10 +88,13 @@ impl Turns {
     /// A packet has joined the queue of a member.
     pub fn joined(&mut self, place: usize, members: &[Member]) {
         self.see_to_changes(members);
+        let is_alone = self.list.is_empty() && self.resting.is_empty();
         if self.list.iter().chain(&self.resting).all(|turn| turn.place != place) {
             self.take_turns(Turn { place, round: self.next_round, deficit: 0, begun: false }, members);
         }
-        self.pass_turns(members);
+        if is_alone || !self.ends_late {
+            self.pass_turns(members);
+        }
     }
 
     /// The next packet is to be sent: a member without one by now takes no turns.
@@ -105,11 +111,14 @@ impl Turns {
         let cost = self.cost(packet);
         self.list[0].deficit -= cost;
         let place = self.list[0].place;
-        match self.quantum {
-            None if members[place].queue.is_empty() => self.forget(place),
-            _ => self.served = Some(place),
+        let leaves_at_once = self.quantum.is_none() || self.ends_late;
+        match leaves_at_once && members[place].queue.is_empty() {
+            true => self.forget(place),
+            false => self.served = Some(place),
         }
-        self.pass_turns(members);
+        if !self.ends_late {
+            self.pass_turns(members);
+        }
     }
 
     /// The latest packet of a member was removed and will not be sent.
