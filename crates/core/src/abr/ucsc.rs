@@ -190,7 +190,8 @@ impl RateControl for Ucsc {
         let vc = vc.ix();
         self.vcs[vc].1 = now;
         let request = frm.ccr.min(frm.er);
-        let is_satisfied = (request as f64) < self.greatest(vc);
+        // Cells carry whole bit/s: a VC that takes all of its allocation may seem to ask for less.
+        let is_satisfied = (request as f64) + 1.0 < self.greatest(vc);
         self.set(vc, if is_satisfied { State::Satisfied(request) } else { State::Bottlenecked });
     }
 
