@@ -142,7 +142,7 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "sh": None,
         "toml": None,
         "mermaid": {"docs/gate.md"},
-        "python": {"docs/tutorial.md"},
+        "python": {"docs/tutorial.md", "docs/sweeps.md"},
         "rust": {
             "CONTRIBUTING.md",
             # Its blocks are those of `crates/sim/tests/outside`.

@@ -161,6 +161,7 @@ def test_every_command_has_json(chain, tmp_path):
         "demo": [["demo", "--replications", 1, "--out", tmp_path]],
         "run": [["run", chain, "--out", out]],
         "compare": [["compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 1]],
+        "sweep": [["sweep", chain, "--set", "port.policy=fifo,drr", "--replications", 1, "--jobs", 1]],
         "check": [["check", chain]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],

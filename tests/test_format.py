@@ -1,14 +1,15 @@
 """The scenario format as its records state it, seen from Python."""
 
-import json
 import tomllib
 from pathlib import Path
 
 import jsonschema
 import pytest
 
+import tidegate
 from conftest import CHAIN
 from tidegate import _tidegate
+from tidegate.cli.schema import scenario_schema
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
@@ -16,7 +17,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
 @pytest.mark.parametrize("text", [CHAIN, *(path.read_text() for path in EXAMPLES)])
 def test_the_schema_accepts_what_the_reader_accepts(text):
-    jsonschema.validate(tomllib.loads(text), json.loads(_tidegate.schema()))
+    jsonschema.validate(tomllib.loads(text), scenario_schema())
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_the_schema_accepts_what_the_reader_accepts(text):
 def test_the_schema_and_the_reader_refuse_alike(right, wrong):
     text = CHAIN.replace(right, wrong)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(text), json.loads(_tidegate.schema()))
+        jsonschema.validate(tomllib.loads(text), scenario_schema())
     with pytest.raises(_tidegate.TidegateError):
         _tidegate.Scenario.parse(text)
 
@@ -48,4 +49,4 @@ def test_every_example_is_right(path):
     files |= {path.parent / link["trace"] for link in scenario.get("link", []) if "trace" in link}
     if absent := [file for file in files if "shared" in file.parts and not file.exists()]:
         pytest.skip(f"real data are not at {absent[0]}")
-    assert _tidegate.Scenario.load(path).flows
+    assert tidegate.load(path).flows

@@ -9,11 +9,11 @@ import pytest
 import tidegate_papers as papers
 from tidegate import replications as runs
 from tidegate.source import resolve
+from tidegate.stopping import LEAST, estimate_after, runs_needed
 from tidegate_papers import families, planned
 from tidegate_papers.claims import MAIN, Claim, find
 from tidegate_papers.paper import Measure
 from tidegate_papers.replicated import replicated
-from tidegate_papers.stopping import LEAST, estimate_after, runs_needed
 
 STUDENT_9 = 2.2622
 """The 97.5 % quantile of Student's t with 9 degrees of freedom, from tables."""

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidegate.stopping import estimate_after
 from tidegate.summary import Estimate, Values, estimate
-from tidegate_papers.stopping import estimate_after
 
 Columns = Mapping[str, Mapping[str, Values]]
 """Figures of each replication, by name, under the scenario as it is (`MAIN`) and under others

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidegate_papers import stopping
+from tidegate import stopping
 from tidegate_papers.claims import MAIN, Columns
 from tidegate_papers.paper import FULL, Experiment, Runs
 from tidegate_papers.planned import Planned

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from tidegate.replications import simulate_all as simulate_all
     from tidegate.results import Results as Results
     from tidegate.source import load as load
+    from tidegate.sweeps import sweep as sweep
 
 _HOMES = {
     "Comparison": "comparison",
@@ -62,6 +63,7 @@ _HOMES = {
     "parse_time": "_tidegate",
     "simulate": "replications",
     "simulate_all": "replications",
+    "sweep": "sweeps",
 }
 
 

@@ -11,10 +11,15 @@ from typing import Any
 from tidegate.toml import loads
 
 
-def digests(scenario_toml: str, base_dir: Path) -> dict[str, str]:
-    """Return the SHA-256 of each file that a scenario names, by the name that it has there."""
+def digests(scenario_toml: str, base_dir: Path, known: dict[str, str | None] | None = None) -> dict[str, str]:
+    """Return the SHA-256 of each file that a scenario names, by the name that it has there.
+
+    `known` has digests of an earlier scenario in the same folder, and takes up those of this one.
+    """
     names = dict.fromkeys(_texts(loads(scenario_toml)))
-    found = {name: _digest(base_dir, name) for name in names}
+    known = {} if known is None else known
+    known |= {name: _digest(base_dir, name) for name in names if name not in known}
+    found = {name: known[name] for name in names}
     return {name: digest for name, digest in found.items() if digest is not None}
 
 

@@ -30,10 +30,14 @@ def as_arrow(
         tables: The tables of one run.
         metrics: Metrics of which the table `series` keeps the samples; None for all.
     """
-    return {name: _table(tables[name], metrics if name == "series" else None) for name in TABLES}
+    return {name: table_of(tables, name, metrics if name == "series" else None) for name in TABLES}
 
 
-def _table(table: Mapping[str, Any], metrics: Sequence[str] | None) -> pa.Table:
+def table_of(
+    tables: Mapping[str, Mapping[str, Any]], name: str, metrics: Sequence[str] | None = None
+) -> pa.Table:
+    """Return one of the tables of one run, as `as_arrow` returns all of them."""
+    table = tables[name]
     kept = None if metrics is None else _rows_of(table["columns"], metrics)
     arrays = [_array(column, kept) for column in table["columns"]]
     fields = [

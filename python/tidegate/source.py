@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tidegate import _tidegate, policies
+from tidegate import _tidegate, policies, sweep_section
 from tidegate._tidegate import TidegateError
 from tidegate.toml import to_toml
 
@@ -87,7 +87,21 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
         TidegateError: The file cannot be read or has a mistake; the message gives the place and
             what is right.
     """
-    return _tidegate.Scenario.load(Path(path), checked(sets))
+    without = _without_sweep(Path(path))
+    if without is None:
+        return _tidegate.Scenario.load(Path(path), checked(sets))
+    return _tidegate.Scenario.parse(without, str(path), Path(path).parent, checked(sets))
+
+
+def _without_sweep(path: Path) -> str | None:
+    """Return the text of a file without its section `[sweep]`; None if it has none, or cannot be read."""
+    try:
+        without, section = sweep_section.split(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeError):
+        return None
+    except TidegateError as error:
+        raise TidegateError(f"{path}: {error}") from None
+    return None if section is None else without
 
 
 def resolve(scenario: ScenarioLike | Source, sets: Overrides = ()) -> Source:
@@ -131,4 +145,5 @@ def of_text(text: str, sets: Overrides = (), name: str = "scenario") -> Source:
         text.encode()
     except UnicodeEncodeError as error:
         raise TidegateError(f"the text of a scenario cannot hold {text[error.start]!a}") from None
-    return Source(_tidegate.Scenario.parse(text, name, here, pairs), here, tuple(pairs))
+    without, _ = sweep_section.split(text)
+    return Source(_tidegate.Scenario.parse(without, name, here, pairs), here, tuple(pairs))

@@ -20,6 +20,7 @@ COMMANDS = (
     "demo",
     "run",
     "compare",
+    "sweep",
     "check",
     "replay",
     "contract",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +15,17 @@ def command(
     ] = False,
 ) -> None:
     """Print the JSON Schema of scenario files."""
-    from tidegate._tidegate import gate_schema, schema
+    from tidegate._tidegate import gate_schema
 
     del as_json
-    typer.echo(gate_schema() if gate else schema())
+    typer.echo(gate_schema() if gate else json.dumps(scenario_schema(), indent=2, ensure_ascii=False))
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Return the schema of scenario files, with the section that `tidegate sweep` reads."""
+    from tidegate import sweep_section
+    from tidegate._tidegate import schema
+
+    found: dict[str, Any] = json.loads(schema())
+    found["properties"]["sweep"] = sweep_section.SCHEMA
+    return found

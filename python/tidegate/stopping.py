@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import math
 
-from tidegate.summary import Estimate, Values, estimate
+from tidegate.estimates import Estimate, Values, estimate
+
+__all__ = ["LEAST", "estimate_after", "runs_needed"]
 
 LEAST = 10
 """Runs of the first stage."""
