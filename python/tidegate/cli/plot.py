@@ -17,8 +17,8 @@ def command(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="Results, from --out of tidegate run; or a directory with results of one scenario under "
-            "several policies, from --out of tidegate compare or replay: they are compared.",
+            help="Results, from --out of tidegate run or sweep; or a directory with results of one "
+            "scenario under several policies, from --out of tidegate compare or replay: they are compared.",
             show_default=False,
         ),
     ],
@@ -46,9 +46,14 @@ def command(
     """
     from tidegate import comparison_dir, plots
     from tidegate.results import Results
+    from tidegate.sweeps import load, store
 
-    several = comparison_dir.load(directory)
     names = None if groups is None else listed("--groups", groups)
-    figure = plots.comparison(several, names) if several else plots.overview(Results.load(directory), names)
+    if store.is_sweep(directory):
+        figure = plots.sweep(load(directory), names)
+    elif several := comparison_dir.load(directory):
+        figure = plots.comparison(several, names)
+    else:
+        figure = plots.overview(Results.load(directory), names)
     path = plots.save(figure, out if out is not None else Path(f"{directory.resolve().name}.png"))
     typer.echo(json.dumps({"figure": str(path)}) if as_json else plain(f"figure in {path}"))

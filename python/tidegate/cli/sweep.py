@@ -175,6 +175,7 @@ def _values(sets: list[str] | None) -> dict[str, str | list[str]]:
 def _show(plan: Plan, table: Table[str], found: Sequence[Summary], wanted: list[str] | None) -> None:
     """Print the means at every point."""
     from tidegate.groups import chosen
+    from tidegate.keys import short
     from tidegate.show import plural
     from tidegate.sweeps.rows import UNITS, parameters_of
 
@@ -221,16 +222,6 @@ def _line(
     settings = [first.settings[name] for name in parameters]
     figures = [with_interval(row[name].figures[figure], unit) for name in groups]
     return [*(NOTHING if one is None else str(one) for one in settings), str(first.runs), *figures]
-
-
-def short(keys: Sequence[str]) -> list[str]:
-    """Return the last parts of keys, as many as tell them apart."""
-    parts = [key.split(".") for key in keys]
-    for number in range(1, max(map(len, parts), default=1)):
-        names = [".".join(part[-number:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    return list(keys)
 
 
 def _notes(plan: Plan, found: Sequence[Summary]) -> list[str]:

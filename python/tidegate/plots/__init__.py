@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 from tidegate.results import Results
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from matplotlib.figure import Figure
 
     from tidegate.comparison import Comparison
+    from tidegate.tables import Table
 
-__all__ = ["MAX_GROUPS", "comparison", "overview", "save"]
+__all__ = ["MAX_GROUPS", "comparison", "overview", "save", "sweep"]
 
 MAX_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
@@ -183,6 +185,81 @@ def comparison(
         below.supylabel("share of packets that took longer", fontsize=9)
         below.supxlabel("end-to-end delay of the packets that arrived", fontsize=9)
         style.foot(figure, first, left_out)
+    return figure
+
+
+def sweep(table: Table[Any] | pa.Table, groups: Sequence[str] | None = None) -> Figure:
+    """Draw throughput, delays and losses of each group at the points of a sweep, with 95 % intervals.
+
+    The parameter with most values is the horizontal axis, numbers before names; of the others,
+    each combination is a line.
+
+    Args:
+        table: What `tidegate.sweep` returned, or some of its rows.
+        groups: Groups to draw; None for the first MAX_GROUPS that are no answers of connections.
+
+    Raises:
+        TidegateError: A group is unknown, too many are named, or there is no row.
+    """
+    import matplotlib as mpl
+
+    from tidegate._tidegate import TidegateError, __version__
+    from tidegate.keys import short
+    from tidegate.plots import over_parameter as panels
+    from tidegate.plots import style
+    from tidegate.sweeps.rows import name_of, parameters_of
+    from tidegate.sweeps.summary import summaries
+
+    found = summaries(table)
+    parameters = parameters_of(table)
+    if not found or not parameters:
+        raise TidegateError("this table has no point of a sweep")
+    everyone = list(dict.fromkeys(one.group for one in found))
+    names, left_out = style.chosen(everyone, groups, MAX_GROUPS if groups is None else style.MOST)
+    x = panels.across([one.settings for one in found], parameters)
+    axis = panels.Axis(short(parameters)[parameters.index(x)], [one.settings[x] for one in found])
+    others = [name for name in parameters if name != x]
+    with mpl.rc_context(style.RC):
+        figure = style.new_figure(14, 2.6 * len(names) + 0.9)
+        grid = figure.subplots(len(names), len(panels.PANELS), squeeze=False, sharex=True)
+        for row, name in zip(grid, names, strict=True):
+            of_group = [one for one in found if one.group == name]
+            lines = panels.lines_of([one.settings for one in of_group], others)
+            for place, (metric, heading) in zip(row, panels.PANELS.items(), strict=True):
+                factor, unit = panels.unit_of(metric, [one.figures[metric].mean for one in of_group])
+                for index, (label, numbers) in enumerate(lines.items()):
+                    points = [
+                        (axis.place(of_group[one].settings[x]), of_group[one].figures[metric])
+                        for one in numbers
+                    ]
+                    look = {**style.look(index), **({} if label or not others else {"linestyle": ""})}
+                    panels.line(place, label, points, factor, look)
+                place.set_ylim(bottom=0)
+                place.set_ylabel(unit)
+                if name == names[0]:
+                    place.set_title(heading)
+            row[0].set_ylabel(f"{name}\n{row[0].get_ylabel()}")
+        for place in grid[-1]:
+            axis.label(place)
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        if others and labels != [""]:
+            columns = min(len(labels), LEGEND_COLUMNS)
+            figure.legend(
+                handles, labels, loc="outside upper right", ncols=columns, title=", ".join(short(others))
+            )
+        runs = sum({one.point: one.runs for one in found}.values())
+        points_of = len({one.point for one in found})
+        style.sources(
+            figure,
+            [
+                name_of(table),
+                f"{points_of} points",
+                f"{runs} runs",
+                "95 % intervals",
+                f"tidegate {__version__}",
+                left_out,
+            ],
+        )
     return figure
 
 

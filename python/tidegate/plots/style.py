@@ -99,7 +99,7 @@ def runs(results: Results) -> str:
 
 
 def foot(figure: Figure, results: Results, remark: str = "") -> None:
-    """Write where the figures come from at the foot of a figure."""
+    """Write at the foot of a figure which results it shows."""
     seeds = results.seeds
     parts = [
         results.scenario_name,
@@ -108,9 +108,12 @@ def foot(figure: Figure, results: Results, remark: str = "") -> None:
         f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}",
         f"tidegate {results.version}",
     ]
-    if remark:
-        parts.append(remark)
-    figure.supxlabel(" · ".join(parts), fontsize=7, color=MUTED, x=0.995, ha="right")
+    sources(figure, [*parts, remark])
+
+
+def sources(figure: Figure, parts: Iterable[str]) -> None:
+    """Write at the foot of a figure where its numbers come from; empty parts are left out."""
+    figure.supxlabel(" · ".join(filter(None, parts)), fontsize=7, color=MUTED, x=0.995, ha="right")
 
 
 def log_time_axis(axes: Axes, which: str = "x") -> None:

@@ -126,6 +126,12 @@ def parameters_of(table: Table[str] | pa.Table) -> list[str]:
     return found
 
 
+def name_of(table: Table[str] | pa.Table) -> str:
+    """Return the name of the scenario that a table is of."""
+    about: Mapping[bytes, bytes] = table.schema.metadata or {}
+    return about.get(NAME, b"").decode()
+
+
 def _values(values: Sequence[str | None]) -> pa.Array:
     """Return the values of a parameter: as numbers where all of them are written so, or as text."""
     for kind, parse in ((pa.int64(), int), (pa.float64(), float)):

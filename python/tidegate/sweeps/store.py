@@ -233,6 +233,15 @@ class Directory:
         fresh.replace(self._place / MANIFEST)
 
 
+def is_sweep(place: Path) -> bool:
+    """Return whether a directory holds a sweep."""
+    try:
+        manifest(place)
+    except TidegateError:
+        return False
+    return True
+
+
 def manifest(place: Path) -> dict[str, Any]:
     """Return the manifest of a sweep.
 
