@@ -1826,13 +1826,16 @@ class Bulk(Record):
 class Transfers(Record):
     """Transfers.
 
-    Finite transfers, one after another on the same connection with its window: the next starts a think time
-    after the previous one has been acknowledged. Either `size` or `file` gives their lengths.
+    Finite transfers, in a closed or an open loop: one after another on the same connection with its window,
+    or with `once` each on a connection of its own. Either `size`, or `file`, or a published distribution
+    gives their lengths.
 
     Attributes:
-        size: Bytes of data of a transfer; required without a `file` (a size such as "250B").
-        sizes: Whether every transfer has the `size`, or `size` is the mean of an exponential distribution
-            (fixed or exponential). Default: fixed.
+        size: Bytes of data of a transfer, or a list of sizes with equal probability; required without a
+            `file`, unless `sizes` names a published distribution (a size such as "250B").
+        sizes: Distribution of sizes: every transfer has the `size`, or `size` is the mean of an exponential
+            distribution; or that of web search (Alizadeh et al. 2010, a mean of 1.7 MB) or of Hadoop (Roy et
+            al. 2015, 120 kB) (fixed or exponential or web-search or hadoop). Default: fixed.
         file: Distribution function of sizes: each line has a number of bytes and the percentage of transfers
             of at most that size, both rising, interpolated between lines, the last at 100; required without a
             `size`.
@@ -1844,8 +1847,8 @@ class Transfers(Record):
 
     _kind: ClassVar[str | None] = "transfers"
 
-    size: str | None = None
-    sizes: Literal["fixed", "exponential"] | None = None
+    size: str | list[str] | tuple[str, ...] | None = None
+    sizes: Literal["fixed", "exponential", "web-search", "hadoop"] | None = None
     file: str | None = None
     think: str | None = None
     thinks: Literal["exponential", "fixed"] | None = None
@@ -1890,6 +1893,13 @@ class TraceData(Record):
 
     _kind: ClassVar[str | None] = "trace-data"
 
+        arrivals: Start of transfers: a `think` time after the previous one was acknowledged (closed loop), or
+            by a Poisson process of a `load`, whatever the network does (open loop) (think or poisson).
+            Default: think.
+        load: Load with `arrivals = "poisson"`, which needs it: data of all `count` connections together,
+            without headers, over the rate of the slowest link on the route (a number from 0.0001 to 10).
+        once: Whether each of the `count` connections carries a single transfer, from its own start; with
+            `arrivals = "poisson"` the connections start by that process. Default: false.
     file: str
     speed: float | None = None
 
@@ -1901,6 +1911,9 @@ ApplicationKind = Bulk | Transfers | OnOffData | TraceData
 
 @dataclass(frozen=True, kw_only=True)
 class Vc(Record):
+    arrivals: Literal["think", "poisson"] | None = None
+    load: float | None = None
+    once: bool | None = None
     """VC.
 
     A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's first port, and

@@ -23,6 +23,7 @@ __all__ = [
     "SeriesColumn",
     "SignalsColumn",
     "StallsColumn",
+    "TransfersColumn",
     "UsageColumn",
     "WorkaheadColumn",
 ]
@@ -129,6 +130,21 @@ LinksColumn = Literal[
 ]
 
 DropsColumn = Literal["replication", "seed", "link", "reason", "dropped_packets", "marked_packets"]
+
+TransfersColumn = Literal[
+    "replication",
+    "seed",
+    "connection",
+    "group",
+    "number",
+    "size",
+    "start",
+    "first_byte",
+    "end",
+    "completion",
+    "slowdown",
+    "sent_again",
+]
 
 UsageColumn = Literal[
     "replication",
@@ -353,6 +369,32 @@ class ResultTables:
             marked_packets (packets): Congestion marks set for this reason instead.
         """
         return self.tables["drops"]
+
+    @property
+    def transfers(self) -> Table[TransfersColumn]:
+        """Table `transfers`.
+
+        Finite transfers of connections with `data = { kind = "transfers" }` that began in the measured time,
+            one row for each. Those that had not ended at the end of the run have no end.
+
+        Columns:
+            replication: Replication, from 0: one seed of one scenario.
+            seed: Seed of the replication.
+            connection: Name of the connection.
+            group: Name of the [[flow]] that the flow belongs to.
+            number: Number of the transfer on its connection, from 0, those before the measured time included.
+            size (B): Bytes of data.
+            start (s): When the application handed it over, from the start of the run.
+            first_byte (s): When its first byte was sent for the first time, from the start of the run; null
+                before.
+            end (s): When its last byte was acknowledged, from the start of the run; null before.
+            completion (s): Completion time: from start to end.
+            slowdown: Completion time over that on the empty network: of the same packets sent at once on the
+                links of the route, and the acknowledgement of the last; null before its end, on a route with
+                a `trace` or a gate, and for transports without acknowledgements.
+            sent_again (B): Bytes of it that were sent again, each time that they were.
+        """
+        return self.tables["transfers"]
 
     @property
     def usage(self) -> Table[UsageColumn]:

@@ -7,13 +7,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tidegate import _tidegate, notebook, outdir, summary
+from tidegate import _tidegate, notebook, outdir, summary, transfer_sizes
 from tidegate.averages import Averages
 from tidegate.measurements import Measurements
 from tidegate.rows import Rows
 from tidegate.scenario_warnings import brief
 from tidegate.summary import GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 from tidegate.tables import Table
+from tidegate.transfer_sizes import TransferSummary
 
 __all__ = ["Results"]
 
@@ -100,6 +101,10 @@ class Results(Measurements):
     def flow_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow: means over replications, and half intervals in `ci95`."""
         return self.averages("flows").dictionaries()
+
+    def transfer_rows(self) -> Rows[TransferSummary]:
+        """Return completion times and slowdowns of the transfers of each group, by size."""
+        return Rows(transfer_sizes.by_size(self))
 
     def workahead_rows(self) -> list[dict[str, Any]]:
         """Return one dictionary for each flow, place on its route and factor of `workahead`.

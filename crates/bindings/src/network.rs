@@ -7,7 +7,7 @@ use tidegate_core::lockstep::{self, Outcome};
 use tidegate_core::params::{Limit, PolicyFacts, Scope, Value};
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span};
-use tidegate_formats::{Application, Lasts, Scenario, Source, TransferSizes};
+use tidegate_formats::{Application, Lasts, Scenario, Source, TransferArrivals, TransferSizes};
 use tidegate_sim::network::{FlowSetup, LinkPlan, Network};
 
 /// The network of a scenario.
@@ -156,9 +156,11 @@ fn source_json(source: &Source) -> Json {
 fn application_json(application: &Application) -> Json {
     match application {
         Application::Bulk => json!({"kind": "bulk"}),
-        Application::Transfers { sizes, think } => {
-            json!({"kind": "transfers", "size": fixed_size(sizes), "think": fixed_time(think)})
-        }
+        Application::Transfers { sizes, arrivals } => json!({
+            "kind": "transfers",
+            "size": fixed_size(sizes),
+            "think": fixed_think(arrivals),
+        }),
         Application::OnOff { .. } => json!({"kind": "on-off"}),
         Application::Trace { .. } => json!({"kind": "trace"}),
     }
@@ -168,14 +170,15 @@ fn application_json(application: &Application) -> Json {
 fn fixed_size(sizes: &TransferSizes) -> Option<u64> {
     match sizes {
         TransferSizes::Fixed(bytes) => Some(*bytes),
-        TransferSizes::Exponential(_) | TransferSizes::File(_) => None,
+        _ => None,
     }
 }
 
-/// A time in seconds; `None` where it is drawn.
-fn fixed_time(lasts: &Lasts) -> Option<f64> {
-    match lasts {
-        Lasts::Fixed(span) => Some(span.as_secs_f64()),
-        Lasts::Exponential(_) => None,
+/// The time from the end of a transfer to the next one, in seconds; `None` where it is drawn, or
+/// does not depend on that end.
+fn fixed_think(arrivals: &TransferArrivals) -> Option<f64> {
+    match arrivals {
+        TransferArrivals::AfterThink(Lasts::Fixed(span)) => Some(span.as_secs_f64()),
+        _ => None,
     }
 }

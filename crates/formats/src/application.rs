@@ -1,9 +1,16 @@
 //! The applications that give connections their data.
 
-use crate::error::{Complaint, Place, Report};
+mod lasts;
+mod transfers;
+
+pub use lasts::Lasts;
+pub use transfers::{TransferArrivals, TransferSizes};
+
+use crate::error::{Complaint, Report};
 use crate::input_file::file;
-use crate::keys::application::{self as keys, Distribution};
+use crate::keys::application as keys;
 use crate::section::Placed;
+use lasts::lasts;
 use std::path::{Path, PathBuf};
 use tidegate_core::units::Span;
 
@@ -12,12 +19,12 @@ use tidegate_core::units::Span;
 pub enum Application {
     /// Unlimited data.
     Bulk,
-    /// Finite transfers in sequence.
+    /// Finite transfers.
     Transfers {
         /// Sizes of the transfers.
         sizes: TransferSizes,
-        /// Time from the end of a transfer to the beginning of the next.
-        think: Lasts,
+        /// Times at which they begin.
+        arrivals: TransferArrivals,
     },
     /// Alternating periods of a constant rate and of silence.
     OnOff {
@@ -37,27 +44,6 @@ pub enum Application {
     },
 }
 
-/// Distribution of a duration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasts {
-    /// Constant.
-    Fixed(Span),
-    /// Exponential with this mean.
-    Exponential(Span),
-}
-
-/// Sizes of transfers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TransferSizes {
-    /// Constant, in bytes.
-    Fixed(u64),
-    /// Exponential with this mean, in bytes.
-    Exponential(u64),
-    /// Distribution function in a file, resolved against the scenario's folder; the file could be
-    /// opened.
-    File(PathBuf),
-}
-
 impl Application {
     /// Returns true if the application has unlimited data.
     pub fn is_endless(&self) -> bool {
@@ -73,10 +59,13 @@ pub(crate) fn build(
 ) -> Option<Application> {
     Some(match &**data {
         keys::Application::Bulk(_) => Application::Bulk,
-        keys::Application::Transfers(transfers) => Application::Transfers {
-            sizes: sizes(transfers, data.place, base_dir, report)?,
-            think: lasts(*transfers.think, *transfers.thinks),
-        },
+        keys::Application::Transfers(keys) => {
+            let arrivals = transfers::arrivals(keys, data.place, report);
+            Application::Transfers {
+                sizes: transfers::sizes(keys, data.place, base_dir, report)?,
+                arrivals: arrivals?,
+            }
+        }
         keys::Application::OnOffData(keys::OnOffData { rate, on, off, periods }) => {
             for period in [on, off].into_iter().filter(|period| ***period == Span::ZERO) {
                 report.add(period.place, Complaint::new(format!("`{}` is zero", period.key)));
@@ -87,49 +76,4 @@ pub(crate) fn build(
             Application::Trace { file: file(named, named.place, base_dir, report)?, speed: **speed }
         }
     })
-}
-
-/// The duration with this value and this distribution.
-fn lasts(span: Span, distribution: Distribution) -> Lasts {
-    match distribution {
-        Distribution::Fixed => Lasts::Fixed(span),
-        Distribution::Exponential => Lasts::Exponential(span),
-    }
-}
-
-fn sizes(
-    keys: &keys::Transfers,
-    place: Place,
-    base_dir: &Path,
-    report: &mut Report,
-) -> Option<TransferSizes> {
-    let keys::Transfers { size, sizes, file: named, .. } = keys;
-    let complaint = match (**size, named.as_ref()) {
-        (Some(bytes), None) => {
-            return Some(match **sizes {
-                Distribution::Fixed => TransferSizes::Fixed(bytes),
-                Distribution::Exponential => TransferSizes::Exponential(bytes),
-            });
-        }
-        (None, Some(path)) if !sizes.given => {
-            return file(path, named.place, base_dir, report).map(TransferSizes::File);
-        }
-        (None, Some(_)) => (
-            sizes.place,
-            Complaint::new("`sizes` has no effect on transfers whose sizes are in a `file`")
-                .help("leave it out"),
-        ),
-        (Some(_), Some(_)) => (
-            named.place,
-            Complaint::new("transfers have a `size`, or a `file` of sizes, and not both")
-                .help("leave one of them out"),
-        ),
-        (None, None) => (
-            place,
-            Complaint::new("transfers need a `size`, or a `file` with the distribution of sizes")
-                .help("give them a size, as in size = \"100kB\""),
-        ),
-    };
-    report.add(complaint.0, complaint.1);
-    None
 }

@@ -16,6 +16,7 @@ mod series;
 mod shared;
 mod signals;
 mod table;
+mod transfers;
 mod usage;
 mod workahead;
 
@@ -33,6 +34,7 @@ pub use non_responsive::NonResponsiveRow;
 pub use series::SeriesRow;
 pub use signals::SignalsRow;
 pub use table::{Row, TableRecord};
+pub use transfers::TransfersRow;
 pub use usage::UsageRow;
 pub use workahead::WorkaheadRow;
 
@@ -42,6 +44,7 @@ pub const TABLES: &[&TableRecord] = &[
     GroupsRow::TABLE,
     LinksRow::TABLE,
     DropsRow::TABLE,
+    TransfersRow::TABLE,
     UsageRow::TABLE,
     AssuranceRow::TABLE,
     NonResponsiveRow::TABLE,

@@ -37,7 +37,7 @@ pub mod units;
 mod values;
 mod write;
 
-pub use application::{Application, Lasts, TransferSizes};
+pub use application::{Application, Lasts, TransferArrivals, TransferSizes};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{

@@ -118,9 +118,13 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
         );
         assemble(&Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap()).unwrap()
     };
+    let text = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
+                [[connection]]\nname = \"c\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\ntransport = \"tcp\"\n\
+                data = { kind = \"transfers\", size = \"9kB\" }\n";
+    let finite = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     let stalled = lossy("credit = { buffer = 8, check = \"0s\" }\n");
     let pooled = lossy("credit = { allocation = \"receiver\", pool_per = \"output\" }\n");
-    for network in [gate, reserved, metered, overloaded, stalled, pooled, cells] {
+    for network in [gate, reserved, metered, overloaded, finite, stalled, pooled, cells] {
         let tables = measured(&network);
         assert!(tables.iter().map(|table| table.record.name).eq(TABLES.iter().map(|record| record.name)));
         let has_rows =

@@ -13,6 +13,7 @@ TABLES = (
     "flows",
     "groups",
     "links",
+    "transfers",
     "usage",
     "non_responsive",
     "aal5",

@@ -124,7 +124,7 @@ def _factors(given: str | None) -> list[float]:
 
 def show(results: Results, *, all_links: bool = False) -> None:
     """Show the results of a scenario on the terminal."""
-    from tidegate.cli import credit_tables, provisioning, screen, transports
+    from tidegate.cli import credit_tables, provisioning, screen, transfers, transports
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -139,6 +139,7 @@ def show(results: Results, *, all_links: bool = False) -> None:
     notes = [
         *_print_groups(results, groups, console),
         *transports.print_connections(groups, console),
+        *transfers.print_sizes(results, console),
         *_print_links(links, console, all_links),
         *provisioning.print_usage(results, console),
         *provisioning.notes(links),

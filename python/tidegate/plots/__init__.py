@@ -37,7 +37,8 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     """Draw throughput, delays and, where there are series, throughput and queues over time.
 
     Where meters colour, also in-traffic of links against their capacity, and their utilisation.
-    Where flows are monitored, also how far their VirtualClocks ran ahead, and how often they were
+    Where there are transfers, also their completion times, and their slowdown by size. Where flows are
+    monitored, also how far their VirtualClocks ran ahead, and how often they were
     warned.
 
     Args:
@@ -50,7 +51,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     import matplotlib as mpl
     import numpy as np
 
-    from tidegate.plots import numbers, panels, style
+    from tidegate.plots import numbers, panels, style, transfers
 
     summaries = {one.group: one for one in results.groups()}
     most = MAX_GROUPS if groups is None else style.MOST
@@ -62,7 +63,8 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     monitored = any(line.mean.any() for line in leads.values())
     provisioned = _provisioned(results)
     inside, used = (numbers.lines(results, metric, provisioned) for metric in ("in_traffic", "utilisation"))
-    rows = 1 + bool(rates or queues) + bool(inside) + monitored
+    moved = results.transfers.num_rows > 0
+    rows = 1 + bool(rates or queues) + bool(inside) + moved + monitored
     with mpl.rc_context(style.RC):
         figure = style.new_figure(11, 4.2 * rows + max(0, len(names) - 10) * 0.2)
         axes = figure.subplots(rows, 2, squeeze=False)
@@ -94,6 +96,10 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
                 panels.capacity(place, top)
                 place.set_title(f"{title} ({style.runs(results)})")
                 place.set_ylabel(f"{unit} (% of capacity)")
+        if moved:
+            row = rows - 1 - monitored
+            transfers.completion_times(axes[row][0], results, looks)
+            transfers.slowdown_by_size(axes[row][1], results, looks)
         if monitored:
             factor, unit = style.scale((float(line.mean.max()) for line in leads.values()), style.TIMES)
             panels.over_time(axes[-1][0], leads, factor, looks)

@@ -5,12 +5,13 @@ use super::recorded::Player;
 use super::transfers::{Transfer, Transferring, Transfers};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use core::ops::Range;
 use std::sync::Arc;
 
 /// Finite or intermittent data of an application.
 #[derive(Clone, Debug)]
 pub enum Data {
-    /// Finite transfers, one after the other.
+    /// Finite transfers.
     Transfers(Transfers),
     /// On-off data: a constant rate and silence in turn, each for a time.
     OnOff(OnOff),
@@ -35,7 +36,7 @@ impl Application {
     /// bytes.
     pub fn new(data: Data, piece: u32, start: Time, rng: Rng) -> Application {
         match data {
-            Data::Transfers(transfers) => Application::Transferring(Transferring::new(transfers, rng)),
+            Data::Transfers(transfers) => Application::Transferring(Transferring::new(transfers, start, rng)),
             Data::OnOff(on_off) => Application::Writing(Writer::new(on_off, piece, start, rng)),
             Data::Recorded(pieces) => Application::Playing(Player::new(pieces, start)),
         }
@@ -60,17 +61,29 @@ impl Application {
         }
     }
 
-    /// Called when all data handed over are acknowledged.
-    pub fn acknowledged(&mut self, now: Time) {
+    /// Returns true if data are handed over whether the connection is open or not.
+    pub fn is_open_loop(&self) -> bool {
+        matches!(self, Application::Transferring(transferring) if transferring.is_open_loop())
+    }
+
+    /// Called when the bytes with these numbers, from 0, are sent, for the first time or again.
+    pub fn sent(&mut self, now: Time, bytes: Range<u64>, again: bool) {
         if let Application::Transferring(transferring) = self {
-            transferring.acknowledged(now);
+            transferring.sent(now, bytes, again);
         }
     }
 
-    /// Transfers that have ended, in order of time.
-    pub fn done(&self) -> &[Transfer] {
+    /// Called when all bytes before `number` are acknowledged.
+    pub fn acknowledged(&mut self, now: Time, number: u64) {
+        if let Application::Transferring(transferring) = self {
+            transferring.acknowledged(now, number);
+        }
+    }
+
+    /// Transfers handed over so far, in order of time.
+    pub fn transfers(&self) -> &[Transfer] {
         match self {
-            Application::Transferring(transferring) => transferring.done(),
+            Application::Transferring(transferring) => transferring.begun(),
             Application::Writing(_) | Application::Playing(_) => &[],
         }
     }

@@ -18,7 +18,7 @@ pub mod window;
 
 pub use payload::Payload;
 pub use registry::{BuiltInTransport, RECORDS, TransportKind};
-pub use transport::Transport;
+pub use transport::{TransferPackets, Transport};
 
 use crate::aal5::Cell;
 use crate::context;
@@ -87,7 +87,7 @@ pub trait Endpoint: Any + Send {
         Counts::default()
     }
 
-    /// The finite transfers that have ended, in order of time, at the end that sends them.
+    /// The finite transfers that have begun, in order of time, at the end that sends them.
     fn transfers(&self) -> &[Transfer] {
         &[]
     }

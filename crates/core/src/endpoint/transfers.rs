@@ -1,82 +1,59 @@
-//! Finite transfers: an application that hands a connection a number of bytes, waits until they are
-//! acknowledged, thinks, and hands over the next transfer.
+//! Finite transfers: an application that hands a connection a number of bytes at a time, one after
+//! the other, by a Poisson process, or once.
+
+mod sizes;
+mod workloads;
+
+pub use sizes::{Distribution, Sizes};
 
 use super::period::Period;
 use crate::rng::Rng;
 use crate::units::{Span, Time};
-use std::sync::Arc;
+use core::ops::Range;
 
-/// Finite transfers on one connection, one after the other.
+/// Finite transfers on one connection.
 #[derive(Clone, Debug)]
 pub struct Transfers {
     /// Sizes of the transfers.
     pub sizes: Sizes,
-    /// Think time from the end of a transfer to the beginning of the next.
-    pub think: Period,
+    /// Times at which they begin.
+    pub arrivals: Arrivals,
 }
 
-/// Sizes of transfers, in bytes. A random size is at least one byte.
-#[derive(Clone, Debug)]
-pub enum Sizes {
-    /// One size for all.
-    Fixed(u64),
-    /// Exponentially distributed with this mean.
-    Exponential(u64),
-    /// Drawn from a distribution function.
-    Distribution(Arc<Distribution>),
+/// Times at which transfers begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// The first one when the connection is open, and each other one this think time after the one
+    /// before has ended: a closed loop.
+    AfterThink(Period),
+    /// By a Poisson process with this mean time between them, from the connection's start on,
+    /// whatever the network does: an open loop. A transfer waits for those before it.
+    Poisson(Span),
+    /// A single one, at the connection's start.
+    Once,
 }
 
-/// A distribution function of sizes, linear between points.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Distribution {
-    points: Vec<(f64, f64)>,
-}
-
-impl Distribution {
-    /// The distribution function through these points: a size in bytes, and the share of transfers
-    /// of at most that size. `None` unless both are non-decreasing from 0 on, the last share is 1
-    /// and the last size is finite.
-    pub fn new(points: Vec<(f64, f64)>) -> Option<Distribution> {
-        let from_zero = std::iter::once(&(0.0, 0.0)).chain(&points);
-        let rises = from_zero.zip(&points).all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
-        let is_whole = points.last().is_some_and(|last| last.1 == 1.0 && last.0.is_finite());
-        (rises && is_whole).then_some(Distribution { points })
-    }
-
-    /// The quantile of share `at`, from 0 to 1: the size that this share of the transfers does not
-    /// exceed.
-    fn quantile(&self, at: f64) -> f64 {
-        let place = self.points.partition_point(|point| point.1 < at).min(self.points.len() - 1);
-        let (above, share) = self.points[place];
-        match place.checked_sub(1).map(|before| self.points[before]) {
-            Some((below, before)) if share > before => {
-                below + (above - below) * (at - before) / (share - before)
-            }
-            _ => above,
-        }
-    }
-}
-
-impl Sizes {
-    fn draw(&self, rng: &mut Rng) -> u64 {
-        let bytes = match self {
-            Sizes::Fixed(bytes) => *bytes,
-            Sizes::Exponential(mean) => rng.exponential_of(*mean as f64).ticks(),
-            Sizes::Distribution(distribution) => distribution.quantile(rng.unit()) as u64,
-        };
-        bytes.max(1)
-    }
-}
-
-/// A transfer that has ended.
+/// A transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The time at which the application handed it over.
     pub began: Time,
     /// Size in bytes.
     pub bytes: u64,
-    /// Time from the handover to the acknowledgement of its last byte.
-    pub took: Span,
+    /// The time at which its first byte was sent for the first time; `None` before.
+    pub first_sent: Option<Time>,
+    /// The time at which its last byte was acknowledged; `None` before.
+    pub ended: Option<Time>,
+    /// Bytes of it that were sent again, each time that they were.
+    pub sent_again: u64,
+}
+
+impl Transfer {
+    /// The completion time: from the handover to the acknowledgement of the last byte. `None` until
+    /// then.
+    pub fn took(&self) -> Option<Span> {
+        self.ended.map(|ended| ended.since(self.began))
+    }
 }
 
 /// An application that hands over finite transfers.
@@ -84,22 +61,36 @@ pub struct Transfer {
 pub struct Transferring {
     transfers: Transfers,
     rng: Rng,
-    /// The time at which the next transfer begins; [`Time::NEVER`] while one is under way.
+    /// The time at which the next transfer begins; [`Time::NEVER`] if that depends on
+    /// acknowledgements, or if there is none.
     next_at: Time,
-    /// Begin and size in bytes of the transfer under way.
-    current: (Time, u64),
-    done: Vec<Transfer>,
+    /// All transfers handed over, in order.
+    begun: Vec<Transfer>,
+    /// Number of those that have ended: the first ones, for data arrive in order.
+    ended: usize,
+    /// Number of the first byte of the first one that has not ended.
+    first_byte: u64,
 }
 
 impl Transferring {
-    /// An application whose first transfer begins with the connection.
-    pub fn new(transfers: Transfers, rng: Rng) -> Transferring {
-        Transferring { transfers, rng, next_at: Time::ORIGIN, current: (Time::ORIGIN, 0), done: Vec::new() }
+    /// An application of a connection that begins at `start`.
+    pub fn new(transfers: Transfers, start: Time, mut rng: Rng) -> Transferring {
+        let next_at = match transfers.arrivals {
+            Arrivals::AfterThink(_) | Arrivals::Once => start,
+            Arrivals::Poisson(mean) => start + rng.exponential(mean),
+        };
+        Transferring { transfers, rng, next_at, begun: Vec::new(), ended: 0, first_byte: 0 }
     }
 
-    /// The time at which the next transfer begins; [`Time::NEVER`] while one is under way.
+    /// The time at which the next transfer begins; [`Time::NEVER`] if that depends on
+    /// acknowledgements, or if there is none.
     pub fn next_at(&self) -> Time {
         self.next_at
+    }
+
+    /// Returns true if transfers begin whether the connection is open or not.
+    pub fn is_open_loop(&self) -> bool {
+        !matches!(self.transfers.arrivals, Arrivals::AfterThink(_))
     }
 
     /// Begins a transfer if one is due. Returns its size in bytes.
@@ -108,23 +99,55 @@ impl Transferring {
             return None;
         }
         let bytes = self.transfers.sizes.draw(&mut self.rng);
-        (self.current, self.next_at) = ((now, bytes), Time::NEVER);
+        let due = self.next_at;
+        let (began, next_at) = match self.transfers.arrivals {
+            // The connection may have been opened meanwhile.
+            Arrivals::AfterThink(_) => (now, Time::NEVER),
+            Arrivals::Once => (due, Time::NEVER),
+            Arrivals::Poisson(mean) => (due, due + self.rng.exponential(mean)),
+        };
+        self.next_at = next_at;
+        self.begun.push(Transfer { began, bytes, first_sent: None, ended: None, sent_again: 0 });
         Some(bytes)
     }
 
-    /// Called when all data handed over are acknowledged: the transfer under way, if there is one,
-    /// has ended.
-    pub fn acknowledged(&mut self, now: Time) {
-        if self.next_at == Time::NEVER {
-            let (began, bytes) = self.current;
-            self.done.push(Transfer { began, bytes, took: now.since(began) });
-            self.next_at = now + self.transfers.think.draw(&mut self.rng);
+    /// Called when the bytes with these numbers, from 0, are sent, for the first time or again.
+    pub fn sent(&mut self, now: Time, bytes: Range<u64>, again: bool) {
+        let mut from = self.first_byte;
+        for transfer in &mut self.begun[self.ended..] {
+            let to = from + transfer.bytes;
+            if from >= bytes.end {
+                return;
+            }
+            if to > bytes.start {
+                if again {
+                    transfer.sent_again += to.min(bytes.end) - from.max(bytes.start);
+                } else {
+                    transfer.first_sent.get_or_insert(now);
+                }
+            }
+            from = to;
         }
     }
 
-    /// Transfers that have ended, in order of time.
-    pub fn done(&self) -> &[Transfer] {
-        &self.done
+    /// Called when all bytes before `number` are acknowledged: transfers that consist of them have
+    /// ended.
+    pub fn acknowledged(&mut self, now: Time, number: u64) {
+        while let Some(transfer) = self.begun.get_mut(self.ended)
+            && self.first_byte + transfer.bytes <= number
+        {
+            transfer.ended = Some(now);
+            self.first_byte += transfer.bytes;
+            self.ended += 1;
+            if let Arrivals::AfterThink(think) = self.transfers.arrivals {
+                self.next_at = now + think.draw(&mut self.rng);
+            }
+        }
+    }
+
+    /// All transfers handed over so far, in order of time; those that have ended come first.
+    pub fn begun(&self) -> &[Transfer] {
+        &self.begun
     }
 }
 
@@ -132,43 +155,60 @@ impl Transferring {
 mod tests {
     use super::*;
 
-    fn distribution(points: &[(f64, f64)]) -> Option<Distribution> {
-        Distribution::new(points.to_vec())
+    fn application(arrivals: Arrivals) -> Transferring {
+        let transfers = Transfers { sizes: Sizes::Fixed(1_000), arrivals };
+        Transferring::new(transfers, Time::ORIGIN + Span::from_secs(1), Rng::named(1, "transfers"))
     }
 
+    /// Gaps of a Poisson process are exponential: their mean and their squared mean are 1 and 2.
     #[test]
-    fn a_distribution_function_rises_to_one() {
-        assert!(distribution(&[(0.0, 0.0), (10.0, 0.5), (10.0, 1.0)]).is_some());
-        for wrong in [
-            &[][..],
-            &[(10.0, 0.5)],
-            &[(10.0, 0.5), (9.0, 1.0)],
-            &[(10.0, 0.5), (11.0, 0.4), (12.0, 1.0)],
-            &[(-1.0, 0.5), (11.0, 1.0)],
-            &[(1.0, 0.5), (f64::INFINITY, 1.0)],
-            &[(f64::NAN, 0.5), (1.0, 1.0)],
-            &[(1.0, f64::NAN), (1.0, 1.0)],
-        ] {
-            assert_eq!(distribution(wrong), None, "{wrong:?}");
+    fn open_loop_transfers_come_as_a_poisson_process() {
+        let mut application = application(Arrivals::Poisson(Span::from_millis(10)));
+        let mut gaps = Vec::new();
+        let mut before = Time::ORIGIN + Span::from_secs(1);
+        for _ in 0..100_000 {
+            let at = application.next_at();
+            // A call later than that changes nothing.
+            assert_eq!(application.begin(at + Span::from_millis(1)), Some(1_000));
+            gaps.push(at.since(before).as_secs_f64() / 0.01);
+            before = at;
         }
+        let n = gaps.len() as f64;
+        let moment = |power: i32| gaps.iter().map(|gap| gap.powi(power)).sum::<f64>() / n;
+        // Standard deviations of the terms are 1 and √20.
+        assert!((moment(1) - 1.0).abs() < 3.29 / n.sqrt(), "{}", moment(1));
+        assert!((moment(2) - 2.0).abs() < 3.29 * (20.0 / n).sqrt(), "{}", moment(2));
+        assert!(application.begun().windows(2).all(|two| two[0].began < two[1].began));
     }
 
-    /// The mean of n sizes is that of the function: Σ (share) · (middle of the segment).
+    /// Bytes of a segment that ends one transfer and begins the next count for each.
     #[test]
-    fn sizes_have_the_mean_of_their_distribution() {
-        let points = [(1e3, 0.0), (1e4, 0.15), (5e4, 0.4), (5e4, 0.6), (1e6, 1.0)];
-        let mean: f64 =
-            points.windows(2).map(|two| (two[1].1 - two[0].1) * (two[0].0 + two[1].0) / 2.0).sum();
-        let function = Sizes::Distribution(Arc::new(distribution(&points).unwrap()));
-        for (sizes, mean) in [(function, mean), (Sizes::Exponential(12_345), 12_345.0)] {
-            let mut rng = Rng::named(1, "sizes");
-            let drawn: Vec<f64> = (0..100_000).map(|_| sizes.draw(&mut rng) as f64).collect();
-            let average = drawn.iter().sum::<f64>() / drawn.len() as f64;
-            let variance =
-                drawn.iter().map(|size| (size - average).powi(2)).sum::<f64>() / drawn.len() as f64;
-            // 99.9 %, and half a byte that is cut off.
-            let half = 3.29 * (variance / drawn.len() as f64).sqrt() + 0.5;
-            assert!((average - mean).abs() < half, "{average} ± {half}, {mean}");
+    fn a_segment_counts_for_the_transfers_that_it_holds() {
+        let mut application = application(Arrivals::Poisson(Span::from_millis(1)));
+        let at = |millis| Time::ORIGIN + Span::from_millis(millis);
+        for _ in 0..3 {
+            let due = application.next_at();
+            application.begin(due);
         }
+        application.sent(at(2_000), 0..1_500, false);
+        application.sent(at(2_001), 1_500..1_900, false);
+        application.sent(at(2_002), 500..1_500, true);
+        application.sent(at(2_003), 500..1_500, true);
+        application.acknowledged(at(2_004), 1_999);
+        let of = |transfer: &Transfer| (transfer.first_sent, transfer.ended, transfer.sent_again);
+        let begun: Vec<_> = application.begun().iter().map(of).collect();
+        let expected =
+            [(Some(at(2_000)), Some(at(2_004)), 1_000), (Some(at(2_000)), None, 1_000), (None, None, 0)];
+        assert_eq!(begun, expected);
+        application.sent(at(2_005), 1_900..3_000, false);
+        application.sent(at(2_006), 1_000..3_000, true);
+        application.acknowledged(at(2_007), 3_000);
+        let begun: Vec<_> = application.begun().iter().map(of).collect();
+        let expected = [
+            (Some(at(2_000)), Some(at(2_004)), 1_000),
+            (Some(at(2_000)), Some(at(2_007)), 2_000),
+            (Some(at(2_005)), Some(at(2_007)), 1_000),
+        ];
+        assert_eq!(begun, expected);
     }
 }

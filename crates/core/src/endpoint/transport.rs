@@ -5,6 +5,19 @@ use crate::units::Rate;
 use core::any::Any;
 use core::fmt;
 
+/// The packets of a finite transfer on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TransferPackets {
+    /// Number of packets, at least one.
+    pub count: u64,
+    /// Length in bytes of each but the last.
+    pub each: u32,
+    /// Length in bytes of the last.
+    pub last: u32,
+    /// Length in bytes of the acknowledgement of the last.
+    pub answer: u32,
+}
+
 /// A transport: makes both ends of a connection, the sender of its data and the receiver that
 /// answers.
 pub trait Transport: fmt::Debug {
@@ -18,6 +31,13 @@ pub trait Transport: fmt::Debug {
 
     /// Makes the end that receives the data and answers on the flow in the other direction.
     fn receiver(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
+
+    /// The packets of a transfer of `bytes` bytes on its own, in packets of at most `size` bytes,
+    /// when each is sent once. `None` for a transport whose data are not acknowledged.
+    fn packets(&self, bytes: u64, size: u32) -> Option<TransferPackets> {
+        let _ = (bytes, size);
+        None
+    }
 
     /// The largest packet that the receiver sends, in bytes.
     fn largest_answer(&self) -> u32;

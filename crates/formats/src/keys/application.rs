@@ -1,6 +1,6 @@
 //! The applications that give connections their data.
 
-use crate::section::{kinds, section, words};
+use crate::section::{OneOrMore, kinds, section, words};
 use std::path::PathBuf;
 use tidegate_core::units::Span;
 
@@ -20,19 +20,30 @@ section! {
 }
 
 section! {
-    /// Finite transfers, one after another on the same connection with its window: the next starts
-    /// a think time after the previous one has been acknowledged. Either `size` or `file` gives
-    /// their lengths.
+    /// Finite transfers, in a closed or an open loop: one after another on the same connection with
+    /// its window, or with `once` each on a connection of its own. Either `size`, or `file`, or a
+    /// published distribution gives their lengths.
     pub(crate) struct Transfers = "transfers", "Transfers" {
-        /// Bytes of data of a transfer; required without a `file`
-        size: Option<u64> as Size,
-        #[doc = "Whether every transfer has the `size`, or `size` is the mean of an exponential \
-                 distribution"]
-        sizes: Distribution as Word(&["fixed", "exponential"]) = "fixed",
+        /// Bytes of data of a transfer, or a list of sizes with equal probability; required without
+        /// a `file`, unless `sizes` names a published distribution
+        size: OneOrMore<u64> as Size,
+        /// Distribution of sizes: every transfer has the `size`, or `size` is the mean of an
+        /// exponential distribution; or that of web search (Alizadeh et al. 2010, a mean of 1.7 MB)
+        /// or of Hadoop (Roy et al. 2015, 120 kB)
+        sizes: SizeDistribution = "fixed",
         /// Distribution function of sizes: each line has a number of bytes and the percentage of
         /// transfers of at most that size, both rising, interpolated between lines, the last at
         /// 100; required without a `size`
         file: Option<PathBuf>,
+        /// Start of transfers: a `think` time after the previous one was acknowledged (closed
+        /// loop), or by a Poisson process of a `load`, whatever the network does (open loop)
+        arrivals: Arrivals = "think",
+        /// Load with `arrivals = "poisson"`, which needs it: data of all `count` connections
+        /// together, without headers, over the rate of the slowest link on the route
+        load: Option<f64> as Number(0.0001, 10.0),
+        #[doc = "Whether each of the `count` connections carries a single transfer, from its own start; with \
+                 `arrivals = \"poisson\"` the connections start by that process"]
+        once: bool = "false",
         /// Think time between the end of a transfer and the start of the next: its mean, or its
         /// constant value, according to `thinks`
         think: Span = "0s",
@@ -70,7 +81,31 @@ section! {
 }
 
 words! {
-    /// The distribution of sizes or of times.
+    /// The distribution of sizes of transfers.
+    pub enum SizeDistribution {
+        /// Equal, or from a list.
+        Fixed = "fixed",
+        /// Exponential, with a mean.
+        Exponential = "exponential",
+        /// As measured in web search.
+        WebSearch = "web-search",
+        /// As measured with Hadoop.
+        Hadoop = "hadoop",
+    }
+}
+
+words! {
+    /// The process by which transfers begin.
+    pub enum Arrivals {
+        /// Each a think time after the one before.
+        Think = "think",
+        /// A Poisson process.
+        Poisson = "poisson",
+    }
+}
+
+words! {
+    /// The distribution of times.
     pub enum Distribution {
         /// Exponential, with a mean.
         Exponential = "exponential",

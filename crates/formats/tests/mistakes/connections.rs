@@ -88,6 +88,49 @@ const CONNECTIONS: &[Mistake] = &[
         Some("leave it out"),
     ),
     (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", sizes = \"hadoop\" }",
+        "a.toml:18:37: `size` has no effect on transfers of a published distribution",
+        Some("leave out `size` or `sizes`"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = [\"9kB\", \"1kB\"], sizes = \"exponential\" }",
+        "a.toml:18:37: `size` is a list, and an exponential distribution has one mean",
+        Some("leave out `sizes`, or give one size"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", arrivals = \"poisson\" }",
+        "a.toml:18:8: `arrivals = \"poisson\"` needs a `load`",
+        Some("the load of the slowest link on the route, as in load = 0.5"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", once = true, load = 0.5 }",
+        "a.toml:18:64: `load` has no effect without `arrivals = \"poisson\"`",
+        Some("add arrivals = \"poisson\", or leave it out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", once = true, think = \"1s\" }",
+        "a.toml:18:65: `think` has no effect on connections with a single transfer",
+        Some("leave it out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\ndata = { kind = \"transfers\", size = \"9kB\", arrivals = \"poisson\", load = 1, thinks = \"fixed\" }",
+        "a.toml:18:85: `thinks` has no effect with `arrivals = \"poisson\"`",
+        Some("leave it out"),
+    ),
+    (
+        "size = \"1kB\"",
+        "size = \"1kB\"\nevery = \"1s\"\n\
+         data = { kind = \"transfers\", size = \"9kB\", arrivals = \"poisson\", load = 1, once = true }",
+        "a.toml:18:9: `every` and the `load` of transfers both say when connections start",
+        Some("leave out one of them"),
+    ),
+    (
         "kind = \"window\"",
         "kind = \"windo\"",
         "a.toml:16:22: there is no transport `windo`",

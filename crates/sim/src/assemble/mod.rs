@@ -5,6 +5,7 @@ mod checks;
 mod rates;
 mod shares;
 mod sources;
+mod transfers;
 
 pub use checks::loads;
 
@@ -20,7 +21,7 @@ use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::Contract;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PacketSizes, PortPlan, Shared};
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{
     ChangeSpec, Class, ContractSpec, FlowGroup, FormatError, GateFile, Link, NodeKind, PortSpec, Scenario,
     Source, StageTerms,
@@ -98,7 +99,10 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
             });
             let shared = match before {
                 Some(before) => Arc::clone(&before.shared),
-                None => Arc::new(terms(flow.group, flow.group_index, &traffic, scenario)?),
+                None => {
+                    let every = recordings.sizes.every(flow.group, scenario)?;
+                    Arc::new(terms(flow.group, flow.group_index, every, &traffic, scenario)?)
+                }
             };
             let headers = headers.map(Box::new);
             network.flows.push(FlowSetup { name, peer: None, traffic, headers, shared });
@@ -160,10 +164,12 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
     scenario.links.iter().map(policy).collect()
 }
 
-/// Returns the terms of the flows of a group with this traffic.
+/// Returns the terms of the flows of a group with this traffic and this mean time from one start
+/// to the next.
 fn terms(
     group: &FlowGroup,
     index: usize,
+    every: Option<Span>,
     traffic: &Traffic,
     scenario: &Scenario,
 ) -> Result<FlowTerms, Box<FormatError>> {
@@ -229,7 +235,7 @@ fn terms(
         life: Life {
             set_up: scenario.admission.is_some() && group.contract.reserve_bits().is_some(),
             start: group.start,
-            every: group.every,
+            every,
             stop: group.stop,
             lasts: group.lasts,
             hangup: group.hangup,

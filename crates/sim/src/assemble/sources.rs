@@ -1,6 +1,7 @@
 //! Traffic of flows, with the files that they play.
 
 use super::rates::{fail, rate};
+use super::transfers::{SizeFiles, period};
 use crate::host::TransportEnd;
 use crate::input::{self, Trace, TraceFlow, TracePlace, Video};
 use crate::source::{Gap, Playing, Spread, Traffic};
@@ -13,12 +14,8 @@ use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::endpoint::TransportKind;
 use tidegate_core::endpoint::application::Data;
 use tidegate_core::endpoint::on_off::OnOff;
-use tidegate_core::endpoint::period::Period;
-use tidegate_core::endpoint::transfers::{Distribution, Sizes, Transfers};
 use tidegate_core::headers::Headers;
-use tidegate_formats::{
-    Application, Chosen, Flow, FormatError, Lasts, Place, Scenario, Source, TransferSizes,
-};
+use tidegate_formats::{Application, Chosen, Flow, FlowGroup, FormatError, Place, Scenario, Source};
 
 /// A flow's packets.
 pub(super) struct Sending {
@@ -65,7 +62,7 @@ pub(super) fn traffic(
             one(Traffic::Greedy { window: u32::try_from(*window).unwrap_or(u32::MAX), sizes })
         }
         Source::Sender { transport, application } => {
-            let data = recordings.data(application, scenario, group.place)?;
+            let data = recordings.data(application, group, scenario)?;
             one(ends(transport, data)?[0].clone())
         }
         Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
@@ -203,13 +200,6 @@ fn recorded(
     Ok(Traffic::Recorded { flow: flow.clone(), speed, repeat })
 }
 
-fn period(lasts: Lasts) -> Period {
-    match lasts {
-        Lasts::Fixed(span) => Period::Fixed(span),
-        Lasts::Exponential(mean) => Period::Exponential(mean),
-    }
-}
-
 /// A flow of a file, with its 5-tuple or the one that it is named by.
 type Played = (Arc<TraceFlow>, Option<FiveTuple>);
 
@@ -218,7 +208,7 @@ type Played = (Arc<TraceFlow>, Option<FiveTuple>);
 pub(super) struct Recordings {
     files: BTreeMap<(PathBuf, bool), Vec<Played>>,
     videos: BTreeMap<PathBuf, Arc<Video>>,
-    sizes: BTreeMap<PathBuf, Arc<Distribution>>,
+    pub(super) sizes: SizeFiles,
     /// Notes on the recordings for readers of the results, such as a truncated file.
     pub(super) notes: Vec<String>,
 }
@@ -272,14 +262,15 @@ impl Recordings {
     fn data(
         &mut self,
         application: &Application,
+        group: &FlowGroup,
         scenario: &Scenario,
-        place: Place,
     ) -> Result<Option<Data>, Box<FormatError>> {
-        let (sizes, think) = match application {
+        let place = group.place;
+        Ok(Some(match application {
             Application::Bulk => return Ok(None),
             Application::OnOff { rate: bits, on, off } => {
                 let (on, off) = (period(*on), period(*off));
-                return Ok(Some(Data::OnOff(OnOff { rate: rate(*bits as f64, scenario, place)?, on, off })));
+                Data::OnOff(OnOff { rate: rate(*bits as f64, scenario, place)?, on, off })
             }
             Application::Trace { file, speed } => {
                 let trace = self.get(file, false, scenario, place)?;
@@ -290,31 +281,12 @@ impl Recordings {
                 };
                 let schedule = flow.schedule(*speed, 1);
                 let schedule = schedule.map_err(|error| fail(scenario, place, error.to_string(), None))?;
-                return Ok(Some(Data::Recorded(schedule.collect())));
+                Data::Recorded(schedule.collect())
             }
-            Application::Transfers { sizes, think } => (sizes, period(*think)),
-        };
-        let sizes = match sizes {
-            TransferSizes::Fixed(bytes) => Sizes::Fixed(*bytes),
-            TransferSizes::Exponential(mean) => Sizes::Exponential(*mean),
-            TransferSizes::File(file) => Sizes::Distribution(self.sizes(file, scenario, place)?),
-        };
-        Ok(Some(Data::Transfers(Transfers { sizes, think })))
-    }
-
-    fn sizes(
-        &mut self,
-        file: &Path,
-        scenario: &Scenario,
-        place: Place,
-    ) -> Result<Arc<Distribution>, Box<FormatError>> {
-        if let Some(sizes) = self.sizes.get(file) {
-            return Ok(sizes.clone());
-        }
-        let read = input::load_sizes(file);
-        let sizes = Arc::new(read.map_err(|error| fail(scenario, place, error.to_string(), None))?);
-        self.sizes.insert(file.to_owned(), sizes.clone());
-        Ok(sizes)
+            Application::Transfers { sizes, arrivals } => {
+                Data::Transfers(self.sizes.transfers((sizes, *arrivals), group, scenario)?)
+            }
+        }))
     }
 
     fn note_cut(&mut self, file: &Path, cut: Option<TracePlace>) {

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::sync::Arc;
 use tidegate_core::contract::Refused;
 use tidegate_core::endpoint::application::Data;
-use tidegate_core::endpoint::{Endpoint, EndpointSetup, Transport, TransportKind};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup, TransferPackets, Transport, TransportKind};
 use tidegate_core::units::Rate;
 
 /// One end of a connection, made by its transport.
@@ -43,6 +43,10 @@ impl EndpointFactory for TransportEnd {
             }
             None => self.transport.receiver(setup),
         }
+    }
+
+    fn packets(&self, bytes: u64) -> Option<TransferPackets> {
+        self.transport.packets(bytes, self.size?)
     }
 
     fn stage_terms(&self, link: Rate) -> Option<Box<dyn Any>> {

@@ -85,7 +85,7 @@ fn totals<Q>(run: &Run<'_, Q>) -> Vec<Total> {
         total.checks.checks += checks.checks;
         total.checks.warnings += checks.warnings;
         total.counts = total.counts.and(run.world.counts(ix));
-        total.transfers.extend(run.world.transfers(ix).map(|transfer| transfer.took));
+        total.transfers.extend(run.world.transfers(ix).filter_map(|(_, transfer)| transfer.took()));
         total.refused += u64::from(refused.contains(&(ix as u32)));
     }
     totals.iter_mut().for_each(|total| total.transfers.sort_unstable());

@@ -5,6 +5,7 @@ mod aal5;
 mod assurance;
 mod credit;
 mod drops;
+mod empty_path;
 mod flows;
 mod gate;
 mod groups;
@@ -15,6 +16,7 @@ mod run;
 mod series;
 mod signals;
 mod table;
+mod transfers;
 mod usage;
 mod workahead;
 
@@ -33,6 +35,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         groups::table(&run),
         links::table(&run),
         drops::table(&run),
+        transfers::table(&run),
         usage::table(&run),
         assurance::table(&run),
         non_responsive::table(&run),

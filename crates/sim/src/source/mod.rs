@@ -8,7 +8,7 @@ use crate::input::TraceFlow;
 use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
-use tidegate_core::endpoint::{Endpoint, EndpointSetup};
+use tidegate_core::endpoint::{Endpoint, EndpointSetup, TransferPackets};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Rate, Span};
@@ -19,6 +19,14 @@ use video::Player;
 pub trait EndpointFactory: fmt::Debug + Send + Sync {
     /// Creates the endpoint of one flow.
     fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
+
+    /// Returns the packets of a finite transfer of this many bytes
+    /// ([`Transport::packets`](tidegate_core::endpoint::Transport::packets)); `None` for endpoints
+    /// without transfers.
+    fn packets(&self, bytes: u64) -> Option<TransferPackets> {
+        let _ = bytes;
+        None
+    }
 
     /// Returns the terms that a flow whose first link has this rate agrees on with stages on its
     /// way ([`Transport::stage_terms`](tidegate_core::endpoint::Transport::stage_terms)); `None` if

@@ -110,13 +110,13 @@ impl<Q> World<Q> {
     }
 
     /// Returns the finite transfers of a connection whose data are this flow that began after the
-    /// warm-up and have ended.
-    pub fn transfers(&self, flow: usize) -> impl Iterator<Item = &Transfer> {
+    /// warm-up, with their numbers on the connection.
+    pub fn transfers(&self, flow: usize) -> impl Iterator<Item = (usize, &Transfer)> {
         let all = match &self.cx.flows[flow].source {
             Source::Endpoint(endpoint) => endpoint.transfers(),
             Source::OpenLoop(_) => &[],
         };
-        all.iter().filter(|transfer| transfer.began >= self.cx.measures.warm_at)
+        all.iter().enumerate().filter(|(_, transfer)| transfer.began >= self.cx.measures.warm_at)
     }
 
     /// Returns the packets that wait in envelopes, by flow, and the number of the first one: it was

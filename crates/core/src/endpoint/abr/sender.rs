@@ -22,6 +22,8 @@ pub(super) struct Sender {
     stop: Time,
     /// Bytes handed over by the application and not sent; [`u64::MAX`] for endless data.
     waiting: u64,
+    /// Bytes of the application sent so far.
+    sent: u64,
     application: Option<Application>,
     /// Time from which an out-of-rate FRM cell may be sent.
     out_of_rate_at: Time,
@@ -46,6 +48,7 @@ impl Sender {
             frames,
             stop,
             waiting: if application.is_some() { 0 } else { u64::MAX },
+            sent: 0,
             application,
             out_of_rate_at: start,
         }
@@ -83,13 +86,12 @@ impl Sender {
             let (bytes, payload) = self.next_data();
             cx.send(self.size, Mark::NONE, payload);
             self.source.sent(1);
-            if self.waiting != u64::MAX {
+            if let Some(application) = &mut self.application {
                 self.waiting -= bytes;
-            }
-            if self.waiting == 0
-                && let Some(application) = &mut self.application
-            {
-                application.acknowledged(now);
+                // A cell within a frame counts for the byte after those sent.
+                application.sent(now, self.sent..self.sent + bytes.max(1), false);
+                self.sent += bytes;
+                application.acknowledged(now, self.sent);
             }
             self.size
         };
@@ -152,6 +154,6 @@ impl Endpoint for Sender {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        self.application.as_ref().map_or(&[], Application::done)
+        self.application.as_ref().map_or(&[], Application::transfers)
     }
 }

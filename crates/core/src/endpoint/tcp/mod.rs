@@ -30,7 +30,7 @@ pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
 
 use super::application::Application;
-use super::{Endpoint, EndpointSetup, Transport};
+use super::{Endpoint, EndpointSetup, TransferPackets, Transport};
 use crate::contract::Refused;
 use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, ReceiverWindow, Role, Stamps,
@@ -173,6 +173,14 @@ impl Transport for Tcp {
 
     fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
         Box::new(Receiver::new(&self.params))
+    }
+
+    fn packets(&self, bytes: u64, size: u32) -> Option<TransferPackets> {
+        let (header, segment) = (self.params.header, u64::from(self.params.segment_size(size)));
+        let count = bytes.div_ceil(segment).max(1);
+        let rest = bytes.saturating_sub((count - 1) * segment);
+        let last = header + rest as u32;
+        Some(TransferPackets { count, each: header + segment as u32, last, answer: header })
     }
 
     fn largest_answer(&self) -> u32 {

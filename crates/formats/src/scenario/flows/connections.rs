@@ -3,6 +3,7 @@
 use super::{Builder, Declaration, FlowGroup, LARGEST_PACKET, WhenWarned, adaptation, life, stages};
 use crate::application;
 use crate::error::{Complaint, Place, Report};
+use crate::keys::application::Application;
 use crate::keys::connection::Connection;
 use crate::keys::flow as keys;
 use crate::policy::Chosen;
@@ -33,6 +34,7 @@ impl Builder<'_> {
         let (declaration, back_declaration) =
             (self.end_declaration(there_keys, report), self.end_declaration(back_keys, report));
         life::check(&keys.life, report);
+        check_starts(keys, report);
         let transport = Chosen::read(Some(&*keys.transport), report);
         let size = packet_size(*keys.size, "`size` is", keys.size.place, report);
         let there = self.routes.of_flow(&keys.route, from?, (keys.to.place, to?), report)?;
@@ -137,6 +139,18 @@ impl Builder<'_> {
         let declared = self.declaration(keys, report);
         check_promise(&keys.contract, declared.contract.reserve_bits().is_some(), report);
         declared
+    }
+}
+
+/// Checks that one key states when the connections of a group start.
+fn check_starts(keys: &Connection, report: &mut Report) {
+    if let Application::Transfers(transfers) = &*keys.data
+        && *transfers.once
+        && transfers.load.given
+        && keys.life.every.given
+    {
+        let complaint = Complaint::new("`every` and the `load` of transfers both say when connections start");
+        report.add(keys.life.every.place, complaint.help("leave out one of them"));
     }
 }
 

@@ -2,9 +2,10 @@
 //! tests report that and pass.
 
 use super::super::suggest::{DelayTarget, Link, Reason, suggest};
-use super::super::{Trace, load};
+use super::super::{Trace, load, load_sizes};
 use std::path::PathBuf;
 use tidegate_core::classifier::FiveTuple;
+use tidegate_core::endpoint::transfers::Distribution;
 use tidegate_core::units::Span;
 
 fn data(name: &str) -> Option<PathBuf> {
@@ -86,4 +87,14 @@ fn a_voice_call_is_reserved_its_rate() {
     let call = suggest(&load(&path).unwrap(), link, false, &[target]).unwrap()[0];
     assert_eq!((call.reason, call.reserve), (Reason::MeanRate, Some(78_800)));
     assert!(call.promised_p99.unwrap() <= Span::from_millis(50));
+}
+
+/// The published distributions of transfer sizes are those that others use.
+#[test]
+fn built_in_sizes_are_those_of_the_files() {
+    for (name, built_in) in [("WebSearch", Distribution::web_search()), ("FbHdp", Distribution::hadoop())] {
+        if let Some(file) = data(&format!("workloads/{name}_distribution.txt")) {
+            assert_eq!(load_sizes(&file).unwrap(), built_in, "{name}");
+        }
+    }
 }

@@ -67,6 +67,6 @@ impl Endpoint for Sender {
     }
 
     fn transfers(&self) -> &[Transfer] {
-        self.application.as_ref().map_or(&[], Application::done)
+        self.application.as_ref().map_or(&[], Application::transfers)
     }
 }

@@ -148,9 +148,7 @@ impl Sender {
     /// Takes the data that the application has ready.
     fn ask_application(&mut self, now: Time) {
         let Some(application) = &mut self.application else { return };
-        if self.una == self.offered {
-            application.acknowledged(now);
-        }
+        application.acknowledged(now, self.una);
         if now < self.stop
             && let Some(bytes) = application.hand_over(now)
         {
@@ -337,6 +335,9 @@ impl Sender {
     /// Sends the bytes from `start` to before `end`, for the first time or again.
     fn send(&mut self, cx: &mut HostCx<'_>, start: u64, end: u64) {
         let first_sent = self.first_sent.at(start);
+        if let Some(application) = &mut self.application {
+            application.sent(cx.now(), start..end, first_sent.is_some());
+        }
         let mut segment = Segment { sequence: start, length: (end - start) as u32, ..Segment::default() };
         let mut mark = Mark::NONE;
         if first_sent.is_some() {

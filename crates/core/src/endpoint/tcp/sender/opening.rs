@@ -3,6 +3,7 @@
 //! segment that is sent again asks for no ECN (RFC 3168, section 6.1.1.1), as in Linux.
 
 use super::{ECT_0, Sender};
+use crate::endpoint::application::Application;
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::{HostCx, Payload};
@@ -13,6 +14,10 @@ impl Sender {
     /// Sends the opening segment, at first and when its timer has expired. Returns the time of the
     /// next wake-up.
     pub(super) fn open(&mut self, cx: &mut HostCx<'_>) -> Time {
+        let is_open_loop = self.application.as_ref().is_some_and(Application::is_open_loop);
+        if is_open_loop {
+            self.ask_application(cx.now());
+        }
         if let Opening::Asks { times, at } = &mut self.opening
             && cx.now() < self.stop
             && (*times == 0 || self.timer.due() <= cx.now())
@@ -30,7 +35,9 @@ impl Sender {
             self.last_sent = Some(cx.now());
             self.timer.restart(cx.now());
         }
-        if self.timer.due() < self.stop { self.timer.due() } else { Time::NEVER }
+        let next = self.application.as_ref().filter(|_| is_open_loop).map(Application::next_at);
+        let at = self.timer.due().min(next.unwrap_or(Time::NEVER));
+        if at < self.stop { at } else { Time::NEVER }
     }
 
     /// Processes the answer to the opening segment.
