@@ -119,6 +119,60 @@ class Star(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LeafSpine(Record):
+    """Leaf and spine.
+
+    Switches leaf1 … leafL and spine1 … spineS, with a duplex link from every leaf to every spine. Hosts h1,
+    h2 and so on are connected to the leaves, as many to each, those of leaf1 first.
+
+    Attributes:
+        leaves: Number of leaves (a whole number from 1 to 1000).
+        spines: Number of spines (a whole number from 1 to 1000).
+        hosts: Number of hosts at each leaf (a whole number from 1 to 1000).
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
+            Default: 0s.
+        access: Links between hosts and switches. Default: Access().
+    """
+
+    _kind: ClassVar[str | None] = "leaf-spine"
+
+    leaves: int
+    spines: int
+    hosts: int
+    rate: str
+    delay: str | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FatTree(Record):
+    """Fat tree.
+
+    Switches with K ports each in K pods. A pod has K/2 switches edge1, edge2 and so on, with K/2 hosts each,
+    and K/2 switches agg1, agg2 and so on; each of the ones has a link to each of the others. The first of the
+    agg switches of every pod has links to the first K/2 of the switches core1 … core(K²/4), the second to the
+    next, and so on. Hosts are h1 … h(K³/4), those of edge1 first.
+
+    Attributes:
+        k: Ports of a switch, an even number (a whole number from 2 to 64).
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
+            Default: 0s.
+        access: Links between hosts and switches. Default: Access().
+
+    Source: Al-Fares, Loukissas and Vahdat 2008, section 2.2.
+    """
+
+    _kind: ClassVar[str | None] = "fat-tree"
+
+    k: int
+    rate: str
+    delay: str | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gate(Record):
     """Gate.
 
@@ -150,7 +204,7 @@ class Nodes(Record):
 
 TopologyName = Literal["nodes"]
 
-TopologyKind = Chain | Dumbbell | ParkingLot | Star | Gate | Nodes
+TopologyKind = Chain | Dumbbell | ParkingLot | Star | LeafSpine | FatTree | Gate | Nodes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1839,6 +1893,13 @@ class Transfers(Record):
         file: Distribution function of sizes: each line has a number of bytes and the percentage of transfers
             of at most that size, both rising, interpolated between lines, the last at 100; required without a
             `size`.
+        arrivals: Start of transfers: a `think` time after the previous one was acknowledged (closed loop), or
+            by a Poisson process of a `load`, whatever the network does (open loop) (think or poisson).
+            Default: think.
+        load: Load with `arrivals = "poisson"`, which needs it: data of all `count` connections together,
+            without headers, over the rate of the slowest link on the route (a number from 0.0001 to 10).
+        once: Whether each of the `count` connections carries a single transfer, from its own start; with
+            `arrivals = "poisson"` the connections start by that process. Default: false.
         think: Think time between the end of a transfer and the start of the next: its mean, or its constant
             value, according to `thinks` (a time such as "5ms"). Default: 0s.
         thinks: Whether `think` is the mean of exponential times or constant (exponential or fixed). Default:
@@ -1850,6 +1911,9 @@ class Transfers(Record):
     size: str | list[str] | tuple[str, ...] | None = None
     sizes: Literal["fixed", "exponential", "web-search", "hadoop"] | None = None
     file: str | None = None
+    arrivals: Literal["think", "poisson"] | None = None
+    load: float | None = None
+    once: bool | None = None
     think: str | None = None
     thinks: Literal["exponential", "fixed"] | None = None
 
@@ -1893,13 +1957,6 @@ class TraceData(Record):
 
     _kind: ClassVar[str | None] = "trace-data"
 
-        arrivals: Start of transfers: a `think` time after the previous one was acknowledged (closed loop), or
-            by a Poisson process of a `load`, whatever the network does (open loop) (think or poisson).
-            Default: think.
-        load: Load with `arrivals = "poisson"`, which needs it: data of all `count` connections together,
-            without headers, over the rate of the slowest link on the route (a number from 0.0001 to 10).
-        once: Whether each of the `count` connections carries a single transfer, from its own start; with
-            `arrivals = "poisson"` the connections start by that process. Default: false.
     file: str
     speed: float | None = None
 
@@ -1911,9 +1968,6 @@ ApplicationKind = Bulk | Transfers | OnOffData | TraceData
 
 @dataclass(frozen=True, kw_only=True)
 class Vc(Record):
-    arrivals: Literal["think", "poisson"] | None = None
-    load: float | None = None
-    once: bool | None = None
     """VC.
 
     A VC of the ABR service: the cells of the data wait in a queue of the VC at the sender's first port, and
@@ -2375,6 +2429,8 @@ class Link(Record):
         reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
             "5ms").
         duplex: Whether there is an equal link in the other direction. Default: true.
+        replace: Whether it takes the place of the topology's link between these nodes, and of the one in the
+            other direction with `duplex`; otherwise it is added. Default: false.
         policy: Policy of its ports, in place of `scheduler` and `dropper`: a scheduler, a dropper (FIFO with
             it) or both; without it, as these say.
         scheduler: Scheduler of its ports; without it, that of `port`.
@@ -2399,6 +2455,7 @@ class Link(Record):
     reorder: float | None = None
     reorder_delay: str | None = None
     duplex: bool | None = None
+    replace: bool | None = None
     policy: str | SchedulerKind | DropperKind | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
     meter: MeterName | MeterKind | None = None

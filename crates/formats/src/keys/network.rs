@@ -44,6 +44,9 @@ section! {
         reordering: Reordering,
         #[doc = "Whether there is an equal link in the other direction"]
         duplex: bool = "true",
+        #[doc = "Whether it takes the place of the topology's link between these nodes, and of the one in the \
+                 other direction with `duplex`; otherwise it is added"]
+        replace: bool = "false",
         /// Policy of its ports, in place of `scheduler` and `dropper`: a scheduler, a dropper (FIFO
         /// with it) or both; without it, as these say
         policy: Option<Policy>,

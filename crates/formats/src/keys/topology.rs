@@ -7,6 +7,9 @@ use tidegate_core::units::Span;
 /// The most nodes of one sort that a topology makes.
 const MAX_NODES: i64 = 100_000;
 
+/// The most switches of one kind of a fabric.
+const MAX_SWITCHES: i64 = 1_000;
+
 kinds! {
     /// Nodes and links to start from.
     pub(crate) enum Topology = "topology" {
@@ -14,6 +17,8 @@ kinds! {
         Dumbbell,
         ParkingLot,
         Star,
+        LeafSpine,
+        FatTree,
         Gate,
         Nodes,
     }
@@ -63,6 +68,37 @@ section! {
         rate: u64 as Rate,
         /// Propagation delay of the link between the hub and each host, in each direction
         delay: Span = "0s",
+    }
+}
+
+section! {
+    /// Switches leaf1 … leafL and spine1 … spineS, with a duplex link from every leaf to every
+    /// spine. Hosts h1, h2 and so on are connected to the leaves, as many to each, those of leaf1
+    /// first.
+    pub(crate) struct LeafSpine = "leaf-spine", "Leaf and spine" {
+        /// Number of leaves
+        leaves: u64 as Integer(1, MAX_SWITCHES),
+        /// Number of spines
+        spines: u64 as Integer(1, MAX_SWITCHES),
+        /// Number of hosts at each leaf
+        hosts: u64 as Integer(1, MAX_SWITCHES),
+        between: BetweenSwitches,
+        access: AccessOrDefault,
+    }
+}
+
+section! {
+    /// Switches with K ports each in K pods. A pod has K/2 switches edge1, edge2 and so on, with K/2
+    /// hosts each, and K/2 switches agg1, agg2 and so on; each of the ones has a link to each of the
+    /// others. The first of the agg switches of every pod has links to the first K/2 of the switches
+    /// core1 … core(K²/4), the second to the next, and so on. Hosts are h1 … h(K³/4), those of edge1
+    /// first.
+    #[source = "Al-Fares, Loukissas and Vahdat 2008, section 2.2"]
+    pub(crate) struct FatTree = "fat-tree", "Fat tree" {
+        /// Ports of a switch, an even number
+        k: u64 as Integer(2, 64),
+        between: BetweenSwitches,
+        access: AccessOrDefault,
     }
 }
 

@@ -1,11 +1,13 @@
-//! Nodes and links: those of the topology, and those that `[[node]]` and `[[link]]` add.
+//! Nodes and links: those of the topology, and those that `[[node]]` and `[[link]]` add or replace.
+
+mod topologies;
 
 use crate::error::{Complaint, Place, Report};
-use crate::gate::{Emulation, GateFile};
+use crate::gate::GateFile;
 use crate::keys::network as keys;
 pub use crate::keys::network::NodeKind;
 use crate::keys::scenario::Scenario;
-use crate::keys::topology::{self, Topology};
+use crate::keys::topology::Topology;
 use crate::port::{OwnPolicies, PortSpec};
 use crate::reordering;
 use crate::section::{Name, Placed};
@@ -117,14 +119,6 @@ impl Wire {
         Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
     }
 
-    fn between(keys: &topology::BetweenSwitches) -> Wire {
-        Wire::of(*keys.rate, *keys.delay)
-    }
-
-    fn access(keys: &topology::Access) -> Wire {
-        Wire::of(*keys.rate, *keys.delay)
-    }
-
     /// The properties of a `[[link]]`; `None` once a mistake has been reported.
     fn of_link(link: &Placed<keys::Link>, base_dir: &Path, report: &mut Report) -> Option<Wire> {
         let keys::Link { rate, recorded, delay, losses, reordering, .. } = &**link;
@@ -178,7 +172,7 @@ pub(super) fn build(
         topology: &keys.topology,
         base_dir,
     };
-    builder.topology(gate)?;
+    builder.topology(gate, report)?;
     for node in keys.node.iter() {
         builder.extra_node(node, report);
     }
@@ -194,91 +188,6 @@ pub(super) fn build(
 }
 
 impl Builder<'_> {
-    fn topology(&mut self, gate: Option<&GateFile>) -> Option<()> {
-        match &**self.topology {
-            Topology::Chain(topology::Chain { switches, between, access }) => {
-                let switches = self.row(**switches, Wire::between(between))?;
-                let Some(access) = access.as_ref() else { return Some(()) };
-                for (index, switch) in switches.into_iter().enumerate() {
-                    self.host(format!("h{}", index + 1), switch, Wire::access(access))?;
-                }
-            }
-            Topology::Dumbbell(topology::Dumbbell { pairs, between, access }) => {
-                let access = Wire::access(&access.access);
-                let [left, right] = [self.switch("left".to_owned()), self.switch("right".to_owned())];
-                self.duplex(left, right, Wire::between(between))?;
-                for (side, switch) in [("l", left), ("r", right)] {
-                    for index in 1..=**pairs {
-                        self.host(format!("{side}{index}"), switch, access.clone())?;
-                    }
-                }
-            }
-            Topology::ParkingLot(topology::ParkingLot { hops, between, access }) => {
-                let access = Wire::access(&access.access);
-                let switches = self.row(**hops + 1, Wire::between(between))?;
-                self.host("src".to_owned(), *switches.first()?, access.clone())?;
-                self.host("dst".to_owned(), *switches.last()?, access.clone())?;
-                for (index, hop) in switches.windows(2).enumerate() {
-                    self.host(format!("c{}", index + 1), hop[0], access.clone())?;
-                    self.host(format!("d{}", index + 1), hop[1], access.clone())?;
-                }
-            }
-            Topology::Star(topology::Star { hosts, rate, delay }) => {
-                let hub = self.switch("hub".to_owned());
-                for index in 1..=**hosts {
-                    self.host(format!("h{index}"), hub, Wire::of(**rate, **delay))?;
-                }
-            }
-            Topology::Gate(topology::Gate { delay, .. }) => self.gate(gate?, **delay)?,
-            Topology::Nodes(_) => {}
-        }
-        Some(())
-    }
-
-    /// The network that a gate file describes: a link whose ports are the gate's.
-    fn gate(&mut self, gate: &GateFile, delay: Span) -> Option<()> {
-        let [inside, outside] = ["inside", "outside"].map(|side| self.switch(side.to_owned()));
-        for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
-            let rate = gate.rates[direction as usize];
-            let rate_bits = rate.bits_per_second().round() as u64;
-            let wire = match gate.emulated[direction as usize].clone() {
-                Some(Emulation { trace, delay: own, loss, reordering }) => {
-                    Wire { rate_bits, trace, delay: delay + own, loss, reordering }
-                }
-                None => {
-                    Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
-                }
-            };
-            self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
-            let link = self.network.links.last_mut()?;
-            (link.rate, link.gate) = (rate, Some(direction));
-        }
-        Some(())
-    }
-
-    /// Switches s1, s2 and so on, each joined to the next.
-    fn row(&mut self, switches: u64, wire: Wire) -> Option<Vec<usize>> {
-        let row: Vec<usize> = (1..=switches).map(|index| self.switch(format!("s{index}"))).collect();
-        for pair in row.windows(2) {
-            self.duplex(pair[0], pair[1], wire.clone())?;
-        }
-        Some(row)
-    }
-
-    fn switch(&mut self, name: String) -> usize {
-        self.node(Node {
-            name,
-            kind: NodeKind::Switch,
-            buffer: self.switch_buffer,
-            place: self.topology.place,
-        })
-    }
-
-    fn host(&mut self, name: String, switch: usize, access: Wire) -> Option<()> {
-        let host = self.node(Node { name, kind: NodeKind::Host, buffer: None, place: self.topology.place });
-        self.duplex(host, switch, access)
-    }
-
     fn node(&mut self, node: Node) -> usize {
         let index = self.network.nodes.len();
         self.network.by_name.insert(node.name.clone(), index);
@@ -367,8 +276,51 @@ impl Builder<'_> {
         let directions = if *link.duplex { vec![(from, to), (to, from)] } else { vec![(from, to)] };
         for (from, to) in directions {
             let port = PortSpec { ceiling: *link.ceiling, ..own.over(self.usual_port(from)) };
-            self.link(from, to, wire.clone(), port, link.place)?;
+            match *link.replace {
+                true => self.replace(from, to, &wire, port, link, report)?,
+                false => self.link(from, to, wire.clone(), port, link.place)?,
+            }
         }
+        Some(())
+    }
+
+    /// Puts a `[[link]]` in the place of the topology's link between two nodes.
+    fn replace(
+        &mut self,
+        from: usize,
+        to: usize,
+        wire: &Wire,
+        port: PortSpec,
+        stated: &Placed<keys::Link>,
+        report: &mut Report,
+    ) -> Option<()> {
+        let own = |link: &Link| !link.stated && link.gate.is_none() && (link.from, link.to) == (from, to);
+        let Some(index) = self.network.links.iter().position(own) else {
+            let [from, to] = [from, to].map(|node| &self.network.nodes[node].name);
+            let message = format!("the topology has no link from {from} to {to} that is not replaced yet");
+            let complaint = Complaint::new(message).help("leave out `replace` to add a link");
+            report.add(stated.replace.place, complaint);
+            return None;
+        };
+        let Wire { rate_bits, trace, delay, loss, reordering } = wire.clone();
+        let rate = Rate::from_bits_per_second(rate_bits)?;
+        let Link { name, gate, .. } = self.network.links[index].clone();
+        self.network.links[index] = Link {
+            name,
+            from,
+            to,
+            rate_bits,
+            rate,
+            trace,
+            delay,
+            loss,
+            reordering,
+            port,
+            profile: None,
+            gate,
+            stated: true,
+            place: stated.place,
+        };
         Some(())
     }
 }
