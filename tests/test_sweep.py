@@ -14,6 +14,7 @@ from conftest import call
 from sweeping import POLICY, RATE, SHORT, VALUES, Counting, swept
 from tidegate import sweeps
 from tidegate.estimates import estimate
+from tidegate.sweeps.batch import Batch, carry_out
 from tidegate.sweeps.rows import UNITS
 
 FIGURES = [name for name in UNITS if name != "due"]
@@ -185,6 +186,12 @@ def test_records_of_policies_are_values():
     assert table["fingerprint"].equals(words["fingerprint"])
 
 
+def test_a_worker_of_another_version_is_told():
+    batch = Batch("chain", "#0", SHORT, "chain.toml", ".", (1,), version="0.0.0")
+    with pytest.raises(tidegate.TidegateError, match=r"and the sweep is one of 0\.0\.0"):
+        carry_out(batch)
+
+
 def test_a_script_needs_no_guard_around_its_main_part(tmp_path):
     (tmp_path / "chain.toml").write_text(SHORT)
     script = tmp_path / "script.py"
@@ -227,3 +234,15 @@ def test_the_command_shows_points_and_intervals(tmp_path):
     refused = call("sweep", path, "--set", f"{POLICY}=fifo,red", "--set", f"{POLICY}=codel")
     assert (refused.exit_code, "given twice" in refused.stderr) == (1, True)
     assert "nothing is varied" in call("sweep", path).stderr
+
+
+def test_without_dask_one_message_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    path = tmp_path / "chain.toml"
+    path.write_text(SHORT)
+    done = call("sweep", path, "--set", "flow.data.count=1,2", "--cluster", "tcp://127.0.0.1:9")
+    assert done.exit_code == 1
+    assert done.stderr == (
+        "tidegate: --cluster needs distributed, which is not installed\n"
+        "  help: pip install 'tidegate[cluster]'\n"
+    )

@@ -95,6 +95,15 @@ def command(
     ] = None,
     seed: Seed = None,
     jobs: Jobs = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Run on a cluster: tcp://HOST:PORT of a Dask scheduler, or jobs of SLURM such as "
+            "slurm:partition=short,jobs=8,cores=4.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -141,6 +150,7 @@ def command(
             table = conduct(
                 plan,
                 jobs=jobs,
+                cluster=cluster,
                 out=out,
                 command=shlex.join(["tidegate", *sys.argv[1:]]),
                 force=force,

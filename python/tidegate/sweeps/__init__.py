@@ -32,6 +32,7 @@ def sweep(
     sets: Overrides = (),
     jobs: int | None = None,
     executor: Executor | None = None,
+    cluster: str | None = None,
     out: str | os.PathLike[str] | None = None,
     force: bool = False,
     progress: Report | None = None,
@@ -59,6 +60,8 @@ def sweep(
         jobs: Runs at a time: processes of this computer, by default as many as it has processors; with
             `executor`, how many batches it carries out at a time.
         executor: Carries the runs out, as those of `concurrent.futures` do; the same rows come back.
+        cluster: A scheduler of Dask (`tcp://HOST:PORT`), or jobs of SLURM
+            (`slurm:partition=short,jobs=8`), that carries them out; `pip install tidegate[cluster]`.
         out: Directory to which rows are appended as they come. A sweep that was ended there goes on
             where it was.
         force: Whether runs in `out` that do not belong to this sweep are removed.
@@ -81,7 +84,9 @@ def sweep(
         sets=sets,
     )
     plan = prepare(resolve(scenario, asked.fixed), asked, seed)
-    return conduct(plan, jobs=jobs, executor=executor, out=out, force=force, progress=progress)
+    return conduct(
+        plan, jobs=jobs, executor=executor, cluster=cluster, out=out, force=force, progress=progress
+    )
 
 
 def load(directory: str | os.PathLike[str]) -> Table[str]:

@@ -25,7 +25,8 @@ class Batch:
     """Some runs of one scenario.
 
     Attributes:
-        label: The point and the replications in a few words, for people.
+        name: Name of the scenario.
+        label: Its point and the replications in a few words, for people.
         text: Text of the scenario, overrides applied.
         file: Name of its file.
         base_dir: Folder at which relative paths in it start.
@@ -33,6 +34,7 @@ class Batch:
         version: Version of tidegate that is to run it.
     """
 
+    name: str
     label: str
     text: str
     file: str

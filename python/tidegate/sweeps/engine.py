@@ -6,8 +6,9 @@ import dataclasses
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tidegate.replications import jobs_for
 from tidegate.stopping import LEAST
 from tidegate.sweeps.agenda import Agenda
 from tidegate.sweeps.batch import Outcome, carry_out
+from tidegate.sweeps.cluster import connected
 from tidegate.sweeps.plan import Plan
 from tidegate.sweeps.rows import Wanted, table_of
 from tidegate.sweeps.store import Directory, Memory, Store
@@ -56,6 +58,7 @@ def conduct(
     *,
     jobs: int | None = None,
     executor: Executor | None = None,
+    cluster: str | None = None,
     out: str | os.PathLike[str] | None = None,
     command: str | None = None,
     force: bool = False,
@@ -65,28 +68,46 @@ def conduct(
 
     `command` is noted in the manifest.
     """
+    if executor is not None and cluster is not None:
+        raise TidegateError("runs are carried out by an executor or by a cluster, not by both")
     number = jobs_for(sys.maxsize, jobs)
     store: Store = Memory()
     if out is not None:
         about = {"base_dir": str(plan.source.base_dir), "command": command}
         store = Directory(Path(out), plan.wanted, plan.source.scenario.toml, about, force=force)
-    own = None if executor is not None else Workers(number)
     try:
-        runs = _carry_out_all(plan, executor or own or Workers(number), number, store, progress)
+        with _carrier(executor, cluster, number) as (carrier, at_a_time):
+            runs = _carry_out_all(plan, carrier, at_a_time, store, progress)
         store.finish(runs)
         return table_of(store.rows(), dataclasses.replace(plan.wanted, runs=runs))
     except BaseException:
         store.finish(None)
         raise
     finally:
-        if own is not None:
-            # Nothing is left to do, or nobody waits for it any more.
-            own.shutdown(wait=False)
         store.close()
 
 
+@contextmanager
+def _carrier(
+    executor: Executor | None, cluster: str | None, number: int
+) -> Iterator[tuple[Executor, Callable[[], int]]]:
+    """Provide what carries batches out, and the number of them at a time."""
+    if executor is not None:
+        yield executor, lambda: number
+    elif cluster is not None:
+        with connected(cluster) as dask:
+            yield dask, lambda: dask.number
+    else:
+        workers = Workers(number)
+        try:
+            yield workers, lambda: number
+        finally:
+            # Nothing is left to do, or nobody waits for it any more.
+            workers.shutdown(wait=False)
+
+
 def _carry_out_all(
-    plan: Plan, executor: Executor, workers: int, store: Store, report: Report | None
+    plan: Plan, executor: Executor, at_a_time: Callable[[], int], store: Store, report: Report | None
 ) -> list[int]:
     """Carry out the runs that the store does not have; return the number of runs of each point."""
     wanted = plan.wanted
@@ -101,6 +122,7 @@ def _carry_out_all(
     pending: dict[Future[list[Outcome]], tuple[int, list[int]]] = {}
     began: float | None = None
     while True:
+        workers = at_a_time()
         while len(pending) < AHEAD * workers and (turn := agenda.next()) is not None:
             point, replications = turn
             batch = plan.batch(point, replications)

@@ -52,7 +52,8 @@ class Plan:
         first, last = replications[0], replications[-1]
         numbers = f"#{first}" if first == last else f"#{first}-{last}"
         return Batch(
-            label=f"{self.wanted.name} {_shown(self.wanted.points[point])} {numbers}",
+            name=self.wanted.name,
+            label=" ".join([*map("=".join, self.wanted.points[point]), numbers]),
             text=self.texts[point],
             file=self.source.file or f"{self.wanted.name}.toml",
             base_dir=str(self.source.base_dir),
@@ -113,7 +114,3 @@ def _warnings(of_points: Sequence[Sequence[str]]) -> list[str]:
         for one, count in counts.items()
         if count == everywhere or UNREAD not in brief(one)
     ]
-
-
-def _shown(point: Point) -> str:
-    return " ".join(f"{key}={value}" for key, value in point)
