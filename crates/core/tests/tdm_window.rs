@@ -108,6 +108,10 @@ fn arrivals(rng: &mut Rng) -> Arrivals {
         (0..=rng.below(4)).for_each(|_| arrivals.push((at, flow)));
         let most = pick(rng, &[5_000, 30_000, 60_000]);
         at += Span::from_micros(rng.below(most));
+        if at.ticks().is_multiple_of(SLOT.ticks()) {
+            // At the beginning of a slot the order of events decides.
+            at += Span::from_micros(1);
+        }
     }
     arrivals
 }

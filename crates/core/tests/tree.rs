@@ -212,13 +212,15 @@ fn a_class_is_charged_what_it_sends() {
 }
 
 /// Runs a workload on one scheduler and on an equivalent tree: the order is equal, packet for
-/// packet.
+/// packet. A class without a packet does not learn that its flow is held, which lets turns pass under
+/// deficit round robin: there flows are held with a packet only.
 fn assert_same_order(
     flat: &SchedulerKind,
     tree: impl Fn(u16, &mut FlowPlan) -> ClassPlan,
     root: &SchedulerKind,
     gated: bool,
 ) {
+    let is_drr = flat.record().name == "drr";
     for seed in 0..rounds(6) {
         let mut sides = [false, true].map(|nested| {
             let mut rng = Rng::named(seed, "same order");
@@ -249,7 +251,12 @@ fn assert_same_order(
                     5..8 => order.extend(world.send_next(0).map(|packet| packet.body.0)),
                     8 => world.wait(Span::from_micros(500 * rng.below(9))),
                     _ if gated => {
-                        world.take_part(leg, pick(rng, &[Participation::Active, Participation::Held]))
+                        let how = pick(rng, &[Participation::Active, Participation::Held]);
+                        let counters = world.switch.counters(leg);
+                        let is_empty = counters.arrived.packets == counters.sent.packets;
+                        if !(is_drr && is_empty && how == Participation::Held) {
+                            world.take_part(leg, how);
+                        }
                     }
                     _ => {}
                 }

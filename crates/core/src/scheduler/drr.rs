@@ -27,17 +27,19 @@
 //!   its turn while its last packet is in service, and if the node then idles until another flow
 //!   sends. With the next packet it continues the turn.
 //! - A **held** flow keeps its deficit. A flow that is held after the first packet of its turn
-//!   continues the turn when it rejoins; other flows rejoin behind all present ones. A flow that
-//!   was **absent** rejoins there without a deficit.
+//!   continues the turn when it rejoins; other flows rejoin behind all present ones. A flow that is
+//!   held without a packet gives up its place at once; a class learns of the hold with its next
+//!   packet. A flow that was **absent** rejoins behind all present ones without a deficit.
 //! - A packet that is dropped at the head of its queue is not charged.
 //! - Push-out takes the latest packet of the flow with the largest backlog, in the unit of the
 //!   pool's limit: the paper's longest queue. No flow loses its only packet while another has two.
-//! - A change of the weights applies to the quanta of later turns; deficits stay. A flow whose next
-//!   turn becomes too short for its packet rests at once.
+//! - A change of the weights applies to the quanta of later turns; deficits stay. Flows whose next
+//!   turns become too short for their packets rest, in the order of these turns.
 
 mod flow;
 mod linux;
 mod params;
+mod weights;
 
 pub use params::{DrrForm, DrrParams};
 
@@ -71,6 +73,8 @@ pub struct Drr {
     largest: u64,
     /// Number of times that it has grown.
     scale: u64,
+    /// Flows whose quanta have changed while they took turns.
+    changed: Vec<FlowIx>,
 }
 
 /// Returns the length of the flow's first packet.
@@ -89,6 +93,7 @@ impl Drr {
             rests: 0,
             largest: 1,
             scale: 0,
+            changed: Vec::new(),
         }
     }
 
@@ -236,61 +241,17 @@ impl Drr {
             self.turns.leave(flow);
         }
     }
-
-    /// Sets the weight of a flow.
-    fn weigh(&mut self, flow: FlowIx, weight: u64, queues: &Queues) {
-        let state = &mut self.flows[flow.ix()];
-        if core::mem::replace(&mut state.weight, weight) == weight {
-            return;
-        }
-        state.scale = STALE;
-        if weight <= self.largest {
-            self.rest_anew(flow);
-            return self.fit_turn(flow, queues);
-        }
-        (self.largest, self.scale) = (weight, self.scale + 1);
-        let takes_turns: Vec<FlowIx> = self.turns.iter().collect();
-        if self.resting.top().is_some() {
-            (0..self.flows.len() as u32).for_each(|flow| self.rest_anew(FlowIx(flow)));
-        }
-        takes_turns.into_iter().for_each(|flow| self.fit_turn(flow, queues));
-    }
-
-    /// Lets a flow that takes turns rest if its changed quantum makes its next turn too short.
-    fn fit_turn(&mut self, flow: FlowIx, queues: &Queues) {
-        // A selection reads the quantum of a flow whose turn ends.
-        self.renewed(flow);
-        if self.turns.contains(flow) && self.flows[flow.ix()].turn == Turn::Ahead {
-            self.rest_if_it_must(flow, head(flow, queues));
-        }
-    }
-
-    /// Restarts the rest of a flow whose quantum has changed: it has had turns of the old quantum,
-    /// and waits for those of the new one.
-    fn rest_anew(&mut self, flow: FlowIx) {
-        if let Some(from) = self.flows[flow.ix()].rests_from {
-            let from = from.max(self.round());
-            self.end_rest(flow, from);
-            self.rest_on(flow, from);
-        }
-    }
 }
 
 impl Scheduler for Drr {
-    fn set_flow(
-        &mut self,
-        _: Time,
-        flow: FlowIx,
-        contract: &Contract,
-        queues: &Queues,
-    ) -> Result<(), Refused> {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, contract: &Contract, _: &Queues) -> Result<(), Refused> {
         self.turns.grow_to(flow.0 + 1);
         self.resting.grow_to(flow.0 + 1);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, DrrFlow { scale: STALE, ..DrrFlow::default() });
         }
         let weight = contract.reserve.unwrap_or(self.params.unreserved).weight();
-        self.weigh(flow, weight, queues);
+        self.weigh(flow, weight);
         Ok(())
     }
 
@@ -302,6 +263,7 @@ impl Scheduler for Drr {
     #[inline]
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         let (flow, len) = (packet.flow, packet.len);
+        self.see_to_changes(queues);
         if queues.is_empty() {
             self.turns.restart();
         }
@@ -331,6 +293,11 @@ impl Scheduler for Drr {
     }
 
     #[inline]
+    fn advance(&mut self, _: Time, queues: &Queues) {
+        self.see_to_changes(queues);
+    }
+
+    #[inline]
     fn select(&self, _: Time, queues: &Queues) -> Select {
         let spent = self.spent(queues);
         let next = self.turns.iter().find(|flow| queues.len(*flow) > 0 && Some(*flow) != spent);
@@ -355,6 +322,7 @@ impl Scheduler for Drr {
 
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         let flow = packet.flow;
+        self.see_to_changes(queues);
         if why == Removal::DroppedAtHead {
             self.choose(flow, packet.len, queues);
         }
@@ -370,6 +338,7 @@ impl Scheduler for Drr {
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, _: Participation, queues: &Queues) {
+        self.see_to_changes(queues);
         let state = &mut self.flows[flow.ix()];
         let takes_turns = self.turns.contains(flow) || state.rests_from.is_some();
         match queues.participation(flow) {
@@ -398,6 +367,9 @@ impl Scheduler for Drr {
     }
 
     fn memory(&self) -> usize {
-        self.turns.memory() + self.flows.capacity() * size_of::<DrrFlow>() + self.resting.memory()
+        self.turns.memory()
+            + self.changed.capacity() * size_of::<FlowIx>()
+            + self.flows.capacity() * size_of::<DrrFlow>()
+            + self.resting.memory()
     }
 }

@@ -19,7 +19,8 @@
 //! - An unowned slot without a packet of a flow without a reservation is idle as well.
 //! - A packet longer than a slot also takes the slots after its own: `slot` should be the length of
 //!   the largest packet. A slot that begins while the link is busy is lost to its owner.
-//! - A packet that arrives exactly at the beginning of its slot is sent in it.
+//! - A packet that arrives exactly at the beginning of its slot is sent in it, unless the slot has
+//!   gone to another flow at the same instant, by that flow's window.
 //! - Push-out takes the latest arrival.
 //! - When the rate changes, slots become longer or shorter from then on, and every flow is assigned
 //!   as many as its reservation now needs, in the order of the flows, while slots are free.

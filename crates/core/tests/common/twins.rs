@@ -47,6 +47,8 @@ impl Line {
 /// One scheduler, as slowly and as plainly as it can be written.
 pub trait Model {
     fn line(&mut self) -> &mut Line;
+    /// Called before the line records a flow's contract.
+    fn set(&mut self, _contract: &Contract) {}
     /// Called after the packet has joined the line.
     fn arrived(&mut self, waiting: Waiting);
     /// Called after the line has recorded the change.
@@ -101,6 +103,7 @@ impl<M: Model> Twins<M> {
 
     pub fn open(&mut self, contract: Contract) {
         self.legs.push(self.world.open(0, &FlowPlan { contract, ..FlowPlan::default() }));
+        self.model.set(&contract);
         self.model.line().flows.push((contract, Participation::Active));
     }
 
@@ -133,6 +136,7 @@ impl<M: Model> Twins<M> {
     pub fn change(&mut self, flow: usize, contract: Contract) {
         let change = (self.legs[flow], FlowPlan { contract, ..FlowPlan::default() });
         self.world.reconfigure(&self.plan, &[change]);
+        self.model.set(&contract);
         self.model.line().flows[flow].0 = contract;
     }
 

@@ -28,7 +28,7 @@ pub struct Drr {
     /// The round that has begun.
     round: u64,
     /// The largest weight so far.
-    largest: std::cell::Cell<u128>,
+    largest: u128,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,17 +63,17 @@ impl Drr {
             held: Vec::new(),
             next_round: 0,
             round: 0,
-            largest: std::cell::Cell::new(0),
+            largest: 0,
         }
     }
 
+    fn weight_of(&self, contract: &Contract) -> u128 {
+        weight(contract.reserve.unwrap_or_else(|| rate(self.unreserved)))
+    }
+
     fn quantum_of(&self, flow: usize) -> u64 {
-        let of = |(contract, _): &(Contract, Participation)| {
-            weight(contract.reserve.unwrap_or_else(|| rate(self.unreserved)))
-        };
-        let largest = self.line.flows.iter().map(of).max().unwrap().max(self.largest.get());
-        self.largest.set(largest);
-        let quantum = u128::from(self.quantum * BYTE) * of(&self.line.flows[flow]) / largest;
+        let of = self.weight_of(&self.line.flows[flow].0);
+        let quantum = u128::from(self.quantum * BYTE) * of / self.largest;
         (quantum as u64).max(1)
     }
 
@@ -162,6 +162,9 @@ impl Drr {
 impl Model for Drr {
     fn line(&mut self) -> &mut Line {
         &mut self.line
+    }
+    fn set(&mut self, contract: &Contract) {
+        self.largest = self.largest.max(self.weight_of(contract));
     }
     fn arrived(&mut self, waiting: Waiting) {
         self.see_to_changes();

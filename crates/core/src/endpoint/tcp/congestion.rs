@@ -180,6 +180,14 @@ impl Congestion {
         }
     }
 
+    /// Sets the window with which a recovery ends, also one that began without a reduction.
+    pub(super) fn recovered(&mut self, cwnd: u64) {
+        self.set(cwnd);
+        if let Some(cubic) = &mut self.cubic {
+            cubic.end_stage();
+        }
+    }
+
     /// Sets the window during recovery.
     pub(super) fn set(&mut self, cwnd: u64) {
         self.cwnd = cwnd.max(self.mss);

@@ -81,6 +81,11 @@ impl Cubic {
         libm::round(flight as f64 * BETA) as u64
     }
 
+    /// Ends the stage under way: the next one begins with the window that a recovery leaves.
+    pub(super) fn end_stage(&mut self) {
+        self.stage = None;
+    }
+
     /// After a timeout or an idle time the next stage begins with K = 0 and W_max = cwnd (sections
     /// 4.8 and 4.10).
     pub(super) fn begin_anew(&mut self) {

@@ -119,7 +119,7 @@ impl Port {
         let node = &mut self.tree.nodes[at.leaf];
         node.members[at.place].contract = change.contract;
         at.contract = change.contract;
-        node.rule.opened(now, at.place, &node.members);
+        node.rule.opened(now, at.place, change.contract.reserve);
         if let (Some(envelope), Some(plan)) = (&mut at.envelope, change.envelope) {
             envelope.change(now, plan);
         }

@@ -155,12 +155,11 @@ impl Rule {
     }
 
     /// A member comes, or its reservation changes.
-    pub fn opened(&mut self, now: Ticks, place: usize, members: &[Member]) {
-        let reserve = members[place].contract.reserve;
+    pub fn opened(&mut self, now: Ticks, place: usize, reserve: Option<Rate>) {
         let frame = match self {
             Rule::Tdm(frame) => frame,
             Rule::Fair(fair) => return fair.opened(now, place, reserve),
-            Rule::Turns(turns) => return turns.opened(reserve, members),
+            Rule::Turns(turns) => return turns.opened(reserve),
             _ => return,
         };
         frame.opened(now, place, reserve);

@@ -115,7 +115,7 @@ impl Tree {
         let (aux_vc, checked, memory) = (0, None, Memory::default());
         node.members.push(Member { who, contract, ceiling, aux_vc, checked, memory, queue: Vec::new() });
         let place = node.members.len() - 1;
-        node.rule.opened(now, place, &node.members);
+        node.rule.opened(now, place, contract.reserve);
         place
     }
 

@@ -52,7 +52,7 @@ impl Sender {
     /// Ends the recovery, with a window of `cwnd` bytes.
     fn leave(&mut self, cwnd: u64) {
         self.recovery.active = false;
-        self.congestion.set(cwnd);
+        self.congestion.recovered(cwnd);
     }
 
     /// Processes a duplicate acknowledgement.

@@ -63,11 +63,10 @@ impl Turns {
         (quantum as u64).max(1)
     }
 
-    /// A member comes, or its reservation changes: whose next turn becomes too short rests at once.
-    pub fn opened(&mut self, reserve: Option<Rate>, members: &[Member]) {
+    /// A member comes, or its reservation changes.
+    pub fn opened(&mut self, reserve: Option<Rate>) {
         if let Some((_, unreserved)) = self.quantum {
             self.largest = self.largest.max(weight(reserve.unwrap_or(unreserved)));
-            self.see_to_changes(members);
         }
     }
 
