@@ -211,7 +211,9 @@ impl Ports {
         let share = covered * self.needed[port] as f64 + of_rates;
         let others = self.legs.len() as u64 - 1;
         let in_service = measure(self.limit, Count { packets: others, bytes: others * u64::from(LARGEST) });
-        share + (pool - covered * needed - by_rates - in_service as f64) / self.legs.len() as f64
+        let spare = pool - covered * needed - by_rates - in_service as f64;
+        // Packets in service elsewhere stay, even where shares cover the whole pool.
+        share + if spare < 0.0 { spare } else { spare / self.legs.len() as f64 }
     }
 
     fn holds(&self, port: usize) -> u64 {
