@@ -134,6 +134,7 @@ def test_check_json_is_one_document(chain):
         "flows": 5,
         "warnings": [],
         "notes": [],
+        "points": None,
     }
 
 

@@ -36,6 +36,7 @@ def test_the_rows_are_what_simulate_measures_at_each_point(table):
             zip(results.seeds, results.fingerprints, strict=True)
         ):
             for (group, flows), of_group in figures.items():
+                assert set(of_group) == set(UNITS)
                 expected.append(
                     {
                         "point": number,
@@ -128,6 +129,19 @@ replications = 20
         tidegate.sweep(path)
     line = int(str(raised.value).partition("chain.toml:")[2].partition(":")[0])
     assert "500" in path.read_text().splitlines()[line - 1]
+
+
+def test_check_reads_the_points_of_a_section(tmp_path):
+    path = tmp_path / "chain.toml"
+    path.write_text(f"{SHORT}\n[sweep.set]\n{POLICY} = ['fifo', 'drr']\n{RATE} = ['1kbit', '2kbit']\n")
+    assert call("check", path).stdout.endswith(", 0.4 s; a sweep of 4 points\n")
+    assert json.loads(call("check", path, "--json").stdout)["points"] == 4
+    path.write_text(path.read_text().replace("'2kbit'", "'2kbits'"))
+    done = call("check", path)
+    assert (done.exit_code, "2kbits" in done.stderr) == (1, True)
+    path.write_text(SHORT)
+    assert call("check", path).stdout.endswith(", 0.4 s\n")
+    assert json.loads(call("check", path, "--json").stdout)["points"] is None
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,15 @@ def load(path: str | os.PathLike[str], sets: Overrides = ()) -> _tidegate.Scenar
     return _tidegate.Scenario.parse(without, str(path), Path(path).parent, checked(sets))
 
 
+def has_sweep(path: Path) -> bool:
+    """Return whether a scenario file has a section `[sweep]`.
+
+    Raises:
+        TidegateError: It has one that cannot be told from the rest.
+    """
+    return _without_sweep(path) is not None
+
+
 def _without_sweep(path: Path) -> str | None:
     """Return the text of a file without its section `[sweep]`; None if it has none, or cannot be read."""
     try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import typer
 
-from tidegate.cli.options import File, Json, Set, overrides, tell
+from tidegate.cli.options import STDIN, File, Json, Set, overrides, tell
 from tidegate.cli.options import scenario as given
 from tidegate.cli.plain import plain
 
@@ -20,6 +21,7 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
     from tidegate.source import resolve
 
     scenario = resolve(given(file), overrides(sets)).scenario
+    points = None if str(file) == STDIN else _points(file, sets)
     tell(scenario.warnings, scenario.notes)
     counts = {"node": len(scenario.nodes), "one-way link": len(scenario.links), "flow": len(scenario.flows)}
     if as_json:
@@ -34,8 +36,23 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
             "flows": counts["flow"],
             "warnings": scenario.warnings,
             "notes": scenario.notes,
+            "points": points,
         }
         typer.echo(json.dumps(document, ensure_ascii=False))
         return
     what = ", ".join(plural(count, noun) for noun, count in counts.items())
-    typer.echo(plain(f"OK: {scenario.name}: {what}, {scenario.duration:g} s"))
+    swept = "" if points is None else f"; a sweep of {plural(points, 'point')}"
+    typer.echo(plain(f"OK: {scenario.name}: {what}, {scenario.duration:g} s{swept}"))
+
+
+def _points(file: Path, sets: list[str] | None) -> int | None:
+    """Return the number of points that the section `[sweep]` of a file has, all right; None without one."""
+    from tidegate.source import has_sweep, resolve
+
+    if not has_sweep(file):
+        return None
+    from tidegate.sweeps.plan import prepare
+    from tidegate.sweeps.request import request
+
+    asked = request(file, sets=overrides(sets))
+    return len(prepare(resolve(file, asked.fixed), asked, None).texts)
