@@ -50,8 +50,7 @@ def main() -> None:
         }
         cells = []
         for name, one in results.items():
-            call = next(group for group in one.groups() if group.group == "call")
-            cells.append(f"{name} {with_interval(call.delay_p99, 's'):16}")
+            cells.append(f"{name} {with_interval(one.groups['call'].delay_p99, 's'):16}")
         print(f"  neighbour sends {times:3g} times what it says:  {'   '.join(cells)}")
 
     # Every table is an Arrow table, which pandas and polars take as it is.

@@ -31,6 +31,45 @@ def test_pandas_and_polars_take_the_tables_as_they_are(results):
     assert pl.DataFrame(results.flows)["flow"][0] == results.flows.to_pandas()["flow"][0] == "voice"
 
 
+def test_groups_go_by_their_names(results):
+    voice, data = results.groups
+    assert results.groups["voice"] == voice == results.groups[0] == results.groups()[0]
+    assert results.groups["data"].delay_p99 == data.delay_p99
+    assert results.groups[-1:] == [data]
+    assert results.link_rows()["s1->s2"].link == "s1->s2"
+    with pytest.raises(KeyError, match="no row is named 'voise'; there are voice, data"):
+        results.groups["voise"]
+
+
+def test_a_name_of_several_rows_is_not_taken_for_one(results):
+    twice = type(results.groups)([*results.groups, *results.groups])
+    with pytest.raises(KeyError, match="2 rows are named 'voice'"):
+        twice["voice"]
+
+
+def test_every_table_goes_by_its_name(results):
+    for name, table in results.tables.items():
+        assert results[name] is table
+    with pytest.raises(KeyError, match="no table 'flow'; there are flows, groups"):
+        results["flow"]
+
+
+def test_frames_of_pandas_and_polars_hold_the_same(results):
+    for one in (*results.tables.values(), results.groups, results.link_rows()):
+        frame, other = one.to_pandas(), one.to_polars()
+        assert list(frame.columns) == other.columns
+        assert other.height == len(frame)
+        for name in other.columns:
+            if other[name].dtype == pl.String:
+                assert other[name].to_list() == frame[name].to_list()
+            else:
+                expected = frame[name].to_numpy(float, na_value=math.nan)
+                assert np.array_equal(
+                    other[name].cast(pl.Float64).fill_null(math.nan).to_numpy(), expected, True
+                )
+    assert {str(dtype) for dtype in results["groups"].to_polars().dtypes} == {"Int64", "Float64", "String"}
+
+
 def test_the_tables_are_those_of_a_run(chain):
     run = tidegate._tidegate.Run(tidegate.load(chain), 1)
     assert tuple(run.tables()) == TABLES

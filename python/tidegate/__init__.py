@@ -12,8 +12,8 @@ A scenario is a TOML file, or the same in Python:
         flow=[Flow(name="data", from_="s1", to="s2", size="250B", source=Poisson(rate="400kbit"))],
     )
     results = tidegate.simulate(scenario, replications=5)
-    results.groups()  # means with 95 % intervals
-    results.flows  # a pyarrow table
+    results.groups["data"].delay_p99  # a mean with its 95 % interval
+    results["flows"].to_pandas()  # a row for each flow and run
 
 Everything is loaded when it is first used, so that importing the package costs little.
 """

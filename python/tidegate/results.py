@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,14 @@ LINK = {
     "wait_mean": "s",
 }
 """Figures of a link that a notebook shows, with their units."""
+
+
+class Groups(Rows[GroupSummary]):
+    """The summaries of groups of flows; `results.groups()` is `results.groups`."""
+
+    def __call__(self) -> Groups:
+        """Return itself."""
+        return self
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -75,9 +84,20 @@ class Results(Measurements):
         """
         return _tidegate.Scenario.parse(self.scenario_toml, self.scenario_name, self.base_dir)
 
-    def groups(self) -> Rows[GroupSummary]:
-        """Return one summary for each group of flows, in the order of the scenario."""
-        return Rows(self.averages("groups").rows(GroupSummary))
+    @cached_property
+    def groups(self) -> Groups:
+        """One summary for each group of flows, in the order of the scenario: `groups["voice"].delay_p99`."""
+        return Groups(self.averages("groups").rows(GroupSummary))
+
+    def __getitem__(self, table: str) -> Table[Any]:
+        """Return a table by its name, as `results["groups"]`.
+
+        Raises:
+            KeyError: There is none of this name.
+        """
+        if table not in self.tables:
+            raise KeyError(f"there is no table {table!r}; there are {', '.join(self.tables)}")
+        return self.tables[table]
 
     def group_figures(self) -> dict[tuple[str, int], dict[str, Values]]:
         """Return every figure of `groups` in each replication, by (group, number of its flows).

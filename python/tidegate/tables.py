@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
 
+if TYPE_CHECKING:
+    import polars as pl
+
 Column = TypeVar("Column", bound=str)
 """The names of a table's columns, as a literal type."""
 
@@ -48,6 +51,16 @@ class Table(dict[str, Any], Generic[Column]):
 
         def filter(self, mask: Any, **settings: Any) -> Table[Column]:
             """Return some rows, as pyarrow does; their columns are the same."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a data frame of polars; `to_pandas` returns one of pandas.
+
+        Raises:
+            ImportError: polars is not installed.
+        """
+        import polars as pl
+
+        return pl.DataFrame(self.arrow)
 
     def __len__(self) -> int:
         """Return the number of rows."""
