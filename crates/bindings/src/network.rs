@@ -107,7 +107,7 @@ fn limit(most: Limit) -> Json {
 }
 
 fn flow_json(spec: &Scenario, network: &Network, flow: &FlowSetup) -> Json {
-    let group = &spec.groups[flow.group];
+    let group = &spec.groups[flow.part];
     let plans = flow.plans.iter().map(plan_json).collect::<Vec<_>>();
     json!({
         "name": flow.name,

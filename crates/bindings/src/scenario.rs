@@ -166,7 +166,7 @@ impl Scenario {
             let entry = PyDict::new(py);
             entry.set_item("flow", &flow.name)?;
             entry.set_item("group", &self.network.groups[flow.group])?;
-            entry.set_item("receivers", self.spec.groups[flow.group].to.len())?;
+            entry.set_item("receivers", self.spec.groups[flow.part].to.len())?;
             entry.set_item("capacities", demand.capacities)?;
             entry.set_item("everything", everything)?;
             entry.set_item("rate", rate)?;

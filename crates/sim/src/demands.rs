@@ -95,7 +95,7 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
         let life = &flow.life;
         Demand {
             capacities: shared.collect(),
-            asks: asks(&scenario.groups[flow.group].source, flow),
+            asks: asks(&scenario.groups[flow.part].source, flow),
             ceiling: ceiling(flow, network),
             start: life.start,
             stop: life.stop,

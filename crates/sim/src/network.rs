@@ -72,6 +72,8 @@ pub struct FlowSetup {
 pub struct FlowTerms {
     /// Index of its group.
     pub group: usize,
+    /// Index of its group's part in the scenario: of the flows with the same path.
+    pub part: usize,
     /// Indexes of the links on the way, at least one. For a multicast flow: the links of its tree
     /// in preorder, each link followed by all links behind it.
     pub route: Vec<usize>,

@@ -11,6 +11,7 @@ pub(crate) mod matching;
 pub(crate) mod network;
 pub(crate) mod policies;
 pub(crate) mod port;
+pub(crate) mod routing;
 pub(crate) mod scenario;
 pub(crate) mod source;
 pub(crate) mod topology;

@@ -4,6 +4,7 @@ use super::connection::Connection;
 use super::flow::Flow;
 use super::network::{Link, Node};
 use super::port::{Class, Host, Port, Profile};
+use super::routing::Routing;
 use super::topology::Topology;
 use crate::section::{Name, OneOrMoreNames, Placed, section};
 use tidegate_core::params::Limit;
@@ -27,6 +28,8 @@ section! {
         sample: Option<Span>,
         /// Nodes and links to start from; `[[node]]` and `[[link]]` are added to them
         topology: Topology = "nodes",
+        /// Choice of a flow's path among the shortest by hops
+        routing: Routing = "shortest-path",
         /// Output ports of switches; a link may override it
         port: Port = "{}",
         /// Output ports of hosts; a link may override it

@@ -63,7 +63,8 @@ fn gigabytes(bytes: u64) -> String {
 pub(super) fn series(links: &[Link], coloured: u64, groups: &[FlowGroup]) -> u64 {
     let senders = groups.iter().filter(|group| matches!(group.source, Source::Sender { .. }));
     let connections: u64 = senders.map(|group| u64::from(group.count)).sum();
-    2 * links.len() as u64 + coloured + 3 * groups.len() as u64 + connections
+    let whole = groups.iter().filter(|group| group.first == 0).count() as u64;
+    2 * links.len() as u64 + coloured + 3 * whole + connections
 }
 
 /// Checks that the series fit into memory, where `sample` was given.

@@ -4,6 +4,7 @@ mod abr;
 mod admission;
 mod assurance;
 mod credit;
+mod distances;
 pub(crate) mod flows;
 mod gate;
 mod headers;
@@ -11,6 +12,7 @@ mod limits;
 mod load;
 mod marking;
 mod metered;
+mod multipath;
 mod network;
 mod own_cells;
 pub(crate) mod policies;
@@ -37,6 +39,7 @@ use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
 use crate::file::{self, File};
 use crate::gate::GateFile;
 use crate::keys;
+use crate::keys::routing::Routing;
 use crate::port::{ContractSpec, classes};
 use crate::units::show_time;
 use policies::ScenarioParts;
@@ -158,7 +161,13 @@ fn expand(
     let classes = classes::build(keys.class.iter().map(|class| (class.place, &**class)), report)?;
     let profiles = profiles::build(&keys.profile, report)?;
     profiles::give_to_links(&keys.link, &profiles, &classes, &mut network, report);
-    let context = flows::Surroundings { network: &network, classes: &classes, profiles: &profiles, base_dir };
+    let context = flows::Surroundings {
+        network: &network,
+        classes: &classes,
+        profiles: &profiles,
+        routing: &keys.routing,
+        base_dir,
+    };
     let groups = flows::build(&keys.flow, &keys.connection, &context, report)?;
     let admission = keys.admission.as_ref().map(Admission::read);
     match &admission {
@@ -180,6 +189,7 @@ fn expand(
         sample,
         nodes: network.nodes,
         links: network.links,
+        has_multipath: matches!(*keys.routing, Routing::Ecmp(_)),
         push_out: *keys.switch.push_out,
         gate,
         classes,

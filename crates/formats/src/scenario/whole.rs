@@ -29,6 +29,8 @@ pub struct Scenario {
     /// Every direction of every link: those of the topology first, then `[[link]]`, in order; a
     /// duplex link is two, there and back.
     pub links: Vec<Link>,
+    /// True if flows take several of the shortest paths.
+    pub(super) has_multipath: bool,
     /// The packet to drop when a switch's pool is exhausted.
     pub push_out: PushOut,
     /// The gate that the links with a direction of it are, its policies as they hold here.

@@ -125,6 +125,7 @@ macro_rules! kinds {
 
         impl $name {
             /// The names of the kind.
+            #[allow(dead_code, reason = "messages name some kinds, and not others")]
             pub(crate) fn about(&self) -> &'static $crate::section::About {
                 match self {
                     $($name::$kind(_) => &<$kind as $crate::section::Table>::ABOUT,)+

@@ -31,7 +31,7 @@ struct Planner<'p> {
 
 impl Planner<'_> {
     fn group(&self, flow: &FlowSetup) -> &FlowGroup {
-        &self.scenario.groups[flow.group]
+        &self.scenario.groups[flow.part]
     }
 
     /// Returns the users of each profile: flows that name it, and flows that cross a link that has

@@ -32,7 +32,7 @@ pub(super) fn recorded(scenario: &Scenario, network: &Network) -> Result<Vec<Loa
 pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
     let mut first: Vec<Option<&FlowSetup>> = vec![None; scenario.groups.len()];
     for flow in &network.flows {
-        first[flow.group].get_or_insert(flow);
+        first[flow.part].get_or_insert(flow);
     }
     let is_recorded: Vec<bool> = scenario
         .groups
@@ -46,8 +46,8 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         played: first[index].and_then(|flow| flow.traffic.played()),
         ..Load::of_group(index, group)
     });
-    let flows = network.flows.iter().filter(|flow| is_recorded[flow.group]).map(|flow| Load {
-        group: flow.group,
+    let flows = network.flows.iter().filter(|flow| is_recorded[flow.part]).map(|flow| Load {
+        group: flow.part,
         name: Some(flow.name.clone()),
         count: 1,
         largest: flow.largest,

@@ -14,6 +14,7 @@ use crate::source::Traffic;
 use crate::stage_plans;
 use rates::{fail, rate, rate_of};
 use sources::{Recordings, Sending};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::aal5;
 use tidegate_core::admission::Policy;
@@ -36,6 +37,7 @@ use tidegate_formats::{
 pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     checks::flows(scenario)?;
     let mut recordings = Recordings::default();
+    let groups = Groups::of(scenario);
     let mut network = Network {
         nodes: scenario
             .nodes
@@ -45,7 +47,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         links: Vec::with_capacity(scenario.links.len()),
         push_out: scenario.push_out,
         gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
-        groups: scenario.groups.iter().map(|group| group.name.clone()).collect(),
+        groups: groups.names,
         classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
         profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
@@ -93,7 +95,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     for flow in scenario.flows() {
         for Sending { name, traffic, headers } in sources::traffic(&flow, scenario, &mut recordings)? {
             let before = network.flows.last().filter(|before| {
-                before.group == flow.group_index
+                before.part == flow.group_index
                     && before.traffic.sizes() == traffic.sizes()
                     && before.traffic.mean_bits_per_second() == traffic.mean_bits_per_second()
             });
@@ -101,7 +103,13 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
                 Some(before) => Arc::clone(&before.shared),
                 None => {
                     let every = recordings.sizes.every(flow.group, scenario)?;
-                    Arc::new(terms(flow.group, flow.group_index, every, &traffic, scenario)?)
+                    Arc::new(terms(
+                        flow.group,
+                        (groups.of_part[flow.group_index], flow.group_index),
+                        every,
+                        &traffic,
+                        scenario,
+                    )?)
                 }
             };
             let headers = headers.map(Box::new);
@@ -115,6 +123,28 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     let loads = checks::recorded(scenario, &network)?;
     stage_plans::plan(scenario, &loads, &mut network);
     Ok(network)
+}
+
+/// Groups of flows, as results have them: a scenario's parts of one name are one group.
+struct Groups {
+    names: Vec<String>,
+    /// Index of the group of each part.
+    of_part: Vec<usize>,
+}
+
+impl Groups {
+    fn of(scenario: &Scenario) -> Groups {
+        let mut groups = Groups { names: Vec::new(), of_part: Vec::new() };
+        let mut known = BTreeMap::new();
+        for part in &scenario.groups {
+            let group = *known.entry(part.name.as_str()).or_insert(groups.names.len());
+            if group == groups.names.len() {
+                groups.names.push(part.name.clone());
+            }
+            groups.of_part.push(group);
+        }
+        groups
+    }
 }
 
 /// Returns a plan for the next link: that of one of the latest links if it is equal, so that it is
@@ -135,7 +165,7 @@ fn classes_at(scenario: &Scenario, port: &PortSpec) -> Vec<ClassPlan> {
 /// group of answers follows that of its data, member by member.
 fn join_connections(scenario: &Scenario, flows: &mut [FlowSetup]) {
     for ix in 0..flows.len() {
-        let group = &scenario.groups[flows[ix].group];
+        let group = &scenario.groups[flows[ix].part];
         if let Source::Receiver { .. } = group.source {
             let data = ix - group.count as usize;
             (flows[ix].peer, flows[data].peer) = (Some(data), Some(ix));
@@ -168,7 +198,7 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
 /// to the next.
 fn terms(
     group: &FlowGroup,
-    index: usize,
+    (index, part): (usize, usize),
     every: Option<Span>,
     traffic: &Traffic,
     scenario: &Scenario,
@@ -221,6 +251,7 @@ fn terms(
     };
     Ok(FlowTerms {
         group: index,
+        part,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
         depths: group.depths.clone(),

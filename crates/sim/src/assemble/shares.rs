@@ -13,7 +13,7 @@ use tidegate_formats::{FormatError, Scenario};
 /// When a port has more profiles, shares included, than it can tell apart.
 pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), Box<FormatError>> {
     let weighed = |flow: &FlowSetup| {
-        let group = &scenario.groups[flow.group];
+        let group = &scenario.groups[flow.part];
         group.profile.zip(group.weight.map(u64::from))
     };
     let mut sums = BTreeMap::<usize, u64>::new();
@@ -23,7 +23,7 @@ pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), B
     for flow in &mut network.flows {
         let Some((profile, weight)) = weighed(flow) else { continue };
         let share = scenario.profiles[profile].contract.contract().share(weight, sums[&profile]);
-        let FlowTerms { group, route, plans, .. } = &mut **flow;
+        let FlowTerms { part, route, plans, .. } = &mut **flow;
         for (link, plan) in route.iter().zip(plans) {
             if scenario.links[*link].gate.is_some() || scenario.links[*link].profile.is_some() {
                 // The gate's file defines the flow's profile there, or the link has one for all.
@@ -36,7 +36,7 @@ pub(super) fn divide(scenario: &Scenario, network: &mut Network) -> Result<(), B
                     scenario.links[*link].name,
                     u16::MAX
                 );
-                return Err(fail(scenario, scenario.groups[*group].place, message, None));
+                return Err(fail(scenario, scenario.groups[*part].place, message, None));
             };
             profiles.push(share);
             plan.profiles = [Some(index); MAX_METERS];

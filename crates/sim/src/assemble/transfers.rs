@@ -55,7 +55,7 @@ impl SizeFiles {
             TransferArrivals::Once { .. } => Arrivals::Once,
             TransferArrivals::Poisson { load } => {
                 let of_group = interval(&sizes, load, group, scenario);
-                Arrivals::Poisson(Span::from_ticks(of_group.ticks().saturating_mul(u64::from(group.count))))
+                Arrivals::Poisson(Span::from_ticks(of_group.ticks().saturating_mul(u64::from(group.of))))
             }
         };
         Ok(Transfers { sizes, arrivals })

@@ -59,6 +59,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
     let sizes = traffic.sizes();
     let terms = FlowTerms {
         group: 0,
+        part: 0,
         plans: vec![FlowPlan { contract, sizes, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
         depths: Vec::new(),

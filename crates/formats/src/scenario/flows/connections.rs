@@ -75,6 +75,8 @@ impl Builder<'_> {
         let data = FlowGroup {
             name: name.to_string(),
             count,
+            first: 0,
+            of: count,
             from: from?,
             to: vec![to?],
             route: there,

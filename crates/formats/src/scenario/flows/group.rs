@@ -13,13 +13,18 @@ use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
 use tidegate_core::units::Span;
 
-/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` identical flows.
+/// One `[[flow]]`, or one direction of a `[[connection]]`: `count` identical flows; or, if its flows
+/// take several paths, a part of it whose flows take the same.
 #[derive(Clone, Debug)]
 pub struct FlowGroup {
-    /// Its name, unique among groups.
+    /// The name of the `[[flow]]` or the direction, which only its other parts have.
     pub name: String,
     /// Number of flows that it stands for, at least 1.
     pub count: u32,
+    /// Number of its first flow among those of all parts, from 0.
+    pub first: u32,
+    /// Number of flows of all parts.
+    pub of: u32,
     /// Index of the node that sends.
     pub from: usize,
     /// Indexes of the nodes that receive, at least one.
@@ -104,7 +109,7 @@ pub struct Flow<'s> {
     pub name: Cow<'s, str>,
     /// Index of its group.
     pub group_index: usize,
-    /// Its number in the group, from 0.
+    /// Its number among the flows of all parts of the group, from 0.
     pub member: u32,
     /// Everything that it shares with the rest of its group.
     pub group: &'s FlowGroup,
@@ -113,9 +118,9 @@ pub struct Flow<'s> {
 impl FlowGroup {
     /// The name of the member with this number, from 0.
     pub fn member_name(&self, member: u32) -> Cow<'_, str> {
-        match self.count {
+        match self.of {
             1 => Cow::Borrowed(&self.name),
-            _ => Cow::Owned(format!("{}/{}", self.name, u64::from(member) + 1)),
+            _ => Cow::Owned(format!("{}/{}", self.name, u64::from(self.first) + u64::from(member) + 1)),
         }
     }
 
@@ -136,7 +141,7 @@ impl FlowGroup {
         (0..self.count).map(move |member| Flow {
             name: self.member_name(member),
             group_index,
-            member,
+            member: self.first + member,
             group: self,
         })
     }

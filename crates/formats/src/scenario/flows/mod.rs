@@ -6,6 +6,7 @@ mod connections;
 pub(crate) mod group;
 mod life;
 mod multicast;
+mod parts;
 mod routes;
 mod stages;
 
@@ -15,6 +16,7 @@ pub use group::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 use crate::error::{Complaint, Place, Report};
 use crate::keys::connection::Connection;
 use crate::keys::flow::{self as keys, MAX_FLOWS, Toggle};
+use crate::keys::routing::Routing;
 use crate::keys::source::Source;
 use crate::policy::Chosen;
 use crate::port::classes::{self, Class};
@@ -22,6 +24,7 @@ use crate::port::{ContractSpec, check_warnings};
 use crate::scenario::gate;
 use crate::scenario::headers::HeadersSpec;
 use crate::scenario::limits::Memory;
+use crate::scenario::multipath::Multipath;
 use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
 use crate::section::{Name, OneOrMoreNames, Placed};
@@ -42,6 +45,7 @@ pub(super) struct Surroundings<'s> {
     pub network: &'s Network,
     pub classes: &'s [Class],
     pub profiles: &'s [Profile],
+    pub routing: &'s Routing,
     pub base_dir: &'s Path,
 }
 
@@ -62,6 +66,13 @@ pub(super) fn build(
             .map(|(index, class)| (class.name.as_str(), index))
             .collect(),
         inner: around.classes.iter().filter_map(|class| class.parent).collect(),
+        multipath: match around.routing {
+            Routing::ShortestPath(_) => None,
+            Routing::Ecmp(keys) => {
+                let Network { nodes, links, .. } = around.network;
+                Some(Multipath::new(nodes, links, *keys.seed, *keys.weighted))
+            }
+        },
     };
     let mut names = BTreeSet::new();
     let mut groups = Vec::with_capacity(flows.len() + 2 * connections.len());
@@ -89,7 +100,11 @@ pub(super) fn build(
             FlowOrConnection::Connection(connection) => builder.connection(connection, report),
         };
         sound &= made.is_some();
-        let made = made.unwrap_or_default();
+        let has_route = match entry {
+            FlowOrConnection::Flow(flow) => flow.route.given,
+            FlowOrConnection::Connection(connection) => connection.route.given,
+        };
+        let made = builder.in_parts(made.unwrap_or_default(), has_route);
         if let Some(complaint) = made.iter().find_map(|group| memory.add(group)) {
             report.add(count.place, complaint);
             return None;
@@ -111,6 +126,8 @@ struct Builder<'s> {
     classes: BTreeMap<&'s str, usize>,
     /// Classes that have classes in them.
     inner: Vec<usize>,
+    /// Paths of flows without a stated route; `None` for the shortest ones.
+    multipath: Option<Multipath<'s>>,
 }
 
 /// A flow's declaration to the ports on its route, in the form of [`FlowGroup`].
@@ -224,6 +241,8 @@ impl Builder<'_> {
         Some(FlowGroup {
             name: keys.name.to_string(),
             count,
+            first: 0,
+            of: count,
             from: from?,
             to: to.into_iter().map(|(_, node)| node).collect(),
             route: links,

@@ -3,8 +3,8 @@
 use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::Scenario;
-use crate::scenario::network::NodeKind;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use crate::scenario::distances::Neighbours;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of links examined for equal paths, over all destinations. In a larger network, only the
 /// first destinations are examined.
@@ -43,7 +43,7 @@ pub(super) fn links(scenario: &Scenario) -> Option<Found> {
             true => complaint.help("leave them out, or let a flow's `route` name their nodes"),
             false => complaint.help(
                 "every packet of a flow takes one path: of parallel links and of paths with as many links, the first \
-                 in the file",
+                 in the file, unless routing = \"ecmp\"",
             ),
         },
     ))
@@ -59,7 +59,8 @@ fn ends(scenario: &Scenario, link: usize) -> (usize, usize) {
 /// any.
 fn on_equal_paths(scenario: &Scenario, used: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    if used.len() == scenario.links.len() {
+    // Of many flows by a hash, some links may have none.
+    if used.len() == scenario.links.len() || scenario.has_multipath {
         return found;
     }
     let mut sources: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -68,47 +69,20 @@ fn on_equal_paths(scenario: &Scenario, used: &BTreeSet<usize>) -> BTreeSet<usize
             sources.entry(*to).or_default().insert(group.from);
         }
     }
-    let (mut out, mut into) =
-        (vec![Vec::new(); scenario.nodes.len()], vec![Vec::new(); scenario.nodes.len()]);
-    for (index, link) in scenario.links.iter().enumerate() {
-        out[link.from].push(index);
-        into[link.to].push(index);
-    }
-    let forwards = |node: usize| scenario.nodes[node].kind == NodeKind::Switch;
+    let neighbours = Neighbours::new(&scenario.nodes, &scenario.links);
     for (to, sources) in sources.into_iter().take(MAX_LOOKS / scenario.links.len().max(1)) {
-        // Links from each node to the destination, over switches.
-        let mut distance: Vec<Option<usize>> = vec![None; scenario.nodes.len()];
-        distance[to] = Some(0);
-        let mut waiting = VecDeque::from([to]);
-        while let Some(node) = waiting.pop_front() {
-            if node != to && !forwards(node) {
-                continue;
-            }
-            let next = distance[node].map(|links| links + 1);
-            for link in &into[node] {
-                let from = scenario.links[*link].from;
-                if distance[from].is_none() {
-                    distance[from] = next;
-                    waiting.push_back(from);
-                }
-            }
-        }
+        let distances = neighbours.distances_to(to);
         let mut seen = vec![false; scenario.nodes.len()];
         let mut waiting: Vec<usize> = sources.into_iter().collect();
         while let Some(node) = waiting.pop() {
             if std::mem::replace(&mut seen[node], true) || node == to {
                 continue;
             }
-            for link in &out[node] {
-                let next = scenario.links[*link].to;
-                let is_shorter =
-                    distance[next].map(|links| links + 1) == distance[node] && distance[next].is_some();
-                if is_shorter && (next == to || forwards(next)) {
-                    if !used.contains(link) {
-                        found.insert(*link);
-                    }
-                    waiting.push(next);
+            for link in neighbours.nearer(node, to, &distances) {
+                if !used.contains(&link) {
+                    found.insert(link);
                 }
+                waiting.push(scenario.links[link].to);
             }
         }
     }
