@@ -208,6 +208,45 @@ TopologyKind = Chain | Dumbbell | ParkingLot | Star | LeafSpine | FatTree | Gate
 
 
 @dataclass(frozen=True, kw_only=True)
+class ShortestPath(Record):
+    """Shortest path.
+
+    Every flow takes the shortest path by hops. Of several, and of parallel links, it is the first in the
+    file.
+    """
+
+    _kind: ClassVar[str | None] = "shortest-path"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ecmp(Record):
+    """Equal-cost multipath.
+
+    Equal-cost multipath: at each node a flow takes one of the links that lead to its destination by the
+    fewest hops, parallel ones included, by a hash of the names of node and flow. All packets of a flow take
+    one path. Flows with a `route` keep it, and those with several destinations take the shortest paths.
+
+    Attributes:
+        seed: Seed of the hash: the same seed gives a flow the same path, whatever other flows there are (a
+            whole number from 0 to 9223372036854775807). Default: 1.
+        weighted: Whether links are taken in proportion to their rates, rather than equally often. Default:
+            false.
+
+    Source: RFC 2992.
+    """
+
+    _kind: ClassVar[str | None] = "ecmp"
+
+    seed: int | None = None
+    weighted: bool | None = None
+
+
+RoutingName = Literal["shortest-path", "ecmp"]
+
+RoutingKind = ShortestPath | Ecmp
+
+
+@dataclass(frozen=True, kw_only=True)
 class Fifo(Record):
     """FIFO.
 
@@ -1897,7 +1936,8 @@ class Transfers(Record):
             by a Poisson process of a `load`, whatever the network does (open loop) (think or poisson).
             Default: think.
         load: Load with `arrivals = "poisson"`, which needs it: data of all `count` connections together,
-            without headers, over the rate of the slowest link on the route (a number from 0.0001 to 10).
+            without headers, over the rate of the slowest link on the route; `among` hosts, over the links of
+            all that send or of all that receive, whichever are less (a number from 0.0001 to 10).
         once: Whether each of the `count` connections carries a single transfer, from its own start; with
             `arrivals = "poisson"` the connections start by that process. Default: false.
         think: Think time between the end of a transfer and the start of the next: its mean, or its constant
@@ -2063,6 +2103,26 @@ class Answers(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Among(Record):
+    """Among.
+
+    Hosts that the connections of a group join. Pairs are drawn from the scenario's `seed`: all replications
+    have the same.
+
+    Attributes:
+        pairs: Pairs of hosts: any two for each connection (all-to-all); each host with one other to which it
+            sends and one from which it receives, in turn (permutation); or all others with one that receives,
+            in turn (incast) (all-to-all or permutation or incast).
+        hosts: The hosts, at least two; without it, all hosts of the network.
+        to: Node that receives with `pairs = "incast"`; without it, the first of the hosts.
+    """
+
+    pairs: Literal["all-to-all", "permutation", "incast"]
+    hosts: str | list[str] | tuple[str, ...] | None = None
+    to: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Connection(Record):
     """Connection.
 
@@ -2074,8 +2134,9 @@ class Connection(Record):
         name: Name, unique among flows and connections.
         count: Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1,
             NAME/2 and NAME/ack/2, and so on (a whole number from 1 to 2000000). Default: 1.
-        from_: Node that sends data.
-        to: Node that receives data and sends acknowledgements.
+        from_: Node that sends data; required without `among`.
+        to: Node that receives data and sends acknowledgements; required without `among`.
+        among: Hosts that the `count` connections join, in place of `from` and `to`.
         route: Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops.
             Acknowledgements take the reverse route, or the shortest one where a link has no reverse
             direction.
@@ -2134,8 +2195,9 @@ class Connection(Record):
 
     name: str
     count: int | None = None
-    from_: str
-    to: str
+    from_: str | None = None
+    to: str | None = None
+    among: Among | None = None
     route: list[str] | tuple[str, ...] | None = None
     transport: TransportName | TransportKind
     size: str
@@ -2726,6 +2788,7 @@ class Scenario(Record):
         sample: Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th
             of `duration` (a time such as "5ms").
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
+        routing: Choice of a flow's path among the shortest by hops. Default: shortest-path.
         port: Output ports of switches; a link may override it. Default: Port().
         host: Output ports of hosts; a link may override it. Default: Host().
         switch: Switches; a node may override it. Default: Switch().
@@ -2748,6 +2811,7 @@ class Scenario(Record):
     warmup: str | None = None
     sample: str | None = None
     topology: TopologyName | TopologyKind | None = None
+    routing: RoutingName | RoutingKind | None = None
     port: str | Port | None = None
     host: str | Host | None = None
     switch: Switch | None = None

@@ -39,7 +39,8 @@ section! {
         /// loop), or by a Poisson process of a `load`, whatever the network does (open loop)
         arrivals: Arrivals = "think",
         /// Load with `arrivals = "poisson"`, which needs it: data of all `count` connections
-        /// together, without headers, over the rate of the slowest link on the route
+        /// together, without headers, over the rate of the slowest link on the route; `among`
+        /// hosts, over the links of all that send or of all that receive, whichever are less
         load: Option<f64> as Number(0.0001, 10.0),
         #[doc = "Whether each of the `count` connections carries a single transfer, from its own start; with \
                  `arrivals = \"poisson\"` the connections start by that process"]

@@ -3,7 +3,7 @@
 use super::application::Application;
 use super::flow::{Cells, Declaration, Headers, Life, MAX_FLOWS};
 use super::policies::Transport;
-use crate::section::{Name, Names, section};
+use crate::section::{Name, Names, OneOrMoreNames, section, words};
 use tidegate_core::units::Span;
 
 section! {
@@ -17,10 +17,12 @@ section! {
         /// Number of connections like this one; above 1, their flows are called NAME/1 and
         /// NAME/ack/1, NAME/2 and NAME/ack/2, and so on
         count: u32 as Integer(1, MAX_FLOWS / 2) = "1",
-        /// Node that sends data
-        from: Name,
-        /// Node that receives data and sends acknowledgements
-        to: Name,
+        /// Node that sends data; required without `among`
+        from: Option<Name>,
+        /// Node that receives data and sends acknowledgements; required without `among`
+        to: Option<Name>,
+        /// Hosts that the `count` connections join, in place of `from` and `to`
+        among: Option<Among>,
         /// Nodes of the data's route, from `from` to `to`; without it, the shortest path by hops.
         /// Acknowledgements take the reverse route, or the shortest one where a link has no reverse
         /// direction
@@ -45,6 +47,33 @@ section! {
         preparation: Span = "0s",
         abr: super::abr::ConnectionAbr,
         life: Life,
+    }
+}
+
+section! {
+    /// Hosts that the connections of a group join. Pairs are drawn from the scenario's `seed`: all
+    /// replications have the same.
+    pub(crate) struct Among = "among", "Among" {
+        /// Pairs of hosts: any two for each connection (all-to-all); each host with one other to
+        /// which it sends and one from which it receives, in turn (permutation); or all others with
+        /// one that receives, in turn (incast)
+        pairs: Pairs,
+        /// The hosts, at least two; without it, all hosts of the network
+        hosts: Option<OneOrMoreNames>,
+        /// Node that receives with `pairs = "incast"`; without it, the first of the hosts
+        to: Option<Name>,
+    }
+}
+
+words! {
+    /// The pairs that connections join.
+    pub enum Pairs {
+        /// Any two hosts.
+        AllToAll = "all-to-all",
+        /// A random permutation of the hosts.
+        Permutation = "permutation",
+        /// All hosts to one.
+        Incast = "incast",
     }
 }
 

@@ -26,7 +26,7 @@ section! {
         /// Seed of the hash: the same seed gives a flow the same path, whatever other flows there
         /// are
         seed: u64 = "1",
-        /// Whether links are taken in proportion to their rates, rather than equally often
+        #[doc = "Whether links are taken in proportion to their rates, rather than equally often"]
         weighted: bool = "false",
     }
 }

@@ -166,6 +166,7 @@ fn expand(
         classes: &classes,
         profiles: &profiles,
         routing: &keys.routing,
+        seed: *keys.seed,
         base_dir,
     };
     let groups = flows::build(&keys.flow, &keys.connection, &context, report)?;

@@ -54,7 +54,7 @@ impl SizeFiles {
             TransferArrivals::AfterThink(think) => Arrivals::AfterThink(period(think)),
             TransferArrivals::Once { .. } => Arrivals::Once,
             TransferArrivals::Poisson { load } => {
-                let of_group = interval(&sizes, load, group, scenario);
+                let of_group = interval(&sizes, load, group);
                 Arrivals::Poisson(Span::from_ticks(of_group.ticks().saturating_mul(u64::from(group.of))))
             }
         };
@@ -75,7 +75,7 @@ impl SizeFiles {
             return Ok(group.every);
         };
         let sizes = self.sizes(sizes, group, scenario)?;
-        Ok(Some(interval(&sizes, *load, group, scenario)))
+        Ok(Some(interval(&sizes, *load, group)))
     }
 }
 
@@ -87,9 +87,7 @@ pub(super) fn period(lasts: Lasts) -> Period {
     }
 }
 
-/// Returns the mean time from one transfer of the group to the next at this load of the slowest link
-/// on the route.
-fn interval(sizes: &Sizes, load: f64, group: &FlowGroup, scenario: &Scenario) -> Span {
-    let slowest = group.route.iter().map(|link| scenario.links[*link].rate_bits).min().unwrap_or(1);
-    Span::from_secs_f64(sizes.mean() * 8.0 / (load * slowest as f64)).max(Span::TICK)
+/// Returns the mean time from one transfer of the group to the next at this load.
+fn interval(sizes: &Sizes, load: f64, group: &FlowGroup) -> Span {
+    Span::from_secs_f64(sizes.mean() * 8.0 / (load * group.load_rate as f64)).max(Span::TICK)
 }

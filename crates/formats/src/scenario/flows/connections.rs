@@ -1,5 +1,7 @@
 //! Connections: two flows each, one of data and one of the answers to them.
 
+use super::pairs::Ends;
+use super::parts::rate_of_load;
 use super::{Builder, Declaration, FlowGroup, LARGEST_PACKET, WhenWarned, adaptation, life, stages};
 use crate::application;
 use crate::error::{Complaint, Place, Report};
@@ -29,7 +31,7 @@ impl Builder<'_> {
     ) -> Option<Vec<FlowGroup>> {
         let keys = &**stated;
         let (name, count) = (&keys.name, *keys.count);
-        let (from, to) = (self.end(&keys.from, report), self.end(&keys.to, report));
+        let ends = Ends::read(stated, self.around.network, self.around.seed, report);
         let (there_keys, back_keys) = (&keys.declaration, &keys.answers.declaration);
         let (declaration, back_declaration) =
             (self.end_declaration(there_keys, report), self.end_declaration(back_keys, report));
@@ -37,8 +39,14 @@ impl Builder<'_> {
         check_starts(keys, report);
         let transport = Chosen::read(Some(&*keys.transport), report);
         let size = packet_size(*keys.size, "`size` is", keys.size.place, report);
-        let there = self.routes.of_flow(&keys.route, from?, (keys.to.place, to?), report)?;
-        let back = self.routes.back(keys.to.place, &there, report)?;
+        let ends = ends?;
+        let (from, to) = ends.of(0);
+        if keys.route.given && !ends.are_one() {
+            let complaint = Complaint::new("`route` is that of one pair, and these connections join several");
+            report.add(keys.route.place, complaint.help("leave it out"));
+        }
+        let there = self.routes.of_flow(&keys.route, from, (ends.place, to), report)?;
+        let back = self.routes.back(ends.place, &there, report)?;
         let links = &self.around.network.links;
         gate::check_connection(stated, [&there, &back], links, report);
         // The direction in which data pass a gate, or would pass it if only their answers do.
@@ -77,9 +85,10 @@ impl Builder<'_> {
             count,
             first: 0,
             of: count,
-            from: from?,
-            to: vec![to?],
+            from,
+            to: vec![to],
             route: there,
+            load_rate: 1,
             depths: Vec::new(),
             contract,
             profile,
@@ -110,8 +119,8 @@ impl Builder<'_> {
         let Declaration { contract, profile, weight, colour, class, ceiling } = back_declaration;
         let answers = FlowGroup {
             name: format!("{name}{ANSWERS}"),
-            from: to?,
-            to: vec![from?],
+            from: to,
+            to: vec![from],
             route: back,
             contract,
             profile,
@@ -133,7 +142,10 @@ impl Builder<'_> {
             workahead_place: back_keys.contract.place_of("workahead"),
             ..data.clone()
         };
-        Some(vec![data, answers])
+        let mut parts = self.in_parts(vec![data, answers], &ends, keys.route.given, report)?;
+        let load_rate = rate_of_load(&parts, &self.around.network.links);
+        parts.iter_mut().for_each(|part| part.load_rate = load_rate);
+        Some(parts)
     }
 
     /// The declaration of one of the two flows.

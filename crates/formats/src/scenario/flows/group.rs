@@ -32,6 +32,8 @@ pub struct FlowGroup {
     /// Indexes of the links on the way: the stated route, or else the shortest. With several nodes
     /// that receive, the links of a tree in preorder, each followed by all links behind it.
     pub route: Vec<usize>,
+    /// Rate in bit/s to which the load of a connection's transfers refers.
+    pub load_rate: u64,
     /// With several nodes that receive, the number of links from the source to the end of each link
     /// of the route, that link included; empty with one.
     pub depths: Vec<u16>,

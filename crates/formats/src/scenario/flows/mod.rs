@@ -6,6 +6,7 @@ mod connections;
 pub(crate) mod group;
 mod life;
 mod multicast;
+mod pairs;
 mod parts;
 mod routes;
 mod stages;
@@ -31,6 +32,7 @@ use crate::section::{Name, OneOrMoreNames, Placed};
 use crate::source;
 use crate::stage_terms::StageTerms;
 use multicast::Tree;
+use pairs::Ends;
 use routes::Routes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -46,6 +48,7 @@ pub(super) struct Surroundings<'s> {
     pub classes: &'s [Class],
     pub profiles: &'s [Profile],
     pub routing: &'s Routing,
+    pub seed: u64,
     pub base_dir: &'s Path,
 }
 
@@ -96,15 +99,11 @@ pub(super) fn build(
             return None;
         }
         let made = match entry {
-            FlowOrConnection::Flow(flow) => builder.group(flow, report).map(|group| vec![group]),
+            FlowOrConnection::Flow(flow) => builder.group(flow, report),
             FlowOrConnection::Connection(connection) => builder.connection(connection, report),
         };
         sound &= made.is_some();
-        let has_route = match entry {
-            FlowOrConnection::Flow(flow) => flow.route.given,
-            FlowOrConnection::Connection(connection) => connection.route.given,
-        };
-        let made = builder.in_parts(made.unwrap_or_default(), has_route);
+        let made = made.unwrap_or_default();
         if let Some(complaint) = made.iter().find_map(|group| memory.add(group)) {
             report.add(count.place, complaint);
             return None;
@@ -200,7 +199,7 @@ impl Builder<'_> {
         Some(Tree { links, depths: Vec::new() })
     }
 
-    fn group(&mut self, stated: &Placed<keys::Flow>, report: &mut Report) -> Option<FlowGroup> {
+    fn group(&mut self, stated: &Placed<keys::Flow>, report: &mut Report) -> Option<Vec<FlowGroup>> {
         let keys = &**stated;
         let count = *keys.count;
         let from = self.end(&keys.from, report);
@@ -238,7 +237,8 @@ impl Builder<'_> {
         };
         let Tree { links, depths } = way?;
         let aal5 = adaptation::of_flow(keys, &links, &self.around.network.links, report);
-        Some(FlowGroup {
+        let ends = Ends::one(from?, to.first()?.1, keys.to.place);
+        let group = FlowGroup {
             name: keys.name.to_string(),
             count,
             first: 0,
@@ -246,6 +246,7 @@ impl Builder<'_> {
             from: from?,
             to: to.into_iter().map(|(_, node)| node).collect(),
             route: links,
+            load_rate: 1,
             depths,
             contract,
             profile,
@@ -272,7 +273,8 @@ impl Builder<'_> {
             reserve_place: declared.place_of("reserve"),
             interval_place: declared.place_of("interval"),
             workahead_place: declared.place_of("workahead"),
-        })
+        };
+        self.in_parts(vec![group], &ends, keys.route.given, report)
     }
 
     /// The headers that a gate on the route sees; `None` also once a mistake has been reported.

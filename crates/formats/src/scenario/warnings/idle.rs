@@ -59,7 +59,7 @@ fn ends(scenario: &Scenario, link: usize) -> (usize, usize) {
 /// any.
 fn on_equal_paths(scenario: &Scenario, used: &BTreeSet<usize>) -> BTreeSet<usize> {
     let mut found = BTreeSet::new();
-    // Of many flows by a hash, some links may have none.
+    // A hash may give a link no flow.
     if used.len() == scenario.links.len() || scenario.has_multipath {
         return found;
     }
