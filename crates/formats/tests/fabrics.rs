@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use tidegate_formats::{Link, NodeKind, Scenario, route};
+use tidegate_formats::{Link, NodeKind, Router, Scenario};
 
 /// A scenario of this topology, with further text.
 fn parse(topology: &str, text: &str) -> Result<Scenario, String> {
@@ -26,10 +26,11 @@ fn distances(scenario: &Scenario) -> BTreeMap<(usize, usize), usize> {
     let hosts: Vec<usize> =
         (0..scenario.nodes.len()).filter(|ix| scenario.nodes[*ix].kind == NodeKind::Host).collect();
     let mut distances = BTreeMap::new();
+    let mut router = Router::new(&scenario.nodes, &scenario.links);
     for (one, from) in hosts.iter().enumerate() {
         assert_eq!(scenario.nodes[*from].name, format!("h{}", one + 1));
         for (other, to) in hosts.iter().enumerate().filter(|(other, _)| *other != one) {
-            distances.insert((one, other), route(scenario, *from, *to).unwrap().len());
+            distances.insert((one, other), router.shortest(*from, *to).unwrap().len());
         }
     }
     distances

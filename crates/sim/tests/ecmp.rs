@@ -217,3 +217,33 @@ fn both_directions_of_a_connection_have_a_path() {
     let starts: Vec<_> = data.map(|(ix, _)| world.transfers(ix).next().unwrap().1.began).collect();
     assert!(starts.windows(2).all(|two| two[0] < two[1]));
 }
+
+/// Transfers among hosts offer the load of all their links together, all end, and are one group.
+#[test]
+fn transfers_among_hosts_offer_their_load() {
+    let among = |pairs: &str, load: f64| {
+        let scenario = leaf_spine(
+            2,
+            "kind = \"ecmp\"",
+            &format!(
+                "[[connection]]\nname = \"c\"\ncount = 2000\namong = {{ pairs = \"{pairs}\" }}\nsize = \"1500B\"\n\
+                 transport = \"tcp\"\ndata = {{ kind = \"transfers\", size = \"10kB\", arrivals = \"poisson\", \
+                 load = {load}, once = true }}\n"
+            ),
+        );
+        let network = assemble(&scenario).unwrap();
+        assert_eq!(network.groups, ["c", "c/ack"]);
+        let mut world: World<Calendar> = World::new(&network, 1, &Probes::default()).unwrap();
+        while !world.advance(1_000_000) {}
+        let transfers: Vec<_> = (0..network.flows.len()).flat_map(|ix| world.transfers(ix)).collect();
+        assert!(transfers.len() == 2_000 && transfers.iter().all(|(_, one)| one.ended.is_some()), "{pairs}");
+        let last = transfers.iter().map(|(_, one)| one.began).max().unwrap();
+        last.since(tidegate_core::units::Time::ORIGIN).as_secs_f64()
+    };
+    // Hosts have links of 1 Gbit/s: four send, or one receives.
+    for (pairs, hosts) in [("all-to-all", 4.0), ("permutation", 4.0), ("incast", 1.0)] {
+        let span = among(pairs, 0.3);
+        let expected = 2_000.0 * 80_000.0 / (0.3 * hosts * 1e9);
+        assert!((span / expected - 1.0).abs() < 3.29 / 2_000f64.sqrt(), "{pairs}: {span} of {expected}");
+    }
+}
