@@ -32,6 +32,11 @@ MANY = CONNECTION.replace("NAME", "many").replace("DATA", 'size = "20kB", sizes 
 FEW = CONNECTION.replace("NAME", "few").replace("DATA", 'size = ["100B", "30kB"]')
 
 
+def drawn(results: Results) -> list[str]:
+    """The titles of the panels of a figure."""
+    return [axes.get_title(loc="left") for axes in plots.overview(results).axes]
+
+
 @pytest.fixture(scope="module")
 def results() -> Results:
     return tidegate.simulate(TEXT + MANY + FEW, replications=2)
@@ -83,7 +88,7 @@ def test_transfers_are_printed_drawn_and_kept(tmp_path: Path) -> None:
     assert "slowdown: completion time of a transfer over that on the empty network" in shown.stdout
     assert call("plot", tmp_path / "out", "--out", tmp_path / "a.png").exit_code == 0
     loaded = Results.load(tmp_path / "out")
-    titles = [axes.get_title() for axes in plots.overview(loaded).axes]
+    titles = drawn(loaded)
     assert "Completion times of transfers" in titles
     assert "Slowdown by size" in titles
     document = json.loads(call("run", tmp_path / "a.toml", "--json").stdout)
@@ -95,4 +100,4 @@ def test_a_scenario_without_transfers_shows_none() -> None:
     results = tidegate.simulate(text)
     assert results.transfers.num_rows == 0
     assert list(results.transfer_rows()) == []
-    assert "Slowdown by size" not in [axes.get_title() for axes in plots.overview(results).axes]
+    assert "Slowdown by size" not in drawn(results)
