@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import signal
 
 import pytest
@@ -70,7 +71,7 @@ def test_tasks_go_by_the_names_of_scenario_and_point(scheduler):
 
     tidegate.sweep(SHORT, {"duration": ["20s", "40s"]}, replications=20, cluster=scheduler, progress=look)
     assert {name for name, _ in seen} == {"tidegate chain"}
-    assert any(label.startswith("duration=40s #0 ") for _, label in seen)
+    assert all(re.fullmatch(r"duration=[24]0s #\d+(-\d+)? \w+", label) for _, label in seen)
 
 
 def test_an_error_of_a_run_is_raised_here(scheduler, still, tmp_path):
@@ -111,6 +112,7 @@ kill -- "-$1"
 """
 
 
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
 def test_jobs_of_slurm_carry_runs_out(tmp_path, monkeypatch):
     pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     # A partition of this computer.
@@ -123,7 +125,7 @@ def test_jobs_of_slurm_carry_runs_out(tmp_path, monkeypatch):
     assert (tmp_path / "sbatch.log").exists()
 
 
-@pytest.mark.filterwarnings("ignore:Port 8787 is already in use")
+@pytest.mark.filterwarnings("ignore:\\s*Port 8787 is already in use")
 def test_jobs_of_slurm_are_asked_for_as_it_is_written():
     jobqueue = pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
     jobs, settings = cluster.slurm_settings(
