@@ -48,16 +48,32 @@ def test_stopped_intervals_cover_normal_figures_in_94_to_96_of_100_cases(deviati
     assert mean == pytest.approx(runs, rel=0.05)
 
 
-def test_stopped_intervals_cover_measured_figures_in_94_to_96_of_100_cases():
-    # The truth is the mean of a pool of runs, from which runs are drawn.
-    table = swept(values={RATE: ["64kbit"], "duration": "1s", "warmup": "200ms"}, replications=POOL)
-    pool = np.array([row["delay_p99"] for row in table.to_pylist() if row["group"] == "data"])
-    assert len(np.unique(pool)) > POOL / 2
+@pytest.fixture(scope="module")
+def pools():
+    """Runs of two points, from which runs are drawn: the truth is the mean of all."""
+    values = {RATE: ["32kbit", "64kbit"], "duration": "1s", "warmup": "200ms"}
+    return swept(values=values, replications=POOL).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("rate", "group", "figure", "least", "most"),
+    [
+        ("64kbit", "data", "delay_p99", 0.94, 0.96),
+        # Skewed figures: the limits that docs/sweeps.md states.
+        ("32kbit", "data", "delay_mean", 0.92, 0.95),
+        ("32kbit", "voice", "delay_p99", 0.60, 0.75),
+    ],
+)
+def test_stopped_intervals_cover_measured_figures_as_often_as_the_page_says(
+    rate, group, figure, least, most, pools
+):
+    pool = np.array([row[figure] for row in pools if (row[RATE], row["group"]) == (rate, group)])
+    assert len(pool) == POOL
     rng = np.random.default_rng(1945)
     # Some 50 runs.
-    goal = Until("", "delay_p99", None, float(pool.std() / pool.mean() / 3.0), relative=True)
+    goal = Until("", figure, None, float(pool.std() / pool.mean() / 3.0), relative=True)
     covered, runs = coverage(goal, lambda number: rng.choice(pool, number), pool.mean())
-    assert 0.94 <= covered <= 0.96
+    assert least <= covered <= most
     assert 40 < runs < 60
 
 
