@@ -243,6 +243,9 @@ def completed(given: dict[str, Any], around: dict[str, Any]) -> dict[str, Any]:
             if "trace" in emulated:
                 del whole["gate"][direction]
         return whole
+    if {"version", "duration"} <= given.keys():
+        # A whole file, with all of its nodes.
+        return given
     whole.setdefault("duration", "1s")
     whole["link"] = given.get("link", []) + around.get("link", [])
     if whole["link"]:
