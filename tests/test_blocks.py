@@ -58,6 +58,7 @@ ELSEWHERE = [
         "test_add_a_policy.py",
     ),
     Elsewhere("tidegate reference | grep largest-first", "a copy's policy", "test_add_a_policy.py"),
+    Elsewhere("tidegate compare examples/ten-lines.toml --python", "its page", "test_policies_in_python.py"),
     Elsewhere("tidegate paper ", "minutes", "test_paper.py"),
     Elsewhere("tidegate compare examples/bufferbloat.toml --on", "it needs a kernel", "test_lab_linux.py"),
     Elsewhere("tidegate lab ", "root, and minutes on a quiet machine", "test_lab.py"),
@@ -243,9 +244,6 @@ def completed(given: dict[str, Any], around: dict[str, Any]) -> dict[str, Any]:
             if "trace" in emulated:
                 del whole["gate"][direction]
         return whole
-    if {"version", "duration"} <= given.keys():
-        # A whole file, with all of its nodes.
-        return given
     whole.setdefault("duration", "1s")
     whole["link"] = given.get("link", []) + around.get("link", [])
     if whole["link"]:

@@ -1,13 +1,10 @@
 """Figures of sweeps: the points and intervals that are drawn, and over which parameter."""
 
-import subprocess
-import sys
-
 import pytest
 
 import tidegate
 from conftest import call
-from sweeping import POLICY, RATE, SHORT, swept
+from sweeping import POLICY, RATE, swept
 from tidegate import plots, sweeps
 
 FACTORS = {"throughput": 1e3, "delay_p99": 1e-3, "delay_mean": 1e-3, "lost": 0.01}
@@ -67,30 +64,6 @@ def test_points_that_are_drawn_at_random_are_not_joined():
     (bars,) = plots.sweep(table).axes[0].containers
     assert len(bars[0].get_xdata()) == 30
     assert bars[0].get_linestyle() == "None"
-
-
-TWELVE = """\
-import tidegate
-from tidegate import plots
-
-values = {
-    "port.policy": ["fifo", "codel", "fq-codel"],
-    "switch.buffer": ["20p", "80p", "320p"],
-}
-table = tidegate.sweep("chain.toml", values, replications=10)
-plots.save(plots.sweep(table), "study.png")
-print(table.num_rows)
-"""
-
-
-def test_a_study_with_error_bars_takes_twelve_lines(tmp_path):
-    assert len(TWELVE.splitlines()) <= 12
-    (tmp_path / "chain.toml").write_text(SHORT)
-    done = subprocess.run(
-        [sys.executable, "-c", TWELVE], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
-    )
-    assert (done.stdout, done.stderr) == (f"{3 * 3 * 10 * 2}\n", "")
-    assert (tmp_path / "study.png").stat().st_size > 20_000
 
 
 def test_the_command_draws_a_sweep(tmp_path):

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from tidegate.replications import simulate as simulate
     from tidegate.replications import simulate_all as simulate_all
     from tidegate.results import Results as Results
+    from tidegate.scheduler import RankScheduler as RankScheduler
+    from tidegate.scheduler import Scheduler as Scheduler
+    from tidegate.scheduler import load_schedulers as load_schedulers
     from tidegate.source import load as load
     from tidegate.sweeps import sweep as sweep
 
@@ -50,13 +53,16 @@ _HOMES = {
     "ContractCurve": "contracts",
     "Fairness": "fairness",
     "MaxMin": "maxmin",
+    "RankScheduler": "scheduler",
     "Results": "results",
+    "Scheduler": "scheduler",
     "Simulation": "replications",
     "TidegateError": "_tidegate",
     "__version__": "_tidegate",
     "compare": "comparison",
     "contract": "contracts",
     "load": "source",
+    "load_schedulers": "scheduler",
     "max_min": "maxmin",
     "measure_fairness": "fairness",
     "parse_rate": "_tidegate",

@@ -14,6 +14,8 @@ __all__ = [
     "USUAL_NEARNESS",
     "Arrivals",
     "Capture",
+    "Contract",
+    "Packet",
     "Run",
     "Scenario",
     "SizedLink",
@@ -35,6 +37,7 @@ __all__ = [
     "python_types",
     "rare_half_width_95",
     "reference",
+    "register_scheduler",
     "response_time",
     "schema",
     "show_rate",
@@ -53,6 +56,68 @@ USUAL_NEARNESS: tuple[float, float, float]
 
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
+
+@final
+class Packet:
+    """A packet as a scheduler in Python sees it. Other attributes are the scheduler's own."""
+
+    @property
+    def flow(self) -> int:
+        """The flow's number at the port."""
+
+    @property
+    def length(self) -> int:
+        """Length in bytes."""
+
+    @property
+    def arrived(self) -> int:
+        """Time of arrival, in ticks of 10 ps."""
+
+    @property
+    def dscp(self) -> int:
+        """Differentiated services code point (RFC 2474)."""
+
+    @property
+    def ecn(self) -> int:
+        """ECN codepoint (RFC 3168)."""
+
+    def __setattr__(self, name: str, value: Any, /) -> None: ...
+    def __getattr__(self, name: str, /) -> Any: ...
+
+@final
+class Contract:
+    """The contract of a flow with every port on its way; times are ticks of 10 ps."""
+
+    @property
+    def reserve(self) -> float | None:
+        """Reserved average rate in bit/s; None for a datagram flow."""
+
+    @property
+    def interval(self) -> int | None:
+        """Average interval in ticks."""
+
+    @property
+    def head_start(self) -> int:
+        """Head start in ticks."""
+
+    @property
+    def priority(self) -> int:
+        """Priority level, 0 the most urgent."""
+
+    @property
+    def workahead(self) -> int | None:
+        """Maximum workahead in bytes."""
+
+    @property
+    def peak(self) -> float | None:
+        """Peak rate in bit/s."""
+
+    @property
+    def deadline(self) -> int | None:
+        """Local delay bound in ticks."""
+
+    def time_for(self, length: int) -> int | None:
+        """Return the ticks that `length` bytes take at the reserved rate; None without one."""
 
 @final
 class Capture:
@@ -201,6 +266,15 @@ class Run:
 
 def detect_format(path: str | Path) -> str: ...
 def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
+def register_scheduler(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+) -> None:
+    """Register a scheduler whose objects `make(name, parameters)` returns."""
+
 def schema() -> str: ...
 def gate_schema() -> str: ...
 def gate(arguments: Sequence[str]) -> int: ...

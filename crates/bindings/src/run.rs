@@ -1,6 +1,7 @@
 //! One replication of a scenario.
 
 use crate::error::TidegateError;
+use crate::failure;
 use crate::packet_log;
 use crate::scenario::Scenario;
 use crate::table::handed_over;
@@ -78,6 +79,9 @@ impl Run {
             let mut world = self.world();
             (world.advance(events), world.overflow())
         });
+        if let Some(failed) = failure::take(py) {
+            return Err(failed);
+        }
         match overflow {
             Some(overflow) => Err(TidegateError::new_err(self.too_many(&overflow))),
             None => Ok(over),
@@ -173,6 +177,9 @@ impl Run {
         let world = py
             .detach(|| World::new(&network, seed, probes))
             .map_err(|refused| TidegateError::new_err(refused.to_string()))?;
+        if let Some(failed) = failure::take(py) {
+            return Err(failed);
+        }
         Ok(Run { world: Mutex::new(world), network, replication, seed })
     }
 

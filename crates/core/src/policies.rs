@@ -11,7 +11,9 @@ use crate::detector::{self, Detector, DetectorKind};
 use crate::dropper::{self, Dropper, DropperKind};
 use crate::endpoint::{self, Transport, TransportKind};
 use crate::meter::{self, Meter, MeterKind};
-use crate::params::{CONTRACT, NamedPolicy, PolicyKind, PolicyParams, PolicyRecord, Role, outside};
+use crate::params::{
+    CONTRACT, Fault, NamedPolicy, PolicyKind, PolicyParams, PolicyRecord, Role, Value, outside,
+};
 use crate::scheduler::{self, Scheduler, SchedulerKind};
 use crate::shaper;
 
@@ -47,6 +49,21 @@ where
 {
     let fits = matches!(T::RECORD.role, Role::Scheduler { .. });
     register::<T, _, _>("scheduler", fits, &["kind"], SchedulerKind::outside)
+}
+
+/// Registers a scheduler whose record exists at run time only, as that of one written in another
+/// language does. `read` makes it from the values that a file states.
+///
+/// # Errors
+/// As [`register_scheduler`]; the example is the scheduler without any values.
+pub fn register_scheduler_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<SchedulerKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    let fits = matches!(record.role, Role::Scheduler { .. });
+    check_record(record, "scheduler", fits, &["kind"])?;
+    let example = read(&[]).map_err(|fault| not_allowed(record, &fault))?;
+    outside::add(record, read, example)
 }
 
 /// Registers a dropper, which files then name.
@@ -111,6 +128,19 @@ where
     P: ?Sized + 'static,
 {
     let record: &'static PolicyRecord = const { &T::RECORD };
+    check_record(record, what, fits, taken)?;
+    let example = T::example();
+    PolicyParams::check(&example).map_err(|fault| not_allowed(record, &fault))?;
+    outside::add(record, move |values| T::read(values).map(kind), kind(example))
+}
+
+fn not_allowed(record: &PolicyRecord, fault: &Fault) -> Refused {
+    Refused(format!("the example of `{}` is not allowed: {}", record.name, fault.message))
+}
+
+/// Checks that files can name a policy of the role `what`, whose record fits it or does not, and
+/// whose tables have the keys `taken` besides its parameters.
+fn check_record(record: &PolicyRecord, what: &str, fits: bool, taken: &[&str]) -> Result<(), Refused> {
     let name = record.name;
     let refused = |wrong: String| Err(Refused(wrong));
     if !is_name(name) {
@@ -132,11 +162,7 @@ where
     if let Some(key) = record.needs.filter(|key| !record.reads.contains(key)) {
         return refused(format!("`{name}` needs `{key}`, which it does not read"));
     }
-    let example = T::example();
-    if let Err(fault) = PolicyParams::check(&example) {
-        return refused(format!("the example of `{name}` is not allowed: {}", fault.message));
-    }
-    outside::add(record, move |values| T::read(values).map(kind), kind(example))
+    Ok(())
 }
 
 /// Returns true for a name that an expression in a file can hold, and that differs from others in

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import typer
 
-from tidegate.cli.options import STDIN, File, Json, Set, overrides, tell
+from tidegate.cli.options import STDIN, File, Json, Python, Set, define, overrides, tell
 from tidegate.cli.options import scenario as given
 from tidegate.cli.plain import plain
 
 
-def command(file: File, sets: Set = None, as_json: Json = False) -> None:
+def command(file: File, python: Python = None, sets: Set = None, as_json: Json = False) -> None:
     """Check a scenario file and summarise it.
 
     All of it is checked, and nothing runs.
@@ -20,6 +20,7 @@ def command(file: File, sets: Set = None, as_json: Json = False) -> None:
     from tidegate.show import plural
     from tidegate.source import resolve
 
+    define(python)
     scenario = resolve(given(file), overrides(sets)).scenario
     points = None if str(file) == STDIN else _points(file, sets)
     tell(scenario.warnings, scenario.notes)

@@ -13,7 +13,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate.cli import screen
-from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, listed, overrides, scenario, tell
+from tidegate.cli.options import (
+    File,
+    Force,
+    Jobs,
+    Json,
+    Python,
+    Seed,
+    Set,
+    define,
+    listed,
+    overrides,
+    scenario,
+    tell,
+)
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -66,6 +79,7 @@ def command(
             help="What runs it: the simulator (sim), a Linux kernel in virtual time (linux), or both.",
         ),
     ] = "sim",
+    python: Python = None,
     seed: Seed = None,
     jobs: Jobs = None,
     out: Annotated[
@@ -92,6 +106,7 @@ def command(
     from tidegate.replications import seeds_of
     from tidegate.source import resolve
 
+    define(python)
     columns, backends = _columns(policy or [], scheduler or [], column or []), listed("--on", on)
     names = list(unique(on_each(columns, backends)))
     places = {} if out is None else _places(out, names)

@@ -29,6 +29,15 @@ Set = Annotated[
         show_default=False,
     ),
 ]
+Python = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--python",
+        metavar="FILE.py",
+        help="Python file that defines schedulers, which then have their names. May be repeated.",
+        show_default=False,
+    ),
+]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -41,6 +50,19 @@ Jobs = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace results of another scenario in DIR.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, in SI base units.")]
+
+
+def define(files: list[Path] | None) -> None:
+    """Define the schedulers of the files of `--python`.
+
+    Raises:
+        TidegateError: One cannot be read, or raises an exception.
+    """
+    if files:
+        from tidegate.scheduler import load_schedulers
+
+        for file in files:
+            load_schedulers(file)
 
 
 def overrides(sets: list[str] | None) -> list[tuple[str, str]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate._tidegate import TidegateError
-from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
+from tidegate.cli.options import File, Force, Jobs, Json, Python, Seed, Set, define, overrides, scenario, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    python: Python = None,
     sets: Set = None,
     force: Force = False,
     all_links: Annotated[
@@ -71,6 +72,7 @@ def command(
     from tidegate.replications import run
     from tidegate.source import resolve
 
+    define(python)
     factors = _factors(workahead)
     source = resolve(scenario(file), overrides(sets))
     tell(source.scenario.warnings, source.scenario.notes)

@@ -13,7 +13,7 @@ import typer
 
 from tidegate._tidegate import TidegateError
 from tidegate.cli import screen
-from tidegate.cli.options import File, Jobs, Json, Seed, listed, no_stdin, overrides, tell
+from tidegate.cli.options import File, Jobs, Json, Python, Seed, define, listed, no_stdin, overrides, tell
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -93,6 +93,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    python: Python = None,
     seed: Seed = None,
     jobs: Jobs = None,
     cluster: Annotated[
@@ -129,6 +130,7 @@ def command(
     from tidegate.sweeps.request import request
     from tidegate.sweeps.summary import summaries
 
+    define(python)
     no_stdin(file)
     asked = request(
         file,

@@ -11,6 +11,7 @@ from tidegate import inputs
 from tidegate._tidegate import TidegateError, __version__
 from tidegate.replications import seeds_of
 from tidegate.scenario_warnings import UNREAD, brief
+from tidegate.scheduler import PolicyFile, files_of
 from tidegate.source import Source
 from tidegate.stopping import LEAST
 from tidegate.sweeps.batch import Batch
@@ -37,6 +38,7 @@ class Plan:
         source: The scenario, with what is set at every point.
         wanted: The runs; with `until` the most of them.
         texts: Text of the scenario of each point, overrides applied.
+        schedulers: Files that define schedulers in Python, of each point.
         until: When the runs of a point end; None for after a fixed number.
         warnings: Settings of points that are seldom intended.
     """
@@ -44,6 +46,7 @@ class Plan:
     source: Source
     wanted: Wanted
     texts: Sequence[str]
+    schedulers: Sequence[tuple[PolicyFile, ...]]
     until: Until | None
     warnings: Sequence[str]
 
@@ -58,6 +61,7 @@ class Plan:
             file=self.source.file or f"{self.wanted.name}.toml",
             base_dir=str(self.source.base_dir),
             seeds=tuple(self.wanted.first_seed + one for one in replications),
+            schedulers=self.schedulers[point],
         )
 
 
@@ -77,6 +81,7 @@ def prepare(source: Source, asked: Request, seed: int | None, progress: Checked 
         raise TidegateError(f"--until {until.text}: needs at least {LEAST} replications, not {most}")
     first_seed = seeds_of(source, most, seed)[0]
     texts: dict[str, str] = {}
+    schedulers: list[tuple[PolicyFile, ...]] = []
     settings: list[Point] = []
     warnings: list[list[str]] = []
     digests: dict[str, str | None] = {}
@@ -84,16 +89,18 @@ def prepare(source: Source, asked: Request, seed: int | None, progress: Checked 
     for number, point in enumerate(points):
         scenario = source.overridden(point).scenario
         files = inputs.digests(scenario.toml, source.base_dir, digests)
-        key = _key(scenario.toml, files.items())
+        policies = files_of(scenario.toml)
+        key = _key(scenario.toml, [*files.items(), *(("python", one.text) for one in policies)])
         if key not in texts:
             texts[key] = scenario.toml
+            schedulers.append(policies)
             settings.append(point)
             warnings.append(scenario.warnings)
         if progress is not None:
             progress(number + 1, len(points))
     runs = [most] * len(texts)
     wanted = Wanted(source.scenario.name, settings, list(texts), first_seed, runs, asked.until)
-    return Plan(source, wanted, list(texts.values()), until, _warnings(warnings))
+    return Plan(source, wanted, list(texts.values()), schedulers, until, _warnings(warnings))
 
 
 def _key(text: str, files: Iterable[tuple[str, str]]) -> str:

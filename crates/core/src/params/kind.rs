@@ -108,10 +108,17 @@ impl<B: NamedPolicy + 'static, P: ?Sized + 'static> PolicyKind<B, P> {
 }
 
 impl<B, P: ?Sized + 'static> PolicyKind<B, P> {
+    /// A policy with these facts, made by a closure: one whose record exists at run time only.
+    pub fn of_facts(
+        facts: Arc<dyn PolicyFacts>,
+        make: impl Fn() -> Result<Box<P>, Refused> + Send + Sync + 'static,
+    ) -> PolicyKind<B, P> {
+        PolicyKind::Custom(Arc::new(Made { facts, make }))
+    }
+
     /// A policy written outside this crate.
     pub(crate) fn declared<T: PolicyParams>(params: T, boxed: fn(T::Policy) -> Box<P>) -> PolicyKind<B, P> {
-        let facts: Arc<dyn PolicyFacts> = Arc::new(params.clone());
-        PolicyKind::Custom(Arc::new(Made { facts, make: move || params.make().map(boxed) }))
+        PolicyKind::of_facts(Arc::new(params.clone()), move || params.make().map(boxed))
     }
 
     /// Makes the policy by one of the two functions.

@@ -13,6 +13,7 @@ mod kind;
 pub(crate) mod outside;
 mod policy;
 mod record;
+mod run_time;
 mod table;
 mod value;
 
@@ -25,5 +26,6 @@ pub(crate) use kind::registry;
 pub use kind::{Factory, NamedPolicy, PolicyKind};
 pub use policy::{KeepsRates, PolicyParams};
 pub use record::{Carry, Marking, PolicyRecord, ReceiverWindow, Role, Service, Stamps};
+pub use run_time::RunTimeFacts;
 pub use table::{Parameter, Parameters, parameters, words};
 pub use value::{Kind, Limit, Param, Value};
