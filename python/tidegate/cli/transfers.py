@@ -19,12 +19,10 @@ def print_sizes(results: Results, console: Any) -> list[str]:
     every = results.transfer_rows()
     if not every:
         return []
-    unfinished = any(row.unfinished for row in every)
     table = screen.table(
-        "transfers of",
+        "transfers",
         "size up to",
-        "number",
-        *(["not ended"] if unfinished else []),
+        "ended",
         *(f"{which} time" for which in ("p50", "p95", "p99")),
         *(f"{which} slowdown" for which in ("p50", "p95", "p99")),
     )
@@ -33,8 +31,7 @@ def print_sizes(results: Results, console: Any) -> list[str]:
         table.add_row(
             row.group,
             quantity(row.largest, "B"),
-            str(row.transfers),
-            *([str(row.unfinished)] if unfinished else []),
+            f"{row.transfers} of {row.transfers + row.unfinished}" if row.unfinished else str(row.transfers),
             *(quantity(time, "s") for time in (row.completion_p50, row.completion_p95, row.completion_p99)),
             *(
                 quantity(slowdown, "count")
