@@ -44,7 +44,7 @@ def sweep(
 
     Args:
         scenario: A scenario in any form that `tidegate.simulate` takes.
-        values: Values of each parameter by its key, as in {"port.policy": ["fifo", "fq-codel"]}; a
+        values: Values of each parameter by its key, as in {"flow.voice.count": ["1", "2", "4"]}; a
             single value is a setting of every point, and text such as "64kbit..512kbit" a range.
         design: `product` (the default: every combination), `zip` (the first values together, then
             the second), `random` or `latin-hypercube` (values that are drawn).
