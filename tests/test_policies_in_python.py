@@ -1,6 +1,6 @@
-"""Schedulers in Python: those of the page, beside the built-in ones."""
+"""Policies in Python: those of the page, beside the built-in ones."""
 
-# A scheduler need not use all that it is told.
+# A policy need not use all that it is told.
 # ruff: noqa: ARG001, ARG002
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import pytest
 
 import tidegate
 from tidegate.determinism import check_deterministic
-from tidegate.scheduler import NEVER, TICKS, RankScheduler, Scheduler
+from tidegate.dropper import Congested, Drop, Dropper, Packet, Queue
+from tidegate.policy import NEVER, TICKS
+from tidegate.scheduler import Contract, RankScheduler, Scheduler
 
 PAGE = Path(__file__).parents[1] / "docs" / "policies-in-python.md"
 
@@ -81,14 +83,14 @@ class Fifo(Scheduler):
 
     def select(self, now: int) -> int | None:
         """Return the flow whose first packet has waited longest."""
-        return min(self.queues, key=lambda flow: self.queues[flow][0].order, default=None)
+        return min(self.queues, key=lambda flow: self.queues[flow][0].state, default=None)
 
     def __init__(self) -> None:
         self.count = 0
 
-    def arrived(self, now: int, packet: tidegate.scheduler.Packet) -> None:
+    def arrived(self, now: int, packet: Packet) -> None:
         """Number the packet."""
-        packet.order = self.count
+        packet.state = self.count
         self.count += 1
 
 
@@ -99,13 +101,13 @@ class Edf(RankScheduler):
     reads = ("deadline",)
 
     def __init__(self) -> None:
-        self.contracts: dict[int, tidegate.scheduler.Contract] = {}
+        self.contracts: dict[int, Contract] = {}
 
-    def opened(self, now: int, flow: int, contract: tidegate.scheduler.Contract) -> None:
+    def opened(self, now: int, flow: int, contract: Contract) -> None:
         """Keep the contract."""
         self.contracts[flow] = contract
 
-    def rank(self, now: int, packet: tidegate.scheduler.Packet) -> int:
+    def rank(self, now: int, packet: Packet) -> int:
         """Return the deadline."""
         deadline = self.contracts[packet.flow].deadline
         return NEVER if deadline is None else packet.arrived + deadline
@@ -143,6 +145,36 @@ class Guess(Scheduler):
         return self.choice.setdefault(now, self.drawn.choice(sorted(self.queues)))
 
 
+class Short(Dropper):
+    """Drops what does not fit, and follows its packets."""
+
+    name = "short"
+    parameters: ClassVar = {"packets": 20, "how": ""}
+    marks = True
+    ways: ClassVar[set[str]] = set()
+
+    def __init__(self, packets: int, how: str) -> None:
+        self.admitted = 0
+
+    def arrived(self, now: int, packet: Packet, queue: Queue) -> Drop | Congested | None:
+        """Admit a packet while there is room."""
+        wrong = {"word": "drop", "reason": Drop("because")}
+        if self.how in wrong:
+            return wrong[self.how]
+        if queue.packets >= self.packets:
+            return Drop("queue-limit")
+        assert queue.flow_bytes <= queue.port_bytes <= 1500 * queue.port_packets
+        assert queue.flow_packets <= queue.packets
+        self.admitted += 1
+        packet.state = self.admitted
+        return Congested("early-drop") if self.how == "mark" and queue.packets >= 5 else None
+
+    def left(self, now: int, packet: Packet, how: str) -> None:
+        """Check that it is a packet that was admitted."""
+        assert packet.state <= self.admitted
+        self.ways.add(how)
+
+
 @pytest.mark.parametrize(
     ("mine", "built_in"),
     [
@@ -165,6 +197,62 @@ def test_a_scheduler_in_python_has_the_fingerprint_of_the_built_in_one(
     ]
     assert runs[0].fingerprints == runs[1].fingerprints
     assert runs[0].packet_hops > 3000
+
+
+def connections(port: str, *, ecn: str = "off") -> str:
+    """Return a scenario of three connections through a bottleneck."""
+    return f"""
+version = 1
+duration = "40s"
+topology = {{ kind = "chain", switches = 2, rate = "1mbit", delay = "20ms" }}
+port = "{port}"
+[[connection]]
+name = "bulk"
+count = 3
+from = "s1"
+to = "s2"
+size = "1500B"
+transport = {{ kind = "tcp", ecn = "{ecn}" }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mine", "built_in"),
+    [("codel-in-python", "codel"), ("short(packets=15)", "drop-tail(limit=15p)")],
+)
+def test_a_dropper_in_python_has_the_fingerprint_of_the_built_in_one(mine: str, built_in: str) -> None:
+    runs = [tidegate.simulate(connections(f"fifo + {name}")) for name in (mine, built_in)]
+    assert runs[0].fingerprints == runs[1].fingerprints
+    assert sum(runs[0].links["dropped_packets"].to_pylist()) > 50
+
+
+def test_a_dropper_in_python_marks_what_is_capable_of_it_and_drops_the_rest() -> None:
+    results = {
+        ecn: tidegate.simulate(connections("fifo + short(packets=30, how=mark)", ecn=ecn))
+        for ecn in ("on", "off")
+    }
+    marked, dropped = (
+        {ecn: sum(one.links[f"{what}_packets"].to_pylist()) for ecn, one in results.items()}
+        for what in ("marked", "dropped")
+    )
+    assert marked["on"] > 50
+    assert marked["off"] == 0
+    assert dropped["off"] > 50
+    assert Short.ways == {"sent"}
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("word", "it returned 'drop', which is no verdict: None, `Drop` or `Congested`"),
+        ("reason", "`because` is no reason of a dropper: it is one of queue-limit, early-drop"),
+    ],
+)
+def test_a_verdict_that_is_none_ends_the_run(how: str, message: str) -> None:
+    with pytest.raises(
+        tidegate.TidegateError, match=f"^dropper `short`, `arrived`, at a packet of .*{message}"
+    ):
+        tidegate.simulate(connections(f"fifo + short(how={how})"))
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -230,7 +318,7 @@ def test_a_class_may_be_defined_again_and_a_name_belongs_to_one_policy() -> None
     first = tidegate.simulate(network('{ scheduler = "defined" }')).fingerprints
     define("defined", {}, 1)
     assert tidegate.simulate(network('{ scheduler = "defined" }')).fingerprints != first
-    with pytest.raises(tidegate.TidegateError, match="defined before with other `parameters`"):
+    with pytest.raises(tidegate.TidegateError, match="defined before with another role, `parameters`"):
         define("defined", {"k": 1}, 1)
     with pytest.raises(tidegate.TidegateError, match="there is a built-in policy `fifo`"):
         define("fifo", {}, 1)
@@ -255,7 +343,7 @@ def test_a_second_is_so_many_ticks() -> None:
         def select(self, now: int) -> int | None:
             return min(self.queues, default=None)
 
-        def opened(self, now: int, flow: int, contract: tidegate.scheduler.Contract) -> None:
+        def opened(self, now: int, flow: int, contract: Contract) -> None:
             if contract.reserve:
                 assert contract.time_for(1000) == round(8000 * TICKS / contract.reserve)
 

@@ -33,24 +33,30 @@ if TYPE_CHECKING:
     from tidegate.comparison import compare as compare
     from tidegate.contracts import ContractCurve as ContractCurve
     from tidegate.contracts import contract as contract
+    from tidegate.dropper import Congested as Congested
+    from tidegate.dropper import Drop as Drop
+    from tidegate.dropper import Dropper as Dropper
     from tidegate.fairness import Fairness as Fairness
     from tidegate.fairness import measure_fairness as measure_fairness
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
+    from tidegate.policy import load_policies as load_policies
     from tidegate.replications import Simulation as Simulation
     from tidegate.replications import simulate as simulate
     from tidegate.replications import simulate_all as simulate_all
     from tidegate.results import Results as Results
     from tidegate.scheduler import RankScheduler as RankScheduler
     from tidegate.scheduler import Scheduler as Scheduler
-    from tidegate.scheduler import load_schedulers as load_schedulers
     from tidegate.source import load as load
     from tidegate.sweeps import sweep as sweep
 
 _HOMES = {
     "Comparison": "comparison",
+    "Congested": "dropper",
     "ContractCurve": "contracts",
+    "Drop": "dropper",
+    "Dropper": "dropper",
     "Fairness": "fairness",
     "MaxMin": "maxmin",
     "RankScheduler": "scheduler",
@@ -62,7 +68,7 @@ _HOMES = {
     "compare": "comparison",
     "contract": "contracts",
     "load": "source",
-    "load_schedulers": "scheduler",
+    "load_policies": "policy",
     "max_min": "maxmin",
     "measure_fairness": "fairness",
     "parse_rate": "_tidegate",

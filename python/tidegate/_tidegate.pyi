@@ -16,6 +16,7 @@ __all__ = [
     "Capture",
     "Contract",
     "Packet",
+    "Queue",
     "Run",
     "Scenario",
     "SizedLink",
@@ -37,6 +38,7 @@ __all__ = [
     "python_types",
     "rare_half_width_95",
     "reference",
+    "register_dropper",
     "register_scheduler",
     "response_time",
     "schema",
@@ -59,7 +61,10 @@ class TidegateError(ValueError):
 
 @final
 class Packet:
-    """A packet as a scheduler in Python sees it. Other attributes are the scheduler's own."""
+    """A packet as a policy in Python sees it."""
+
+    state: Any
+    """The policy's own; None at first."""
 
     @property
     def flow(self) -> int:
@@ -81,8 +86,33 @@ class Packet:
     def ecn(self) -> int:
         """ECN codepoint (RFC 3168)."""
 
-    def __setattr__(self, name: str, value: Any, /) -> None: ...
-    def __getattr__(self, name: str, /) -> Any: ...
+@final
+class Queue:
+    """The queues around a packet, which is not counted."""
+
+    @property
+    def packets(self) -> int:
+        """Packets of the queue that the dropper guards, the one in service included."""
+
+    @property
+    def bytes(self) -> int:
+        """Its bytes."""
+
+    @property
+    def flow_packets(self) -> int:
+        """Packets of the packet's own flow."""
+
+    @property
+    def flow_bytes(self) -> int:
+        """Bytes of the packet's own flow."""
+
+    @property
+    def port_packets(self) -> int:
+        """Packets of all queues of the port."""
+
+    @property
+    def port_bytes(self) -> int:
+        """Bytes of all queues of the port."""
 
 @final
 class Contract:
@@ -266,6 +296,16 @@ class Run:
 
 def detect_format(path: str | Path) -> str: ...
 def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
+def register_dropper(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+    marks: bool = False,
+) -> None:
+    """Register a dropper whose objects `make(name, parameters)` returns; it marks packets if `marks`."""
+
 def register_scheduler(
     name: str,
     about: str,

@@ -1,4 +1,4 @@
-"""Schedulers that are written in Python, and have a name in scenarios.
+"""Schedulers that are written in Python.
 
     class ShortestFirst(tidegate.Scheduler):
         name = "shortest-first"
@@ -6,100 +6,46 @@
         def select(self, now):
             return min(self.queues, key=lambda flow: self.queues[flow][0].length, default=None)
 
-From then on `port = "shortest-first"` is a port with this scheduler. Times are whole ticks of 10 ps
-(`TICKS`), so that nothing is rounded but what a scheduler rounds itself.
+From then on `port = "shortest-first"` is a port with this scheduler.
 """
 
 from __future__ import annotations
 
 import heapq
-import os
-import re
-import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from traceback import extract_tb
-from types import ModuleType
-from typing import ClassVar
+from typing import Self
 
 from tidegate import _tidegate
-from tidegate._tidegate import Contract, Packet, TidegateError
+from tidegate._tidegate import Contract, Packet
+from tidegate.policy import NEVER, TICKS, Declaration, Policy, Value
 
-__all__ = ["NEVER", "TICKS", "Contract", "Packet", "RankScheduler", "Scheduler", "load_schedulers"]
-
-TICKS = 100_000_000_000
-"""Ticks in a second."""
-
-NEVER = 2**64 - 1
-"""A time later than any."""
-
-Value = int | float | str
-
-_classes: dict[str, type[Scheduler]] = {}
-_files: dict[str, PolicyFile] = {}
-"""The file in which each class was defined, by its name; none for a program's own."""
-
-_carried_out: set[PolicyFile] = set()
-_under_way: list[PolicyFile] = []
+__all__ = ["NEVER", "TICKS", "Contract", "Packet", "RankScheduler", "Scheduler"]
 
 
-@dataclass(frozen=True)
-class PolicyFile:
-    """A Python file that defines schedulers.
-
-    Attributes:
-        path: Its path, for messages.
-        text: Its text.
-    """
-
-    path: str
-    text: str
-
-
-class Scheduler:
+class Scheduler(Policy):
     """Decides which flow of a port sends next.
 
-    A class that states a `name` is registered when it is defined. A port that has it makes an object
-    of it, and keeps `queues`. Override `select`, and of the other methods those that are needed.
+    A port that names it makes an object of it, and keeps `queues`. Override `select`, and of the
+    other methods those that are needed.
 
     Attributes:
-        name: Its name in scenarios: lower-case letters, digits and `-`.
-        parameters: Its parameters and their defaults, whole numbers, numbers or text. An object has
-            an attribute for each, with the value that a scenario states.
-        reads: Keys of a flow's contract that it uses, such as `reserve`.
         queues: The packets of each flow that has some and may send, the first one first.
     """
 
-    name: ClassVar[str] = ""
-    parameters: ClassVar[Mapping[str, Value]] = {}
-    reads: ClassVar[Sequence[str]] = ()
+    _role = "scheduler"
 
     queues: dict[int, deque[Packet]]
     _all: dict[int, deque[Packet]]
     _held: set[int]
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "name" in cls.__dict__ and cls.name:
-            _register(cls)
+    @classmethod
+    def _register(cls, declaration: Declaration) -> None:
+        _tidegate.register_scheduler(*declaration)
 
-    def __new__(cls, **parameters: Value) -> Scheduler:  # noqa: D102
-        self = super().__new__(cls)
+    def __new__(cls, **parameters: Value) -> Self:  # noqa: D102
+        self = super().__new__(cls, **parameters)
         self.queues, self._all, self._held = {}, {}, set()
-        for key, value in {**cls.parameters, **parameters}.items():
-            setattr(self, key, value)
         return self
-
-    def __init__(self, **parameters: Value) -> None:
-        """Prepare the object; its parameters are attributes already."""
-
-    def rate_set(self, now: int, rate: float | None) -> None:
-        """Learn the rate of the port's link in bit/s, before the first flow and when it changes."""
-
-    def opened(self, now: int, flow: int, contract: Contract) -> None:
-        """Learn of a flow, or of a change of its contract. Flows are numbered from 0 at each port."""
 
     def arrived(self, now: int, packet: Packet) -> None:
         """Learn of a packet that is about to join the queue of its flow."""
@@ -160,9 +106,8 @@ class RankScheduler(Scheduler):
     _ranks: dict[int, deque[tuple[int, int]]]
     _arrivals: int
 
-    def __new__(cls, **parameters: Value) -> RankScheduler:  # noqa: D102
+    def __new__(cls, **parameters: Value) -> Self:  # noqa: D102
         self = super().__new__(cls, **parameters)
-        assert isinstance(self, RankScheduler)
         self._heads, self._ranks, self._arrivals = [], {}, 0
         return self
 
@@ -212,85 +157,3 @@ class RankScheduler(Scheduler):
         ranks = self._ranks.get(flow)
         if ranks:
             heapq.heappush(self._heads, (*ranks[0], flow))
-
-
-def _register(cls: type[Scheduler]) -> None:
-    """Give a class its name in scenarios; one that has it already is replaced, as in a notebook.
-
-    Raises:
-        TidegateError: The name is taken, or parameters are of another kind than before.
-    """
-    before = _classes.get(cls.name)
-    if before is not None and (before.parameters, before.reads) != (cls.parameters, cls.reads):
-        raise TidegateError(
-            f"the scheduler `{cls.name}` was defined before with other `parameters` or `reads`: "
-            "give it another name, or start Python again"
-        )
-    _classes[cls.name] = cls
-    _files.pop(cls.name, None)
-    if _under_way:
-        _files[cls.name] = _under_way[-1]
-    if before is None:
-        help_text = (cls.__doc__ or cls.__name__).strip().splitlines()[0]
-        try:
-            _tidegate.register_scheduler(cls.name, help_text, dict(cls.parameters), list(cls.reads), _make)
-        except TidegateError:
-            del _classes[cls.name]
-            raise
-
-
-def _make(name: str, parameters: Mapping[str, Value]) -> Scheduler:
-    return _classes[name](**parameters)
-
-
-def load_schedulers(file: str | os.PathLike[str]) -> None:
-    """Carry out a Python file that defines schedulers; a second time does nothing.
-
-    Raises:
-        TidegateError: The file cannot be read, or raises an exception.
-    """
-    try:
-        text = Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise TidegateError(f"{file}: {error}") from error
-    define(PolicyFile(str(Path(file).resolve()), text))
-
-
-def define(file: PolicyFile) -> None:
-    """Define the schedulers of a file, unless it is done.
-
-    Raises:
-        TidegateError: The file raises an exception.
-    """
-    if file in _carried_out:
-        return
-    module = ModuleType(f"tidegate_policies_{len(_carried_out)}")
-    module.__file__ = file.path
-    sys.modules[module.__name__] = module
-    _under_way.append(file)
-    try:
-        exec(compile(file.text, file.path, "exec"), module.__dict__)
-    except TidegateError:
-        raise
-    except Exception as error:
-        line = extract_tb(error.__traceback__)[-1].lineno
-        raise TidegateError(f"{file.path}:{line}: {type(error).__name__}: {error}") from error
-    finally:
-        _under_way.pop()
-    _carried_out.add(file)
-
-
-def files_of(scenario_toml: str) -> tuple[PolicyFile, ...]:
-    """Return the files that define the schedulers in Python that a scenario names.
-
-    Raises:
-        TidegateError: One of them is not defined in a file, and so no other process has it.
-    """
-    names = [name for name in _classes if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", scenario_toml)]
-    for name in names:
-        if name not in _files:
-            raise TidegateError(
-                f"the scheduler `{name}` is defined in the program itself, and the processes of a sweep "
-                "do not have it: put it in a file of its own, and load that with `tidegate.load_schedulers`"
-            )
-    return tuple(dict.fromkeys(_files[name] for name in names))

@@ -4,15 +4,14 @@ mod capture;
 mod contract;
 mod credit;
 mod error;
-mod failure;
 mod gate;
 mod interruptible;
 mod network;
 mod packet_log;
+mod policies;
 mod rates;
 mod run;
 mod scenario;
-mod scheduler;
 mod table;
 
 use error::TidegateError;
@@ -128,8 +127,6 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<credit::SizedLink>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<run::Run>()?;
-    module.add_class::<scheduler::PyContract>()?;
-    module.add_class::<scheduler::PyPacket>()?;
     module.add_function(wrap_pyfunction!(capture::buffer_for, module)?)?;
     module.add_function(wrap_pyfunction!(contract::detect_format, module)?)?;
     module.add_function(wrap_pyfunction!(credit::cable_delay, module)?)?;
@@ -137,7 +134,7 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rates::convergence_time, module)?)?;
     module.add_function(wrap_pyfunction!(rates::response_time, module)?)?;
     module.add_function(wrap_pyfunction!(rates::distances, module)?)?;
-    module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
+    policies::add_to(module)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate_schema, module)?)?;
     module.add_function(wrap_pyfunction!(gate::gate, module)?)?;

@@ -1,8 +1,8 @@
 //! One replication of a scenario.
 
 use crate::error::TidegateError;
-use crate::failure;
 use crate::packet_log;
+use crate::policies::failure;
 use crate::scenario::Scenario;
 use crate::table::handed_over;
 use pyo3::prelude::*;

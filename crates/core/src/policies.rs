@@ -62,6 +62,27 @@ pub fn register_scheduler_at_run_time(
 ) -> Result<(), Refused> {
     let fits = matches!(record.role, Role::Scheduler { .. });
     check_record(record, "scheduler", fits, &["kind"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a dropper whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_dropper_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<DropperKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "dropper", record.role == Role::Dropper, &["kind", "scope"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a policy, with the one that has no values as its example.
+fn add_at_run_time<K: Send + Sync + 'static>(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<K, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
     let example = read(&[]).map_err(|fault| not_allowed(record, &fault))?;
     outside::add(record, read, example)
 }

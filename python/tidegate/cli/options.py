@@ -34,7 +34,7 @@ Python = Annotated[
     typer.Option(
         "--python",
         metavar="FILE.py",
-        help="Python file that defines schedulers, which then have their names. May be repeated.",
+        help="Python file that defines policies, which then have their names. May be repeated.",
         show_default=False,
     ),
 ]
@@ -53,16 +53,16 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, in 
 
 
 def define(files: list[Path] | None) -> None:
-    """Define the schedulers of the files of `--python`.
+    """Define the policies of the files of `--python`.
 
     Raises:
         TidegateError: One cannot be read, or raises an exception.
     """
     if files:
-        from tidegate.scheduler import load_schedulers
+        from tidegate.policy import load_policies
 
         for file in files:
-            load_schedulers(file)
+            load_policies(file)
 
 
 def overrides(sets: list[str] | None) -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ from functools import lru_cache
 from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
 from tidegate.estimates import Values
+from tidegate.policy import PolicyFile, define
 from tidegate.run_tables import table_of
-from tidegate.scheduler import PolicyFile, define
 from tidegate.summary import group_figures
 
 KEPT = 32
@@ -32,7 +32,7 @@ class Batch:
         file: Name of its file.
         base_dir: Folder at which relative paths in it start.
         seeds: Seed of each run.
-        schedulers: Files that define its schedulers in Python.
+        policies: Files that define its policies in Python.
         version: Version of tidegate that is to run it.
     """
 
@@ -42,7 +42,7 @@ class Batch:
     file: str
     base_dir: str
     seeds: tuple[int, ...]
-    schedulers: tuple[PolicyFile, ...] = ()
+    policies: tuple[PolicyFile, ...] = ()
     version: str = _tidegate.__version__
 
 
@@ -78,8 +78,8 @@ def carry_out(batch: Batch) -> list[Outcome]:
             f"a worker has tidegate {_tidegate.__version__}, and the sweep is one of {batch.version}"
         )
     began = time.perf_counter()
-    for policies in batch.schedulers:
-        define(policies)
+    for file in batch.policies:
+        define(file)
     scenario = _scenario(batch.text, batch.file, batch.base_dir)
     outcomes = []
     for seed in batch.seeds:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from tidegate import inputs
 from tidegate._tidegate import TidegateError, __version__
+from tidegate.policy import PolicyFile, files_of
 from tidegate.replications import seeds_of
 from tidegate.scenario_warnings import UNREAD, brief
-from tidegate.scheduler import PolicyFile, files_of
 from tidegate.source import Source
 from tidegate.stopping import LEAST
 from tidegate.sweeps.batch import Batch
@@ -38,7 +38,7 @@ class Plan:
         source: The scenario, with what is set at every point.
         wanted: The runs; with `until` the most of them.
         texts: Text of the scenario of each point, overrides applied.
-        schedulers: Files that define schedulers in Python, of each point.
+        policies: Files that define policies in Python, of each point.
         until: When the runs of a point end; None for after a fixed number.
         warnings: Settings of points that are seldom intended.
     """
@@ -46,7 +46,7 @@ class Plan:
     source: Source
     wanted: Wanted
     texts: Sequence[str]
-    schedulers: Sequence[tuple[PolicyFile, ...]]
+    policies: Sequence[tuple[PolicyFile, ...]]
     until: Until | None
     warnings: Sequence[str]
 
@@ -61,7 +61,7 @@ class Plan:
             file=self.source.file or f"{self.wanted.name}.toml",
             base_dir=str(self.source.base_dir),
             seeds=tuple(self.wanted.first_seed + one for one in replications),
-            schedulers=self.schedulers[point],
+            policies=self.policies[point],
         )
 
 
@@ -81,7 +81,7 @@ def prepare(source: Source, asked: Request, seed: int | None, progress: Checked 
         raise TidegateError(f"--until {until.text}: needs at least {LEAST} replications, not {most}")
     first_seed = seeds_of(source, most, seed)[0]
     texts: dict[str, str] = {}
-    schedulers: list[tuple[PolicyFile, ...]] = []
+    policies: list[tuple[PolicyFile, ...]] = []
     settings: list[Point] = []
     warnings: list[list[str]] = []
     digests: dict[str, str | None] = {}
@@ -89,18 +89,18 @@ def prepare(source: Source, asked: Request, seed: int | None, progress: Checked 
     for number, point in enumerate(points):
         scenario = source.overridden(point).scenario
         files = inputs.digests(scenario.toml, source.base_dir, digests)
-        policies = files_of(scenario.toml)
-        key = _key(scenario.toml, [*files.items(), *(("python", one.text) for one in policies)])
+        own = files_of(scenario)
+        key = _key(scenario.toml, [*files.items(), *(("python", one.text) for one in own)])
         if key not in texts:
             texts[key] = scenario.toml
-            schedulers.append(policies)
+            policies.append(own)
             settings.append(point)
             warnings.append(scenario.warnings)
         if progress is not None:
             progress(number + 1, len(points))
     runs = [most] * len(texts)
     wanted = Wanted(source.scenario.name, settings, list(texts), first_seed, runs, asked.until)
-    return Plan(source, wanted, list(texts.values()), schedulers, until, _warnings(warnings))
+    return Plan(source, wanted, list(texts.values()), policies, until, _warnings(warnings))
 
 
 def _key(text: str, files: Iterable[tuple[str, str]]) -> str:

@@ -8,13 +8,16 @@ use super::policy::KeepsRates;
 use super::record::{Marking, PolicyRecord, ReceiverWindow};
 use super::value::Value;
 
-/// A record and the values of its parameters. Such a policy promises nothing.
+/// A record, the values of its parameters, and how a dropper treats ECN-capable packets. Such a
+/// policy promises nothing.
 #[derive(Clone, Debug)]
 pub struct RunTimeFacts {
     /// Its record.
     pub record: &'static PolicyRecord,
     /// Its values, including the defaults of those that were not set.
     pub values: Vec<(&'static str, Value)>,
+    /// Its treatment of ECN-capable packets.
+    pub marking: Marking,
 }
 
 impl PolicyFacts for RunTimeFacts {
@@ -27,7 +30,7 @@ impl PolicyFacts for RunTimeFacts {
     }
 
     fn marking(&self) -> Marking {
-        Marking::Never
+        self.marking
     }
 
     fn keeps_rates(&self) -> Option<KeepsRates> {

@@ -1,0 +1,20 @@
+//! Policies that are written in Python: their records are made when their classes are defined.
+
+mod declared;
+mod dropper;
+pub(crate) mod failure;
+mod object;
+mod scheduler;
+mod seen;
+
+use pyo3::prelude::*;
+
+/// Adds the classes and functions of this module to the package's.
+pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<seen::PyContract>()?;
+    module.add_class::<seen::PyPacket>()?;
+    module.add_class::<seen::PyQueue>()?;
+    module.add_function(wrap_pyfunction!(dropper::register_dropper, module)?)?;
+    module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! An object of Python that a policy calls, until a call raises.
+
+use super::failure::{self, Failure};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::cell::Cell;
+use tidegate_core::packet::Packet;
+use tidegate_core::params::Value;
+use tidegate_core::units::Time;
+
+/// The object behind a policy.
+pub(super) struct Object {
+    /// The policy's role and name, for messages.
+    what: String,
+    object: Py<PyAny>,
+    /// True once a call has raised: nothing is called any more, and the run reports it.
+    failed: Cell<bool>,
+}
+
+impl Object {
+    /// The object that `make(name, parameters)` returns.
+    ///
+    /// # Errors
+    /// The exception in words.
+    pub(super) fn made(
+        role: &str,
+        name: &'static str,
+        make: &Py<PyAny>,
+        values: &[(&'static str, Value)],
+    ) -> Result<Object, String> {
+        Python::attach(|py| {
+            let object = || {
+                let parameters = PyDict::new(py);
+                for (key, value) in values {
+                    match value {
+                        Value::Integer(whole) => parameters.set_item(key, whole)?,
+                        Value::Number(number) => parameters.set_item(key, number)?,
+                        Value::Text(text) => parameters.set_item(key, text)?,
+                        _ => unreachable!("no other parameter is declared"),
+                    }
+                }
+                make.call1(py, (name, parameters))
+            };
+            let object = object().map_err(|error| failure::in_words(py, &error))?;
+            Ok(Object { what: format!("{role} `{name}`"), object, failed: Cell::new(false) })
+        })
+    }
+
+    /// Calls the object; `None` once it has raised. `about` is the packet in question.
+    pub(super) fn call<R>(
+        &self,
+        method: &str,
+        about: Option<&Packet>,
+        now: Time,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
+    ) -> Option<R> {
+        if self.failed.get() {
+            return None;
+        }
+        Python::attach(|py| match call(self.object.bind(py)) {
+            Ok(result) => Some(result),
+            Err(error) => {
+                self.failed.set(true);
+                let packet = about.map_or(String::new(), |packet| {
+                    format!(", at a packet of {} bytes of the port's flow {}", packet.len, packet.flow.0)
+                });
+                let after = now.since(Time::ORIGIN).as_secs_f64();
+                let place = format!("{}, `{method}`{packet}, {after} s after the start", self.what);
+                failure::keep(Failure { place, error });
+                None
+            }
+        })
+    }
+}
