@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tidegate.arrow_arrays import numbers
+
 if TYPE_CHECKING:
     from tidegate.measurements import Measurements
 
@@ -82,10 +84,11 @@ def of_groups(results: Measurements) -> Iterator[tuple[str, dict[str, Array]]]:
     table: Any = results.transfers.arrow
     if results.identical:
         table = table.slice(0, table.num_rows // results.replications)
+    if not table.num_rows:
+        return
     names = np.array(table["group"].to_pylist(), dtype=object)
     columns = {
-        name: table[name].to_numpy().astype(float)
-        for name in ("size", "completion", "slowdown", "sent_again")
+        name: numbers(table[name]).astype(float) for name in ("size", "completion", "slowdown", "sent_again")
     }
     for group in dict.fromkeys(names):
         chosen = names == group
