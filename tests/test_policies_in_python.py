@@ -318,7 +318,9 @@ def test_a_class_may_be_defined_again_and_a_name_belongs_to_one_policy() -> None
     first = tidegate.simulate(network('{ scheduler = "defined" }')).fingerprints
     define("defined", {}, 1)
     assert tidegate.simulate(network('{ scheduler = "defined" }')).fingerprints != first
-    with pytest.raises(tidegate.TidegateError, match="defined before with another role, `parameters`"):
+    with pytest.raises(
+        tidegate.TidegateError, match="defined before in another role, or with other `parameters`"
+    ):
         define("defined", {"k": 1}, 1)
     with pytest.raises(tidegate.TidegateError, match="there is a built-in policy `fifo`"):
         define("fifo", {}, 1)
@@ -409,6 +411,26 @@ def test_the_command_of_the_page_works_and_its_file_is_the_class_of_the_page() -
     assert "shortest-first" in done.stdout
     example = (PAGE.parents[1] / "examples" / "shortest_first.py").read_text()
     assert example.endswith(blocks("python")[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import tidegate\n\ndef f(:\n", r"bad.py:3: SyntaxError"),
+        ("import json\n\njson.loads('{')\n", r"bad.py:3: JSONDecodeError"),
+        ("import tidegate\nclass A(tidegate.Dropper):\n    name = 'red'\n", r"bad.py:2: there is a built-in"),
+    ],
+)
+def test_a_file_with_a_mistake_is_named_with_its_own_line(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(text)
+    with pytest.raises(tidegate.TidegateError, match=message):
+        tidegate.load_policies(tmp_path / "bad.py")
+
+
+def test_a_dropper_that_is_defined_again_keeps_its_marks() -> None:
+    type("One", (Dropper,), {"name": "marks-or-not"})
+    with pytest.raises(tidegate.TidegateError, match="`marks`"):
+        type("Other", (Dropper,), {"name": "marks-or-not", "marks": True})
 
 
 def test_a_sweep_refuses_a_class_of_the_program() -> None:

@@ -58,6 +58,7 @@ class Dropper(Policy):
 
     marks: ClassVar[bool] = False
     _role = "dropper"
+    _fixed = (*Policy._fixed, "marks")
 
     @classmethod
     def _register(cls, declaration: Declaration) -> None:

@@ -68,6 +68,8 @@ class Policy:
     parameters: ClassVar[Mapping[str, Value]] = {}
     reads: ClassVar[Sequence[str]] = ()
     _role: ClassVar[str] = ""
+    _fixed: ClassVar[tuple[str, ...]] = ("_role", "parameters", "reads")
+    """Attributes that stay when a class is defined again."""
 
     @classmethod
     def _register(cls, declaration: Declaration) -> None:
@@ -103,8 +105,8 @@ def _register(cls: type[Policy]) -> None:
     before = _classes.get(cls.name)
     if before is not None and _declared(before) != _declared(cls):
         raise TidegateError(
-            f"`{cls.name}` was defined before with another role, `parameters` or `reads`: "
-            "give it another name, or start Python again"
+            f"`{cls.name}` was defined before in another role, or with other `parameters`, `reads` or "
+            "`marks`: give it another name, or start Python again"
         )
     _classes[cls.name] = cls
     _files.pop(cls.name, None)
@@ -119,8 +121,8 @@ def _register(cls: type[Policy]) -> None:
             raise
 
 
-def _declared(cls: type[Policy]) -> tuple[str, Mapping[str, Value], Sequence[str]]:
-    return cls._role, cls.parameters, cls.reads
+def _declared(cls: type[Policy]) -> tuple[object, ...]:
+    return tuple(getattr(cls, name) for name in cls._fixed)
 
 
 def _make(name: str, parameters: Mapping[str, Value]) -> Policy:
@@ -154,11 +156,12 @@ def define(file: PolicyFile) -> None:
     _under_way.append(file)
     try:
         exec(compile(file.text, file.path, "exec"), module.__dict__)
-    except TidegateError:
-        raise
     except Exception as error:
-        line = extract_tb(error.__traceback__)[-1].lineno
-        raise TidegateError(f"{file.path}:{line}: {type(error).__name__}: {error}") from error
+        # An exception may come from a library that the file calls; a mistake in its text has no frame.
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == file.path]
+        line = error.lineno if isinstance(error, SyntaxError) and not lines else lines[-1]
+        kind = "" if isinstance(error, TidegateError) else f"{type(error).__name__}: "
+        raise TidegateError(f"{file.path}:{line}: {kind}{error}") from error
     finally:
         _under_way.pop()
     _carried_out.add(file)

@@ -174,12 +174,11 @@ impl Run {
         replication: u64,
         probes: &Probes,
     ) -> PyResult<Run> {
-        let world = py
-            .detach(|| World::new(&network, seed, probes))
-            .map_err(|refused| TidegateError::new_err(refused.to_string()))?;
+        let made = py.detach(|| World::new(&network, seed, probes));
         if let Some(failed) = failure::take(py) {
             return Err(failed);
         }
+        let world = made.map_err(|refused| TidegateError::new_err(refused.to_string()))?;
         Ok(Run { world: Mutex::new(world), network, replication, seed })
     }
 
