@@ -187,6 +187,12 @@ impl Mark {
         self.ecn() != 0
     }
 
+    /// Returns true for an L4S packet: ECT(1) or CE (RFC 9331, section 5.1).
+    #[inline]
+    pub const fn is_l4s(self) -> bool {
+        self.ecn() & 1 == 1
+    }
+
     /// Returns this mark with congestion experienced: CE when the packet is ECN-capable, and EFCI.
     #[must_use]
     pub const fn congested(self) -> Mark {

@@ -3,6 +3,7 @@
 //! The name of a composite policy stands for everything that its source describes. Its record names
 //! its parts ([`Role::Composite`](crate::params::Role)); a plan holds only the parts.
 
+pub mod dualpi2;
 pub mod fq_codel;
 mod parts;
 mod registry;

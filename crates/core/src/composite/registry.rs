@@ -31,6 +31,7 @@ macro_rules! composites {
 // The registry: one line per composite policy.
 composites! {
     FqCodel(super::fq_codel::FqCodelParams),
+    DualPi2(super::dualpi2::DualPi2Params),
 }
 
 /// The policy of a port that names none, where users share a real link: fair at once, whatever

@@ -2,6 +2,7 @@
 
 pub mod codel;
 mod codel_linux;
+pub mod coupled_pi2;
 pub mod drop_tail;
 mod early_detection;
 pub mod pie;

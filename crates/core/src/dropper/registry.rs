@@ -68,6 +68,7 @@ droppers! {
     Wred(super::wred::WredParams),
     Codel(super::codel::CodelParams),
     Pie(super::pie::PieParams),
+    CoupledPi2(super::coupled_pi2::CoupledPi2Params),
 }
 
 impl Dropper for AnyDropper {

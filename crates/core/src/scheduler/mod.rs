@@ -31,6 +31,7 @@ pub mod sfq;
 mod stamped;
 pub mod strict_priority;
 pub mod tdm;
+pub mod time_shifted_fifo;
 mod traits;
 mod turns;
 pub mod virtual_clock;

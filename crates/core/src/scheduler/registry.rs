@@ -97,6 +97,7 @@ schedulers! {
     Scfq(super::scfq::ScfqParams),
     Sfq(super::sfq::SfqParams),
     FifoPlus(super::fifo_plus::FifoPlusParams),
+    TimeShiftedFifo(super::time_shifted_fifo::TimeShiftedFifoParams),
     RoundRobin(super::round_robin::RoundRobinParams),
     Drr(super::drr::DrrParams),
     DrrPlusPlus(super::drr_plus_plus::DrrPlusPlusParams),
