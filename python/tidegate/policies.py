@@ -549,6 +549,25 @@ class FifoPlus(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TimeShiftedFifo(Record):
+    """Time-shifted FIFO.
+
+    Serves packets in the order of arrival, with those that are not L4S (ECT(1) or CE) counted as later by a
+    time shift: the scheduler of DualPI2, which drops and marks nothing by itself.
+
+    Attributes:
+        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms"). Default:
+            50ms.
+
+    Source: RFC 9332, section 4.2.2.
+    """
+
+    _kind: ClassVar[str | None] = "time-shifted-fifo"
+
+    shift: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class RoundRobin(Record):
     """Packet round robin.
 
@@ -660,6 +679,47 @@ class FqCodel(Record):
     form: Literal["rfc", "linux"] | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Dualpi2(Record):
+    """DualPI2.
+
+    Dual-queue coupled AQM: L4S packets (ECT(1) or CE) wait in a short queue and are marked, Classic ones in a
+    longer one, and coupled probabilities keep the rates of the flows comparable.
+
+    Attributes:
+        target: Target of the Classic queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
+        update: Time from one update of the base probability to the next (Tupdate), above 0 (a time such as
+            "5ms"). Default: 16ms.
+        alpha: Weight of the Classic delay's distance from `target`, per second (a number from 0 to 1000).
+            Default: 0.16.
+        beta: Weight of the Classic delay's change since the last update, per second (a number from 0 to
+            1000). Default: 3.2.
+        k: Coupling factor: the L4S marking probability over the base probability (a number from 0.1 to 100).
+            Default: 2.
+        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms"). Default: 800us.
+        range: L4S delays above `min_th` over which the marking probability rises to 1; 0 is a step (a time
+            such as "5ms"). Default: 400us.
+        th_len: L4S packets waiting behind one up to which its delay does not mark it (a whole number from 0
+            to 1000000). Default: 1.
+        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms"). Default:
+            50ms.
+
+    Source: RFC 9332.
+    """
+
+    _kind: ClassVar[str | None] = "dualpi2"
+
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    k: float | None = None
+    min_th: str | None = None
+    range: str | None = None
+    th_len: int | None = None
+    shift: str | None = None
+
+
 SchedulerName = Literal[
     "fifo",
     "strict-priority",
@@ -676,12 +736,14 @@ SchedulerName = Literal[
     "scfq",
     "sfq",
     "fifo-plus",
+    "time-shifted-fifo",
     "round-robin",
     "drr",
     "drr++",
     "edf",
     "jitter-edd",
     "fq-codel",
+    "dualpi2",
 ]
 
 SchedulerKind = (
@@ -701,12 +763,14 @@ SchedulerKind = (
     | Scfq
     | Sfq
     | FifoPlus
+    | TimeShiftedFifo
     | RoundRobin
     | Drr
     | DrrPlusPlus
     | Edf
     | JitterEdd
     | FqCodel
+    | Dualpi2
 )
 
 
@@ -1218,9 +1282,53 @@ class Pie(Record):
     scope: Literal["queue", "flow"] | None = None
 
 
-DropperName = Literal["red", "codel", "pie"]
+@dataclass(frozen=True, kw_only=True)
+class CoupledPi2(Record):
+    """Coupled PI2.
 
-DropperKind = DropTail | Red | Rio | Wred | Codel | Pie
+    Keeps the Classic queueing delay near a target and marks L4S packets (ECT(1) or CE) with a coupled
+    probability, or by their own short delay: the marking of DualPI2, without its scheduler.
+
+    Attributes:
+        target: Target of the Classic queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
+        update: Time from one update of the base probability to the next (Tupdate), above 0 (a time such as
+            "5ms"). Default: 16ms.
+        alpha: Weight of the Classic delay's distance from `target`, per second (a number from 0 to 1000).
+            Default: 0.16.
+        beta: Weight of the Classic delay's change since the last update, per second (a number from 0 to
+            1000). Default: 3.2.
+        k: Coupling factor: the L4S marking probability over the base probability (a number from 0.1 to 100).
+            Default: 2.
+        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms"). Default: 800us.
+        range: L4S delays above `min_th` over which the marking probability rises to 1; 0 is a step (a time
+            such as "5ms"). Default: 400us.
+        th_len: L4S packets waiting behind one up to which its delay does not mark it (a whole number from 0
+            to 1000000). Default: 1.
+        limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
+            (a limit such as "100p" or "64kB").
+        scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
+            own dropper (queue or flow). Default: queue.
+
+    Source: RFC 9332, appendix A.1.
+    """
+
+    _kind: ClassVar[str | None] = "coupled-pi2"
+
+    target: str | None = None
+    update: str | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    k: float | None = None
+    min_th: str | None = None
+    range: str | None = None
+    th_len: int | None = None
+    limit: str | None = None
+    scope: Literal["queue", "flow"] | None = None
+
+
+DropperName = Literal["red", "codel", "pie", "coupled-pi2"]
+
+DropperKind = DropTail | Red | Rio | Wred | Codel | Pie | CoupledPi2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2842,6 +2950,7 @@ ORDERED_STAMPS = (
     "axel",
     "axel-measured",
     "fifo-plus",
+    "time-shifted-fifo",
     "edf",
 )
 """Schedulers that serve packets in the order of their stamps, each a time or an order of arrival."""

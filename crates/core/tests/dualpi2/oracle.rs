@@ -142,14 +142,16 @@ impl Dual {
                 if self.p_cl < 1.0 {
                     let qdelay = seconds(now.since(pkt.stamp));
                     let thresholds = [self.params.min_th, self.params.min_th + self.params.range];
-                    self.seen.close += thresholds.iter().filter(|at| (qdelay - **at).abs() < 1e-9).count() as u64;
+                    self.seen.close +=
+                        thresholds.iter().filter(|at| (qdelay - **at).abs() < 1e-9).count() as u64;
                     let mut native = self.laqm(qdelay);
                     if self.lq.packets.len() <= self.params.th_len {
                         self.seen.suppressed += u64::from(native > 0.0);
                         native = 0.0;
                     }
                     if self.recur(true, native.max(self.p_cl)) {
-                        *(if native > self.p_cl { &mut self.seen.native } else { &mut self.seen.coupled }) += 1;
+                        *(if native > self.p_cl { &mut self.seen.native } else { &mut self.seen.coupled }) +=
+                            1;
                         pkt.ecn = 3;
                     }
                 } else {
@@ -170,7 +172,11 @@ impl Dual {
                 let p_cmax = (1.0 / (self.params.k * self.params.k)).min(1.0);
                 self.seen.close += u64::from((self.p_c - p_cmax).abs() < 1e-9 && p_cmax < 1.0);
                 if pkt.ecn == 0 || self.p_c >= p_cmax {
-                    *(if pkt.ecn == 0 { &mut self.seen.squared_drops } else { &mut self.seen.capable_drops }) += 1;
+                    *(if pkt.ecn == 0 {
+                        &mut self.seen.squared_drops
+                    } else {
+                        &mut self.seen.capable_drops
+                    }) += 1;
                     self.outcomes.push((pkt.body, None));
                     continue;
                 }

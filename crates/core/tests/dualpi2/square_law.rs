@@ -18,7 +18,8 @@ fn shares(k: f64, excess: f64, seed: u64) -> (f64, f64) {
     let link = rate(50_000_000);
     let mut lines = Lines::new(world(&[("k", Value::Number(k))]), &[link]);
     lines.world.audited = false;
-    let (classic, l4s) = (lines.world.open(0, &FlowPlan::default()), lines.world.open(0, &FlowPlan::default()));
+    let (classic, l4s) =
+        (lines.world.open(0, &FlowPlan::default()), lines.world.open(0, &FlowPlan::default()));
     let mut rng = Rng::named(seed, "square law");
     let (warm, end) = (Time::ORIGIN + Span::from_secs(20), Time::ORIGIN + Span::from_secs(140));
     let mean = |len: u32, load: f64| Span::from_ticks((link.time_for(len).ticks() as f64 / load) as u64);
@@ -42,7 +43,8 @@ fn shares(k: f64, excess: f64, seed: u64) -> (f64, f64) {
         body += 1;
     }
     lines.drain();
-    let marked = lines.sent.iter().filter(|sent| sent.packet.note == 1 && sent.packet.mark.ecn() == 3).count();
+    let marked =
+        lines.sent.iter().filter(|sent| sent.packet.note == 1 && sent.packet.mark.ecn() == 3).count();
     let dropped = lines.dropped.iter().filter(|(_, packet, _)| packet.note == 1).count();
     (marked as f64 / came[1], dropped as f64 / came[0])
 }

@@ -46,16 +46,18 @@ pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -
     })
 }
 
-/// Droppers that remember, and schedulers that look at their flows when a packet is to be sent, are
-/// followed packet by packet by oracles of their own (`droppers` and `fq_codel` of the core's
-/// tests), and so are clocks with a bound on their lead (`lead`). The model has no stream of random
-/// numbers, drops nothing at the head of a queue, keeps every stamp, and looks at its flows when
-/// packets come and go: of such switches only the invariants are checked.
+/// Droppers that remember, and schedulers that look at their flows when a packet is to be sent or
+/// tell packets apart by their ECN field, are followed packet by packet by oracles of their own
+/// (`droppers`, `fq_codel` and `dualpi2` of the core's tests), and so are clocks with a bound on
+/// their lead (`lead`). The model has no stream of random numbers and no ECN field, drops nothing at
+/// the head of a queue, keeps every stamp, and looks at its flows when packets come and go: of such
+/// switches only the invariants are checked.
 pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     let is_modelled =
         |dropper: &DropperPlan| dropper.kind.record().name == "drop-tail" && dropper.scope == Scope::Node;
     let looks_late = |kind: &SchedulerKind| {
-        kind.record().name == "drr++" || kind.values().iter().any(|(name, _)| *name == "lead")
+        matches!(kind.record().name, "drr++" | "time-shifted-fifo")
+            || kind.values().iter().any(|(name, _)| *name == "lead")
     };
     let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);
     ports.any(|port| {

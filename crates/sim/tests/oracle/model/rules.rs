@@ -50,8 +50,8 @@ impl Rule {
     /// The rule of a plan, in front of a server of this rate: at a port, or in a class.
     pub fn new(kind: &SchedulerKind, rate: Option<Rate>, at_port: bool) -> Rule {
         match kind.record().name {
-            // Ports with the second are not followed.
-            "fifo" | "drr++" => Rule::Fifo,
+            // Ports with the others are not followed.
+            "fifo" | "drr++" | "time-shifted-fifo" => Rule::Fifo,
             "strict-priority" => Rule::StrictPriority,
             "virtual-clock" => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));
