@@ -1,5 +1,6 @@
 """The allocated-capacity paper with the kernel's TCP and a gate: what was recorded, and the simulator."""
 
+import math
 import os
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from tidegate_lab.testbed.plan import described, plan
 PAGE = Path(__file__).parents[1] / "docs/linux.md"
 MEASURED = 20.0
 """Measured time of the recorded runs, in s."""
+SPREAD = 0.0067
+"""The largest standard deviation of a total in the simulator, over twelve seeds, as a share of it."""
 
 each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
 
@@ -58,5 +61,8 @@ def test_a_gate_stands_between_both_ends_of_the_bottleneck(tmp_path):
 @pytest.mark.usefixtures("kernel")
 @each
 def test_the_kernel_delivers_what_was_recorded(experiment):
+    """Another build of the kernel or of the gate draws another run: two draws are compared."""
     found = sum(tables.in_kernel(experiment, MEASURED).values())
-    assert found == pytest.approx(tables.recorded()[experiment.name]["kernel"], rel=0.02)
+    assert found == pytest.approx(experiment.total, rel=tables.NEAR)
+    apart = 3 * math.sqrt(2) * SPREAD
+    assert found == pytest.approx(tables.recorded()[experiment.name]["kernel"], rel=apart)

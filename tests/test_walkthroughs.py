@@ -70,6 +70,7 @@ WALKED = {
     "docs/abr.md": Walk(2),
     "docs/contracts.md": Walk(4),
     "docs/credit.md": Walk(5),
+    "docs/packets.md": Walk(2),
     "docs/replay.md": Walk(1),
     "docs/service-profiles.md": Walk(5),
     "docs/side-by-side.md": Walk(1),

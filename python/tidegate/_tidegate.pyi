@@ -277,6 +277,7 @@ class Run:
         series: bool = False,
         watch: tuple[str, int] | None = None,
         workahead: Sequence[float] = ...,
+        captures: Sequence[tuple[Sequence[int], str | Path]] = ...,
     ) -> Self: ...
     @staticmethod
     def logged(scenario: Scenario, seed: int) -> Run: ...

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
+from tidegate.captures import Captures, resolved
 from tidegate.results import Results
 from tidegate.run_results import Measured, results_of
 from tidegate.run_tables import as_arrow
@@ -42,6 +43,7 @@ def simulate(
     seed: int | None = None,
     series: bool = False,
     workahead: Sequence[float] = (),
+    captures: Captures | None = None,
     sets: Overrides = (),
     progress: Progress | None = None,
 ) -> Results:
@@ -58,6 +60,8 @@ def simulate(
         workahead: Factors on the reserved rates of flows at which to measure their exact maximum
             workahead W along their routes, as (1, 1.02), each from 0.01 to 100; the table
             `workahead`.
+        captures: A pcapng file for each link whose packets to capture: `{"s1-s2": "out.pcapng"}` for
+            both directions of a link, `{"s1->s2": ...}` for one; of one run only.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
 
@@ -72,6 +76,7 @@ def simulate(
         seed=seed,
         series=series,
         workahead=workahead,
+        captures=captures,
         progress=progress,
     )
 
@@ -84,10 +89,11 @@ def run(
     seed: int | None = None,
     series: bool | Sequence[str] = False,
     workahead: Sequence[float] = (),
+    captures: Captures | None = None,
     progress: Progress | None = None,
 ) -> Results:
     """Do what `simulate` does, for a scenario that is already resolved."""
-    simulation = Simulation(source, replications, seed, series, workahead)
+    simulation = Simulation(source, replications, seed, series, workahead, captures=captures)
     (results,) = simulate_all([simulation], jobs=jobs, progress=progress)
     return results
 
@@ -104,6 +110,7 @@ class Simulation:
         series: Whether to record quantities over time, or the metrics of which to keep them.
         workahead: Factors at which to measure the exact W of flows.
         keep: Takes results and returns the part that is kept while others run; None for everything.
+        captures: A pcapng file for each link to capture.
     """
 
     scenario: ScenarioLike | Source
@@ -112,6 +119,7 @@ class Simulation:
     series: bool | Sequence[str] = False
     workahead: Sequence[float] = ()
     keep: Callable[[Results], Results] | None = None
+    captures: Captures | None = None
 
 
 def simulate_all(
@@ -207,6 +215,9 @@ class _Work:
         self._source = resolve(simulation.scenario)
         self._seeds = seeds_of(self._source, simulation.replications, simulation.seed)
         self._factors = factors_of(simulation.workahead)
+        if simulation.captures and simulation.replications > 1:
+            raise TidegateError(f"a capture is of one run, not of {simulation.replications}")
+        self._captures = resolved(self._source.scenario.links, simulation.captures or {})
         self._done = [0.0] * len(self._seeds)
         self._futures: list[Future[Measured]] = []
         self._started = time.perf_counter()
@@ -226,7 +237,14 @@ class _Work:
             self._started = time.perf_counter()
         scenario = self._source.scenario
         series = self._simulation.series
-        run = _tidegate.Run(scenario, self._seeds[index], index, bool(series), workahead=self._factors)
+        run = _tidegate.Run(
+            scenario,
+            self._seeds[index],
+            index,
+            bool(series),
+            workahead=self._factors,
+            captures=self._captures,
+        )
         while not run.advance(SLICE):
             self._check_stopped()
             self._done[index] = run.progress

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidegate_core::scheduler::Hold;
 use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
+use tidegate_sim::capture::{CaptureFiles, FileError, Wanted};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::Probes;
@@ -27,6 +28,7 @@ const MAX_FLOW_DELAYS: usize = 500;
 pub struct Run {
     // Python may hand a run from thread to thread; one works on it at a time.
     world: Mutex<World<Calendar>>,
+    captures: Mutex<CaptureFiles>,
     network: Arc<Network>,
     replication: u64,
     seed: u64,
@@ -36,9 +38,13 @@ pub struct Run {
 impl Run {
     /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's
     /// packets and keeps the given number of the slowest; `workahead` are factors on reserved rates
-    /// at which the exact W of every flow is measured along its route.
+    /// at which the exact W of every flow is measured along its route; `captures` are links, by index,
+    /// and the files of the packets that leave them, which are there when the run is over.
     #[new]
-    #[pyo3(signature = (scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new()))]
+    #[pyo3(signature = (
+        scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new(), captures = Vec::new()
+    ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,
@@ -47,6 +53,7 @@ impl Run {
         series: bool,
         watch: Option<(String, usize)>,
         workahead: Vec<f64>,
+        captures: Vec<Wanted>,
     ) -> PyResult<Run> {
         let network = scenario.network.clone();
         let watch = watch
@@ -61,9 +68,12 @@ impl Run {
             sample: series.then_some(scenario.spec.sample),
             workahead,
             watch,
+            captured: captures.iter().flat_map(|(links, _)| links).copied().collect(),
             log: false,
         };
-        Run::under(py, network, seed, replication, &probes)
+        let files = CaptureFiles::create(&network, &captures).map_err(unwritten)?;
+        let run = Run::under(py, network, seed, replication, &probes)?;
+        Ok(Run { captures: Mutex::new(files), ..run })
     }
 
     /// Prepares a run that keeps every packet's events.
@@ -75,17 +85,11 @@ impl Run {
     /// Carries out at most `events` events without holding the interpreter's lock. True when
     /// the run is over.
     fn advance(&self, py: Python<'_>, events: u64) -> PyResult<bool> {
-        let (over, overflow) = py.detach(|| {
-            let mut world = self.world();
-            (world.advance(events), world.overflow())
-        });
-        if let Some(failed) = failure::take(py) {
-            return Err(failed);
+        let advanced = self.advance_captured(py, events);
+        if advanced.is_err() {
+            self.captures().abandon();
         }
-        match overflow {
-            Some(overflow) => Err(TidegateError::new_err(self.too_many(&overflow))),
-            None => Ok(over),
-        }
+        advanced
     }
 
     /// Progress of the run, 0 to 1.
@@ -179,7 +183,27 @@ impl Run {
             return Err(failed);
         }
         let world = made.map_err(|refused| TidegateError::new_err(refused.to_string()))?;
-        Ok(Run { world: Mutex::new(world), network, replication, seed })
+        Ok(Run { world: Mutex::new(world), captures: Mutex::default(), network, replication, seed })
+    }
+
+    /// Does what `advance` does; after an error the files of captures are to be given up.
+    fn advance_captured(&self, py: Python<'_>, events: u64) -> PyResult<bool> {
+        let (over, overflow, written) = py.detach(|| {
+            let mut world = self.world();
+            let over = world.advance(events);
+            (over, world.overflow(), self.captures().write(&world.take_captured()))
+        });
+        if let Some(failed) = failure::take(py) {
+            return Err(failed);
+        }
+        written.map_err(unwritten)?;
+        if let Some(overflow) = overflow {
+            return Err(TidegateError::new_err(self.too_many(&overflow)));
+        }
+        if over {
+            self.captures().finish().map_err(unwritten)?;
+        }
+        Ok(over)
     }
 
     /// The message about a network that holds more packets than it may.
@@ -211,6 +235,10 @@ impl Run {
         }
         causes.retain(|(_, took)| *took > Span::ZERO);
         causes
+    }
+
+    fn captures(&self) -> MutexGuard<'_, CaptureFiles> {
+        self.captures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn world(&self) -> MutexGuard<'_, World<Calendar>> {
@@ -248,6 +276,11 @@ impl Run {
         entry.set_item("causes", causes)?;
         Ok(entry)
     }
+}
+
+/// The error for a capture that cannot be written.
+fn unwritten(error: FileError) -> PyErr {
+    TidegateError::new_err(error.to_string())
 }
 
 /// The name of a cause of waiting; `None` for packets.

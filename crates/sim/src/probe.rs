@@ -18,6 +18,9 @@ pub struct Probes {
     pub workahead: Vec<f64>,
     /// Packets to follow.
     pub watch: Option<Watch>,
+    /// Links to capture, by index: the packets that leave them are kept until they are taken
+    /// ([`World::take_captured`](crate::world::World::take_captured)).
+    pub captured: Vec<u32>,
     /// Log of every packet's events: some 40 bytes an event.
     pub log: bool,
 }

@@ -42,6 +42,7 @@ fn equal_with_and_without_probes() {
         sample: Some(Span::from_micros(777)),
         workahead: vec![1.0, 1.02],
         watch: Some(Watch::new(3, 5)),
+        captured: vec![1, 2],
         log: true,
     };
     let probed = run_with::<Calendar>(&network, 5, &probes);

@@ -58,6 +58,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    pcap: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="LINK=FILE",
+            help="Capture the packets that leave a link, for Wireshark: s1-s2=out.pcapng. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     python: Python = None,
     sets: Set = None,
     force: Force = False,
@@ -67,13 +75,14 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and show the results of its flows and links."""
-    from tidegate import outdir
+    from tidegate import captures, outdir
     from tidegate.cli.progress import bar
     from tidegate.replications import run
     from tidegate.source import resolve
 
     define(python)
     factors = _factors(workahead)
+    captured = captures.parse(pcap or [])
     source = resolve(scenario(file), overrides(sets))
     tell(source.scenario.warnings, source.scenario.notes)
     edited = out is not None and outdir.replaces(out, source)
@@ -89,6 +98,7 @@ def command(
             seed=seed,
             series=series,
             workahead=factors,
+            captures=captured,
             progress=progress,
         )
     if out is not None:
@@ -101,6 +111,8 @@ def command(
         typer.echo()
         return
     show(results, all_links=all_links)
+    for link, path in captured.items():
+        typer.echo(plain(f"packets of {link} in {path}"))
     if out is not None:
         without = "" if series else ", without series: there would be too many"
         replaced = "; they replace those of another text of the scenario" if edited else ""

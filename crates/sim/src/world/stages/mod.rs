@@ -1,6 +1,7 @@
 //! The stages of the world, and its calls of stages.
 
 mod abr;
+mod capture;
 mod credit;
 mod envelope;
 mod first_queue;
@@ -255,6 +256,14 @@ impl<Q> World<Q> {
         self.stages.iter().find_map(|placed| {
             let stage: &dyn Any = placed.stage.as_ref();
             stage.downcast_ref()
+        })
+    }
+
+    /// Like [`stage`](Self::stage), to take from it.
+    fn stage_mut<T: Stage>(&mut self) -> Option<&mut T> {
+        self.stages.iter_mut().find_map(|placed| {
+            let stage: &mut dyn Any = placed.stage.as_mut();
+            stage.downcast_mut()
         })
     }
 }

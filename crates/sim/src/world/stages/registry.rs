@@ -1,6 +1,7 @@
 //! The built-in stages.
 
 use super::abr::{AbrEnds, RateControlled};
+use super::capture::Capture;
 use super::credit::Credit;
 use super::envelope::Envelope;
 use super::first_queue::FirstQueue;
@@ -15,6 +16,7 @@ use tidegate_core::rng::Rng;
 
 /// Stages that packets pass before those of the network's plan.
 const BEFORE_PLANNED: &[Constructor] = &[
+    Capture::stages,
     FlowNetwork::stages,
     workahead::stages,
     RateControlled::stages,
