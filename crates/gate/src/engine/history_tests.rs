@@ -2,7 +2,7 @@
 //! alone.
 
 use super::simulator_tests::{Whose, frame};
-use super::tests::{Bench, file};
+use super::tests::{Bench, cases, file};
 use super::*;
 use crate::config::default_gate;
 use proptest::prelude::*;
@@ -217,7 +217,7 @@ fn history() -> impl Strategy<Value = Vec<Phase>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 300 } else { 12 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
     /// Whatever hosts have sent before, each gets its reservation in the first 100 ms in which all
     /// send as much as the line carries, in any number of conversations.

@@ -1,4 +1,4 @@
-use super::super::tests::{Bench, file, udp};
+use super::super::tests::{Bench, cases, file, udp};
 use super::*;
 use proptest::prelude::*;
 use tidegate_core::rng::Rng;
@@ -139,7 +139,7 @@ fn served(bench: &mut Bench, burst: &[(u16, usize)]) -> Vec<(Span, u16, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if std::env::var_os("TIDEGATE_VERIFY").is_some() { 500 } else { 24 }, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     /// Plans follow each other under load: no frame is lost, and none of a flow is reordered. When
     /// all has been sent and forgotten, the gate equals one that was started with the last plan.

@@ -1,7 +1,7 @@
 //! The gate's engine and the simulator run the same file on the same frames, and send the same
 //! frames at the same times. Only tests know of both: they hand the frames over as a capture.
 
-use super::tests::{Bench, file};
+use super::tests::{Bench, cases, file};
 use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -198,7 +198,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 2000 } else { 60 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
 
     #[test]
     fn the_simulator_sends_what_the_gate_sends(

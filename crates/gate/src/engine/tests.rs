@@ -256,8 +256,14 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..300)
 }
 
+/// Number of cases of a slow test: `few`, or as many times that as PROPTEST_CASES has hundreds.
+pub(super) fn cases(few: u32) -> u32 {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u32>().ok());
+    asked.map_or(few, |asked| few * asked / 100)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("TIDEGATE_VERIFY").is_some() { 200 } else { 16 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases(16)))]
 
     /// However many frames come from the outside, they take neither memory nor time from those that
     /// go out.

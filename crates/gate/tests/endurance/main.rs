@@ -1,6 +1,6 @@
 //! Endurance: malformed frames of every kind at both sides, clients that send garbage, hang and
 //! flood, and reloads, all at once. The gate goes on forwarding, loses no packet of a flow that
-//! keeps its reservation, accounts for every frame, and its memory does not grow. Five seconds; ten
+//! keeps its reservation, accounts for every frame, and its memory does not grow. Five seconds; five
 //! minutes where TIDEGATE_VERIFY is set.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
@@ -24,7 +24,7 @@ use tidegate_core::rng::Rng;
 
 /// Maximum growth of a process between its warm-up and its end, in kB. The number of flows that are
 /// kept at once and their lifetimes are random, and so are the pages that the allocator touches
-/// late. In ten minutes, some two million frames come: a leak of two bytes for each, or of 3 kB for
+/// late. In five minutes, some million frames come: a leak of four bytes for each, or of 6 kB for
 /// each reload, would be more.
 const MARGIN: u64 = 4096;
 /// Address of the metrics, in the gate's own namespace.
@@ -32,7 +32,7 @@ const METRICS: &str = "127.0.0.1:9";
 
 fn lasting() -> Duration {
     let long = std::env::var_os("TIDEGATE_VERIFY").is_some();
-    Duration::from_secs(if long { 600 } else { 5 })
+    Duration::from_secs(if long { 300 } else { 5 })
 }
 
 /// Packets to this port outside keep their reservation in every file, and none of them is lost.

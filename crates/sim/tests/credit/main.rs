@@ -23,12 +23,13 @@ use tidegate_sim::packet_log::PacketEvent;
 use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
-/// Cases drawn, unless TIDEGATE_VERIFY asks for more.
+/// Cases drawn, unless PROPTEST_CASES asks for more.
 const FEW: u64 = 300;
-const MANY: u64 = 10_000;
 
+/// Number of cases: three times PROPTEST_CASES, if that is set.
 fn cases() -> u64 {
-    if std::env::var_os("TIDEGATE_VERIFY").is_some() { MANY } else { FEW }
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse::<u64>().ok());
+    asked.map_or(FEW, |asked| 3 * asked)
 }
 
 fn network(text: &str) -> Network {
