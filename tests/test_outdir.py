@@ -10,10 +10,12 @@ import threading
 import tomllib
 
 import polars as pl
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 import tidegate
+from conftest import call
 from tidegate import Results, TidegateError, outdir
 
 
@@ -233,3 +235,24 @@ def test_results_of_an_earlier_format_are_refused_with_what_is_missing(results, 
     assert "run the scenario.toml in it again" in said
     results.save(out)
     assert Results.load(out).groups() == results.groups()
+
+
+def test_tables_are_written_as_csv_if_asked_for(results, tmp_path):
+    out = results.save(tmp_path / "out", csv=True)
+    assert {path.stem for path in out.glob("*.csv")} == {path.stem for path in out.glob("*.parquet")}
+    for name, table in results.tables.items():
+        read = pyarrow.csv.read_csv(out / f"{name}.csv")
+        assert read.column_names == table.column_names
+        assert read.num_rows == table.num_rows
+    flows = pyarrow.csv.read_csv(out / "flows.csv")
+    for column in ("flow", "sent_packets", "delay_mean"):
+        assert flows[column].to_pylist() == results.flows[column].to_pylist()
+    assert Results.load(out).fingerprints == results.fingerprints
+    results.save(out)
+    assert list(out.glob("*.csv")) == []
+
+
+def test_csv_needs_a_directory(chain):
+    refused = call("run", chain, "--csv")
+    assert refused.exit_code == 1
+    assert "--csv writes CSV files beside the others of --out DIR, which is not given" in refused.stderr

@@ -1,4 +1,7 @@
-"""Results in a directory: `manifest.json`, `scenario.toml` and a Parquet file for each table."""
+"""Results in a directory: `manifest.json`, `scenario.toml` and a Parquet file for each table.
+
+If asked for, each table is there as CSV (RFC 4180) too, which is not read again.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.csv import write_csv
 
 from tidegate._tidegate import TidegateError
 from tidegate.atomic_dir import MANIFEST, DirectoryFormat, Manifest
@@ -22,6 +26,8 @@ from tidegate.source import Source
 
 SCENARIO = "scenario.toml"
 FILES = frozenset({SCENARIO, *(f"{name}.parquet" for name in TABLES)})
+
+CSV_FILES = frozenset(f"{name}.csv" for name in TABLES)
 
 FIXED = ("flows", "groups", "links", "gate", "workahead")
 """Tables that have as many rows in every replication."""
@@ -38,7 +44,7 @@ def _foreign(earlier: Manifest, later: Manifest) -> str | None:
     return f"results of another scenario, `{earlier.get('scenario')}` in {earlier.get('base_dir')}"
 
 
-KIND = DirectoryFormat("tidegate results", 6, FILES.__contains__, _foreign)
+KIND = DirectoryFormat("tidegate results", 6, (FILES | CSV_FILES).__contains__, _foreign)
 
 
 def check_writable(
@@ -74,6 +80,7 @@ def write(
     comparison: str | None = None,
     column: tuple[int, str] | None = None,
     backend: Mapping[str, Any] | None = None,
+    csv: bool = False,
     force: bool = False,
 ) -> Path:
     """Write `results` to `directory`, whole or not at all; return its absolute path.
@@ -81,7 +88,7 @@ def write(
     Missing parent folders are created, and earlier results of the same scenario are replaced; with
     `force` also those of another. `command` is noted in the manifest, and so are the `comparison`
     that results belong to and their `column` of it: its position and its name. `backend` describes
-    what ran them, where it was not the simulator.
+    what ran them, where it was not the simulator. With `csv` each table is written as CSV, too.
 
     Raises:
         TidegateError: Something else is there, or it cannot be written, as on a full disk.
@@ -111,7 +118,7 @@ def write(
             for name, table in results.tables.items()
         },
     }
-    return KIND.write(directory, manifest, lambda place: _fill(place, results), force=force)
+    return KIND.write(directory, manifest, lambda place: _fill(place, results, csv=csv), force=force)
 
 
 def read(directory: str | os.PathLike[str]) -> Measurements:
@@ -231,7 +238,7 @@ def _table(
     return table
 
 
-def _fill(directory: Path, results: Measurements) -> None:
+def _fill(directory: Path, results: Measurements, *, csv: bool) -> None:
     about = {
         "tidegate.scenario": results.scenario_name,
         "tidegate.scenario_sha256": results.scenario_hash,
@@ -245,7 +252,9 @@ def _fill(directory: Path, results: Measurements) -> None:
     try:
         for name, table in results.tables.items():
             described = table.replace_schema_metadata({**(table.schema.metadata or {}), **about})
-            place = Path(f"/proc/self/fd/{folder}/{name}.parquet")
-            pq.write_table(described, place, compression="zstd")
+            place = Path(f"/proc/self/fd/{folder}")
+            pq.write_table(described, place / f"{name}.parquet", compression="zstd")
+            if csv:
+                write_csv(getattr(table, "arrow", table), place / f"{name}.csv")
     finally:
         os.close(folder)

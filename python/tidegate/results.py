@@ -144,16 +144,16 @@ class Results(Measurements):
             return table, self.replications
         return table.slice(0, table.num_rows // self.replications), 1
 
-    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> Path:
+    def save(self, directory: str | os.PathLike[str], *, csv: bool = False, force: bool = False) -> Path:
         """Write everything to `directory`, whole or not at all; return its path.
 
         A directory that holds earlier results of the same scenario is replaced; with `force`, also
-        one with results of another scenario.
+        one with results of another scenario. With `csv` each table is written as CSV, too.
 
         Raises:
             TidegateError: It holds something else, or cannot be written.
         """
-        return outdir.write(self, directory, force=force)
+        return outdir.write(self, directory, csv=csv, force=force)
 
     @staticmethod
     def load(directory: str | os.PathLike[str]) -> Results:

@@ -49,6 +49,9 @@ def command(
             metavar="DIR", help="Write all results to this directory, as Parquet.", show_default=False
         ),
     ] = None,
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Write each table of --out as CSV, too.", show_default=False)
+    ] = False,
     workahead: Annotated[
         str | None,
         typer.Option(
@@ -80,6 +83,8 @@ def command(
     from tidegate.replications import run
     from tidegate.source import resolve
 
+    if csv and out is None:
+        raise TidegateError("--csv writes CSV files beside the others of --out DIR, which is not given")
     define(python)
     factors = _factors(workahead)
     captured = captures.parse(pcap or [])
@@ -102,7 +107,7 @@ def command(
             progress=progress,
         )
     if out is not None:
-        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), force=force)
+        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), csv=csv, force=force)
     if as_json:
         from tidegate.cli.document import document
 
