@@ -143,7 +143,12 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "sh": None,
         "toml": None,
         "mermaid": {"docs/gate.md"},
-        "python": {"docs/tutorial.md", "docs/sweeps.md", "docs/policies-in-python.md"},
+        "python": {
+            "docs/tutorial.md",
+            "docs/sweeps.md",
+            "docs/policies-in-python.md",
+            "docs/studies.md",
+        },
         "rust": {
             "CONTRIBUTING.md",
             # Its blocks are those of `crates/sim/tests/outside`.

@@ -123,3 +123,23 @@ def test_what_the_note_about_identical_runs_names_makes_them_differ(still, sets)
         still.write_text(text)
         sets = []
     assert not tidegate.simulate(still, replications=2, sets=sets).identical
+
+
+def test_overrides_are_arguments_too(chain):
+    values = {"switch.buffer": "3p", "seed": 4}
+    short = tidegate.simulate(chain, scheduler="wfq", duration="2s", **values)
+    sets = [("port.scheduler", "wfq"), ("duration", "2s"), ("switch.buffer", "3p"), ("seed", "4")]
+    same = tidegate.simulate(chain, sets=sets)
+    assert (short.fingerprints, short.overrides) == (same.fingerprints, same.overrides)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"replication": 3}, "--set replication=3: the scenario has no key `replication`"),
+        ({"scheduler": "fifoo"}, "there is no scheduler `fifoo`"),
+    ],
+)
+def test_an_argument_that_is_none_is_named(chain, values, message):
+    with pytest.raises(tidegate.TidegateError, match=message):
+        tidegate.simulate(chain, **values)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from tidegate import backends, notebook
 from tidegate import replications as runs
 from tidegate._tidegate import TidegateError
@@ -19,6 +21,7 @@ from tidegate.scenario_warnings import brief, of_several
 from tidegate.show import signed, with_interval
 from tidegate.source import Overrides, ScenarioLike, Source, resolve
 from tidegate.summary import group_estimates
+from tidegate.tables import Table
 from tidegate.toml import loads
 
 METRICS: Mapping[str, str] = {
@@ -97,6 +100,29 @@ class Comparison:
     def groups(self) -> tuple[str, ...]:
         """The groups of flows, in the order of the scenario."""
         return tuple(dict.fromkeys(row.group for row in self.rows))
+
+    @property
+    def table(self) -> Table[str]:
+        """A row for each group, metric and policy: the mean over replications and half its 95 % interval.
+
+        The columns are `group`, `metric`, `unit`, `policy`, `mean` and `half_width`; both figures are
+        null where nothing was measured, and `half_width` also from one replication.
+        """
+        rows = [
+            {
+                "group": row.group,
+                "metric": row.metric,
+                "unit": row.unit,
+                "policy": policy,
+                "mean": value.mean,
+                "half_width": value.half_width,
+            }
+            for row in self.rows
+            for policy, value in row.values.items()
+        ]
+        text, number = pa.string(), pa.float64()
+        kinds = {"group": text, "metric": text, "unit": text, "policy": text, "mean": number}
+        return Table(pa.Table.from_pylist(rows, schema=pa.schema({**kinds, "half_width": number})))
 
     def row(self, group: str, metric: str) -> Row:
         """Return one row.

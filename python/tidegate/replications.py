@@ -15,7 +15,7 @@ from tidegate.captures import Captures, resolved
 from tidegate.results import Results
 from tidegate.run_results import Measured, results_of
 from tidegate.run_tables import as_arrow
-from tidegate.source import Overrides, ScenarioLike, Source, resolve
+from tidegate.source import Overrides, ScenarioLike, Source, checked, resolve
 
 __all__ = ["Progress", "Simulation", "simulate", "simulate_all"]
 
@@ -44,8 +44,10 @@ def simulate(
     series: bool = False,
     workahead: Sequence[float] = (),
     captures: Captures | None = None,
+    scheduler: str | None = None,
     sets: Overrides = (),
     progress: Progress | None = None,
+    **values: str | float,
 ) -> Results:
     """Run a scenario and return what was measured.
 
@@ -62,15 +64,19 @@ def simulate(
             `workahead`.
         captures: A pcapng file for each link whose packets to capture: `{"s1-s2": "out.pcapng"}` for
             both directions of a link, `{"s1->s2": ...}` for one; of one run only.
+        scheduler: Scheduler of all ports of switches that state none of their own, as in "drr"; an
+            override of `port.scheduler`.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.
+        values: More overrides, by their paths: `duration="10s"`, or `**{"switch.buffer": "50p"}`.
 
     Raises:
         TidegateError: The scenario cannot be read or has a mistake, or an argument is out of range.
         KeyboardInterrupt: Ctrl-C; every run has stopped by then.
     """
+    chosen = [] if scheduler is None else [("port.scheduler", scheduler)]
     return run(
-        resolve(scenario, sets),
+        resolve(scenario, [*chosen, *checked(sets), *((path, str(value)) for path, value in values.items())]),
         replications=replications,
         jobs=jobs,
         seed=seed,
