@@ -300,7 +300,7 @@ fn steer(mut bytes: Bytes<'_>) {
                         }
                         Some((rule, Told { rule: Rule { split: Split::Circuits(_), .. }, owned, .. })) => {
                             let circuit = inside(&headers, direction).and_then(|at| owner(owned, at));
-                            assert_eq!(circuit.and_then(|at| steering.circuit_leg(rule, at)), Some(leg));
+                            assert_eq!(circuit.and_then(|at| steering.circuit_legs(rule, at).next()), Some(leg));
                         }
                         _ => {}
                     }
@@ -362,7 +362,8 @@ fn steer(mut bytes: Bytes<'_>) {
         let mut flows = BTreeSet::from([steering.rest().flow, steering.control().flow]);
         for rule in 0..rules.len() {
             let of_keys = steering.members(rule).map(|(_, leg)| leg);
-            for leg in of_keys.chain(steering.circuits(rule).map(|(_, leg)| leg)) {
+            let of_circuits = (0..20).flat_map(|circuit| steering.circuit_legs(rule, circuit));
+            for leg in of_keys.chain(of_circuits) {
                 assert!(flows.insert(leg.flow), "two flows of rule {rule} are one");
             }
         }

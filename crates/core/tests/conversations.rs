@@ -1,10 +1,11 @@
-//! Hosts that are classes, in which each conversation has a flow: the classes come with hosts and
-//! go with them, and no host escapes its debt.
+//! Hosts and circuits that are classes, in which each conversation has a flow: the classes come with
+//! them and go with them, and no host escapes its debt.
 
 mod common;
 
 use common::headers::from_host;
 use common::{kind, rate, rounds};
+use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
 use tidegate_core::context::Ctx;
@@ -29,14 +30,18 @@ struct Bench {
 
 impl Bench {
     fn new(scheduler: &str, most: usize) -> Bench {
+        Bench::of(scheduler, Split::Each(Each::Host), most)
+    }
+
+    fn of(scheduler: &str, split: Split, most: usize) -> Bench {
         let now = Time::ORIGIN;
         let ports = vec![PortPlan::new(kind(scheduler))];
         let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
         let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
-        let conversations = Conversations { scheduler: kind("wf2q-plus"), dropper: None };
+        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
         let plan = FlowPlan { contract, ..FlowPlan::default() };
-        let split = Split::Conversations(Each::Host, conversations.into());
-        let rule = Rule::new(Match::default(), split, plan, IDLE);
+        let within = Some(conversations.into());
+        let rule = Rule { within, ..Rule::new(Match::default(), split, plan, IDLE) };
         let rest = FlowPlan::default();
         let steering = Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule], rest, most).unwrap();
         Bench { now, switch, steering, rng: Rng::named(1, "conversations") }
@@ -100,6 +105,56 @@ fn no_host_takes_all_flows() {
     }
     assert_eq!((bench.steering.flows(0), bench.steering.overflowed()), (1_101, 26));
     assert!(bench.pass(3, 99) != bench.steering.rest() && bench.pass(3, 99) == bench.pass(4, 1));
+}
+
+/// Circuits of one address each, from 0.0.0.1 on, with these reservations and ceilings.
+fn circuits<const N: usize>(terms: [(u64, Option<u64>); N]) -> Split {
+    let circuits = terms.iter().zip(1..).map(|((reserve, ceiling), host)| Circuit {
+        name: format!("circuit {host}"),
+        addresses: vec![format!("0.0.0.{host}").parse().unwrap()],
+        terms: CircuitTerms {
+            class: None,
+            reserve: [Some(rate(*reserve)); 2],
+            ceiling: [ceiling.map(rate); 2],
+        },
+    });
+    Split::Circuits(Circuits::new(circuits).unwrap().into())
+}
+
+/// A circuit has its own terms in the class that another has left, and both keep their counters.
+#[test]
+fn a_circuit_gets_the_class_of_another_with_its_own_terms() {
+    let split = circuits([(80_000, None), (160_000, Some(1_000_000))]);
+    let mut bench = Bench::of("wf2q-plus", split, 100);
+    let terms = |bench: &Bench| {
+        let plan = bench.switch.class_plan(PORT, 0).unwrap();
+        (plan.contract.reserve, plan.ceiling)
+    };
+    let legs = [1, 2, 1].map(|port| bench.pass(1, port));
+    assert!(legs[0] == legs[2] && legs[0] != legs[1] && bench.class(legs[0]) == bench.class(legs[1]));
+    assert_eq!(terms(&bench), (Some(rate(80_000)), None));
+    bench.wait(IDLE + IDLE);
+    let other = bench.pass(2, 1);
+    assert_eq!((bench.class(other), bench.switch.classes(PORT)), (Some(0), 1));
+    assert_eq!(terms(&bench), (Some(rate(160_000)), Some(rate(1_000_000))));
+    let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
+    assert_eq!([0, 1].map(sent), [3, 1]);
+    assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, 4);
+    bench.switch.audit(bench.now).unwrap();
+}
+
+/// Where packets have opened as many flows as they may, further conversations of a circuit share
+/// one, which is in no other circuit's class.
+#[test]
+fn a_circuit_always_has_a_queue() {
+    let mut bench = Bench::of("wf2q-plus", circuits([(80_000, None); 2]), 2);
+    let legs = [1, 2, 3, 4].map(|port| bench.pass(1, port));
+    assert!(legs[0] != legs[1] && legs[1] != legs[2] && legs[2] == legs[3]);
+    let others = [1, 2].map(|port| bench.pass(2, port));
+    assert!(others[0] == others[1] && bench.class(others[0]) != bench.class(legs[0]));
+    assert_eq!((bench.steering.flows(0), bench.steering.overflowed()), (4, 0));
+    let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
+    assert_eq!([0, 1].map(sent), [4, 2]);
 }
 
 /// A host that has sent 10 s ahead of its reservation leaves, and its class is no other host's

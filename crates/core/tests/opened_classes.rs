@@ -125,14 +125,14 @@ fn a_class_without_a_place_is_refused() {
     let mut world = World::new(&plan);
     let class = |parent| ClassPlan { parent, ..ClassPlan::new(kind("fifo")) };
     let mut open = |port, plan: &ClassPlan| world.switch.open_class(Time::ORIGIN, PortIx(port), plan);
-    for (ix, parent) in [None, Some(0), Some(1)].into_iter().enumerate() {
+    for (ix, parent) in [None, Some(0), Some(1), Some(2)].into_iter().enumerate() {
         assert_eq!(open(0, &class(parent)), Ok(ix as u16));
     }
-    for (port, refused) in [(0, class(Some(2))), (0, class(Some(7))), (1, class(None))] {
+    for (port, refused) in [(0, class(Some(3))), (0, class(Some(7))), (1, class(None))] {
         assert!(open(port, &refused).is_err(), "{refused:?} at port {port}");
     }
-    assert_eq!(open(0, &class(None)), Ok(3));
-    assert_eq!(world.switch.classes(PortIx(0)), 4);
+    assert_eq!(open(0, &class(None)), Ok(4));
+    assert_eq!(world.switch.classes(PortIx(0)), 5);
 }
 
 /// A class is like a new one once nothing is queued and the scheduler above has forgotten its

@@ -14,7 +14,7 @@ from tidegate_papers.paper import Measure, Runs
 from tidegate_papers.vsvd.common import (
     COLUMNS,
     NONE,
-    PRINTED_B,
+    SAMPLED,
     SETTINGS,
     Figures,
     converged,
@@ -70,7 +70,7 @@ class Configuration:
         figures["convergence, D behind the fastest"] = [
             None if own is None else own - min((one for one in others if one is not None), default=own)
             for own, others in zip(
-                figures[f"convergence, D, {self.row}"], zip(*fastest, strict=False), strict=False
+                figures[f"convergence, D, {self.row}"], zip(*fastest, strict=True), strict=True
             )
         ]
         return figures
@@ -82,14 +82,7 @@ class Configuration:
     def measure(self, more: Overrides = ()) -> Measure:
         """Return how it is measured, with something more set under every coupling."""
         settings = {name: [*sets, *more] for name, sets in couplings().items()}
-        series = ("vc_queue", *(("acr", "queue") if self.converging else ()))
-        return Measure(self.figures, settings, drawn=(PRINTED_B,), reads=_read_by, series=series)
-
-
-def _read_by(claim: str) -> tuple[str, ...]:
-    """Return the settings that a claim's figure reads: that of its column, or all."""
-    named = tuple(name for name in COLUMNS if f", {name}, " in claim)
-    return named or COLUMNS
+        return Measure(self.figures, settings, series=SAMPLED)
 
 
 def _spread(figures: Figures, title: str, row: str) -> Values:
@@ -97,12 +90,12 @@ def _spread(figures: Figures, title: str, row: str) -> Values:
     columns = [figures[f"{title}, {name}, {row}"] for name in (*SETTINGS, NONE)]
     return [
         max(value or 0.0 for value in run) / min(value or 0.0 for value in run)
-        for run in zip(*columns, strict=False)
+        for run in zip(*columns, strict=True)
     ]
 
 
 def _over(one: Values, other: Values) -> Values:
-    return [(part or 0.0) / whole if whole else None for part, whole in zip(one, other, strict=False)]
+    return [(part or 0.0) / whole if whole else None for part, whole in zip(one, other, strict=True)]
 
 
 VBR = Configuration("2 source + VBR", "sw1->sw2", vcs=("vc1", "vc2"))

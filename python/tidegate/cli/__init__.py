@@ -28,7 +28,6 @@ COMMANDS = (
     "explain",
     "fairness",
     "plot",
-    "draw",
     "gate",
     "schema",
     "reference",

@@ -9,4 +9,4 @@ mod parts;
 mod registry;
 
 pub use parts::Parts;
-pub use registry::{BuiltInComposite, FAIR_DEFAULT, RECORDS};
+pub use registry::{BuiltInComposite, FAIR_DEFAULT, RECORDS, WITHIN_DEFAULT};

@@ -34,6 +34,10 @@ composites! {
     DualPi2(super::dualpi2::DualPi2Params),
 }
 
+/// The policy among the conversations of a host, a subscriber or a circuit: fair to each, sparse
+/// ones first, with a short queue for each.
+pub const WITHIN_DEFAULT: &str = super::fq_codel::FqCodelParams::RECORD.name;
+
 /// The policy of a port that names none, where users share a real link: fair at once, whatever
 /// flows have sent before, and with short queues.
 pub const FAIR_DEFAULT: Consists = Consists {

@@ -9,16 +9,15 @@ use super::flows::{Owner, Steering};
 use super::rule::Split;
 use crate::packet::Leg;
 use crate::switch::Switch;
-use crate::switch::plan::FlowPlan;
 use crate::units::Time;
 
 impl Steering {
     /// Returns true if a rule has as many hosts, subscribers or 5-tuples with flows of their own as
     /// it may have.
     pub(super) fn is_full(&self, rule: usize) -> bool {
-        let own = match self.rules[rule].split {
-            Split::Conversations(..) => self.owners.of(rule),
-            _ => self.open_of[rule] - usize::from(self.shared[rule].is_some()),
+        let own = match self.rules[rule].within {
+            Some(_) => self.owners.of(rule),
+            None => self.open_of[rule] - usize::from(self.shared[rule].is_some()),
         };
         own >= self.rules[rule].beyond.most
     }
@@ -32,18 +31,11 @@ impl Steering {
             self.members[at].last_packet = now;
             return self.members[at].leg;
         }
-        let plan = FlowPlan { transient: true, ..self.rules[rule].beyond.plan };
         match &self.rules[rule].split {
-            Split::Each(_) | Split::Conversations(..) => {}
+            Split::Each(_) => {}
             Split::Together | Split::Circuits(_) => return self.rest,
         }
-        match switch.open(now, self.port, &plan) {
-            Ok(leg) => {
-                self.shared[rule] = Some(self.enlist(now, rule, Owner::Shared, None, leg));
-                leg
-            }
-            Err(_) => self.rest,
-        }
+        self.open(now, switch, rule, Owner::Shared).map_or(self.rest, |opened| opened.leg)
     }
 
     /// The flow that packets of a rule share now.

@@ -6,7 +6,7 @@ use crate::switch::FlowCounters;
 /// A circuit in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CircuitState {
-    /// Its flow, as one more than the index of the member; 0 for none.
+    /// Its flow, as one more than the index of the member; 0 for none, and where it is a class.
     member: u32,
     /// The counters of its closed flows.
     pub(super) closed: FlowCounters,
@@ -16,7 +16,7 @@ pub(super) struct CircuitState {
 pub(super) fn of(rule: &Rule) -> Vec<CircuitState> {
     match &rule.split {
         Split::Circuits(circuits) => vec![CircuitState::default(); circuits.len()],
-        Split::Together | Split::Each(_) | Split::Conversations(..) => Vec::new(),
+        Split::Together | Split::Each(_) => Vec::new(),
     }
 }
 
@@ -31,7 +31,7 @@ impl CircuitState {
         self.member = at as u32 + 1;
     }
 
-    /// Records that its flow is closed, with these counters.
+    /// Records that its flow, or one of its flows, is closed, with these counters.
     pub(super) fn close(&mut self, counters: FlowCounters) {
         *self = CircuitState { member: 0, closed: sum(self.closed, counters) };
     }

@@ -2,7 +2,7 @@
 //! a flow for it decides.
 //!
 //! A rule has one flow, or opens flows at their first packets: one for each host, subscriber,
-//! 5-tuple or circuit, or one for each 5-tuple in a class of its host. Such a flow is closed once
+//! 5-tuple or circuit, or one for each 5-tuple in a class of its unit. Such a flow is closed once
 //! it was idle for the rule's time *and* the scheduler would treat a new flow alike: a flow that
 //! has sent ahead of its reservation cannot shed that by a pause. A circuit's counters outlive its
 //! flows.
@@ -10,23 +10,25 @@
 use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
 use super::leads::Leads;
-use super::owners::{MAX_CONVERSATIONS, Owners};
+use super::owners::{LONGEST_IDLE, Owners};
 use super::rule::{Conversations, Rule, Split};
-use crate::classifier::rules::{Direction, Each, Key, inside};
+use super::unit::Unit;
+use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
 use crate::headers::Headers;
 use crate::packet::{FlowIx, Leg, PortIx};
-use crate::switch::plan::{ClassPlan, FlowPlan};
+use crate::switch::plan::FlowPlan;
 use crate::switch::{FlowCounters, Switch};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 /// The owner of a flow that was opened by a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Owner {
-    Key(Key),
-    Circuit(u32),
+    Unit(Unit),
+    /// A conversation in the class at this place.
+    Conversation(usize, Option<Key>),
     /// All packets without a flow of their own.
     Shared,
 }
@@ -36,8 +38,6 @@ pub(super) enum Owner {
 pub(super) struct Member {
     pub(super) rule: usize,
     pub(super) owner: Owner,
-    /// The place of its class, if it is a conversation of a host or subscriber.
-    pub(super) within: Option<usize>,
     pub(super) leg: Leg,
     pub(super) last_packet: Time,
     /// True once its rule was removed and its flow closed; its slot is free at the next check.
@@ -78,7 +78,7 @@ pub struct Steering {
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
     /// The member of each rule that is the flow of all packets without one of their own.
     pub(super) shared: Vec<Option<usize>>,
-    /// The classes of hosts and subscribers.
+    /// The classes of hosts, subscribers and circuits, and the flows in them.
     pub(super) owners: Owners,
     free: Vec<usize>,
     /// Check times for closing members: one entry for each.
@@ -119,7 +119,7 @@ impl Steering {
         for rule in &rules {
             fixed.push(match rule.split {
                 Split::Together => Some(switch.open(now, port, &rule.plan)?),
-                Split::Each(_) | Split::Conversations(..) | Split::Circuits(_) => None,
+                Split::Each(_) | Split::Circuits(_) => None,
             });
         }
         let rest_plan = rest;
@@ -206,108 +206,73 @@ impl Steering {
             if !rule.matching.matches(headers, direction) {
                 continue;
             }
-            match &rule.split {
+            let unit = match &rule.split {
                 Split::Together => return self.fixed[ix].map(fixed).ok_or(ix),
-                Split::Each(each) => {
-                    let key = each.key(headers, direction);
-                    return match self.by_key.get(&(ix, key)) {
-                        Some(at) => Ok(self.touch(now, *at)),
-                        None => self.open(now, switch, ix, Owner::Key(key), None).ok_or(ix),
-                    };
-                }
-                Split::Conversations(each, conversations) => {
-                    let key = Each::FiveTuple.key(headers, direction);
-                    if let Some(at) = self.by_key.get(&(ix, key)) {
-                        return Ok(self.touch(now, *at));
-                    }
-                    let (owner, class) = (each.key(headers, direction), conversations.class(&rule.plan));
-                    return self.open_conversation(now, switch, (ix, owner), &class, key).ok_or(ix);
-                }
+                Split::Each(each) => Unit::Key(each.key(headers, direction)),
                 Split::Circuits(circuits) => {
-                    let owner = inside(headers, direction).and_then(|inside| circuits.find(inside));
-                    let Some(circuit) = owner else { continue };
-                    return match self.circuits[ix][circuit as usize].member() {
-                        Some(at) => Ok(self.touch(now, at)),
-                        None => self.open(now, switch, ix, Owner::Circuit(circuit), None).ok_or(ix),
-                    };
+                    match inside(headers, direction).and_then(|inside| circuits.find(inside)) {
+                        Some(circuit) => Unit::Circuit(circuit),
+                        None => continue,
+                    }
                 }
+            };
+            if rule.within.is_some() {
+                return self.find_conversation(now, switch, headers, (ix, unit));
             }
+            let member = match unit {
+                Unit::Key(key) => self.by_key.get(&(ix, key)).copied(),
+                Unit::Circuit(circuit) => self.circuits[ix][circuit as usize].member(),
+            };
+            return match member {
+                Some(at) => Ok(self.touch(now, at)),
+                None => self.open(now, switch, ix, Owner::Unit(unit)).ok_or(ix),
+            };
         }
         Ok(fixed(if is_control(headers) { self.control } else { self.rest }))
     }
 
     /// Records that a packet of a member came.
-    fn touch(&mut self, now: Time, at: usize) -> Cached {
+    pub(super) fn touch(&mut self, now: Time, at: usize) -> Cached {
         let member = &mut self.members[at];
         member.last_packet = now;
         Cached { leg: member.leg, member: Some((at, member.number)), generation: self.generation }
     }
 
-    /// Opens a flow for a conversation of an owner, and a class with this plan for the owner if it
-    /// has none.
-    fn open_conversation(
-        &mut self,
-        now: Time,
-        switch: &mut Switch,
-        (rule, owner): (usize, Key),
-        class: &ClassPlan,
-        conversation: Key,
-    ) -> Option<Cached> {
-        self.close_idle(now, switch);
-        let may_open = !self.is_full(rule);
-        let within = self.owners.place(now, switch, self.port, (rule, owner), class, may_open)?;
-        let key = if self.owners.at(within).1 < MAX_CONVERSATIONS { conversation } else { owner };
-        let found = match self.by_key.get(&(rule, key)) {
-            Some(at) => Some(self.touch(now, *at)),
-            None => self.open(now, switch, rule, Owner::Key(key), Some(within)),
-        };
-        if found.is_none() {
-            self.owners.leave_if_empty(within);
-        }
-        found
+    /// Returns true if packets have opened as many flows as they may.
+    pub(super) fn is_at_limit(&self) -> bool {
+        self.by_key.len() + self.owners.flows() >= self.most
     }
 
-    /// Opens a flow for its first packet, of a conversation `within` the class of its owner.
-    fn open(
+    /// Opens a flow for its first packet.
+    pub(super) fn open(
         &mut self,
         now: Time,
         switch: &mut Switch,
         rule: usize,
         owner: Owner,
-        within: Option<usize>,
     ) -> Option<Cached> {
         self.close_idle(now, switch);
-        let plan = match (owner, within, &self.rules[rule].split) {
-            (Owner::Circuit(circuit), _, Split::Circuits(circuits)) => {
-                self.rules[rule].circuit_plan(circuits, circuit, self.direction)
-            }
-            _ if self.by_key.len() >= self.most => return None,
-            (_, Some(at), _) => Conversations::flow(self.owners.at(at).0),
-            _ if self.is_full(rule) => return None,
-            _ => self.rules[rule].plan,
+        let plan = match owner {
+            Owner::Conversation(at, _) => Conversations::flow(self.owners.class(at)),
+            Owner::Unit(Unit::Key(_)) if self.is_at_limit() || self.is_full(rule) => return None,
+            Owner::Unit(unit) => self.rules[rule].unit_plan(Some(unit), self.direction),
+            Owner::Shared => self.rules[rule].beyond.plan,
         };
         let leg = switch.open(now, self.port, &FlowPlan { transient: true, ..plan }).ok()?;
-        let at = self.enlist(now, rule, owner, within, leg);
+        let at = self.enlist(now, rule, owner, leg);
         match owner {
-            Owner::Key(key) => _ = self.by_key.insert((rule, key), at),
-            Owner::Circuit(circuit) => self.circuits[rule][circuit as usize].open(at),
-            Owner::Shared => {}
+            Owner::Unit(Unit::Key(key)) => _ = self.by_key.insert((rule, key), at),
+            Owner::Unit(Unit::Circuit(circuit)) => self.circuits[rule][circuit as usize].open(at),
+            Owner::Conversation(place, conversation) => self.owners.opened(place, conversation, at),
+            Owner::Shared => self.shared[rule] = Some(at),
         }
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })
     }
 
     /// Adds a flow that was opened for its first packet; returns the index of its member.
-    pub(super) fn enlist(
-        &mut self,
-        now: Time,
-        rule: usize,
-        owner: Owner,
-        within: Option<usize>,
-        leg: Leg,
-    ) -> usize {
+    fn enlist(&mut self, now: Time, rule: usize, owner: Owner, leg: Leg) -> usize {
         self.opened += 1;
-        let member =
-            Member { rule, owner, within, leg, last_packet: now, closed: false, number: self.opened };
+        let member = Member { rule, owner, leg, last_packet: now, closed: false, number: self.opened };
         let at = match self.free.pop() {
             Some(at) => {
                 self.members[at] = member;
@@ -318,13 +283,16 @@ impl Steering {
                 self.members.len() - 1
             }
         };
-        self.checks.push(Reverse((now + self.rules[rule].idle, at)));
-        if let Some(within) = within {
-            self.owners.opened(within);
-        }
+        self.checks.push(Reverse((now + self.idle(&member), at)));
         self.open_of[rule] += 1;
         self.note_rule(leg, rule);
         at
+    }
+
+    /// Time for which a member stays open without packets.
+    fn idle(&self, member: &Member) -> Span {
+        let idle = self.rules[member.rule].idle;
+        if matches!(member.owner, Owner::Conversation(..)) { idle.min(LONGEST_IDLE) } else { idle }
     }
 
     /// Returns true if a check for idle flows is due.
@@ -349,8 +317,8 @@ impl Steering {
                 self.free.push(ix);
                 continue;
             }
-            let idle = self.rules[member.rule].idle;
-            let due = match switch.forgettable_at(now, member.leg) {
+            let idle = self.idle(&member);
+            let due = match self.forgettable_at(now, switch, &member) {
                 Some(forgettable) => forgettable.max(member.last_packet + idle),
                 None => now + idle, // packets are queued
             };
@@ -361,14 +329,24 @@ impl Steering {
             let counters = switch.counters(member.leg);
             self.closed[member.rule] = sum(self.closed[member.rule], counters);
             self.open_of[member.rule] -= 1;
-            if let Some(within) = member.within {
-                self.owners.closed(within);
-            }
             _ = switch.close(now, member.leg);
-            match member.owner {
-                Owner::Key(key) => _ = self.by_key.remove(&(member.rule, key)),
-                Owner::Circuit(circuit) => self.circuits[member.rule][circuit as usize].close(counters),
-                Owner::Shared => self.shared[member.rule] = None,
+            let unit = match member.owner {
+                Owner::Unit(unit) => Some(unit),
+                Owner::Conversation(at, conversation) => {
+                    self.owners.closed(at, conversation);
+                    self.owners.owner(at).1
+                }
+                Owner::Shared => {
+                    self.shared[member.rule] = None;
+                    None
+                }
+            };
+            match (member.owner, unit) {
+                (_, Some(Unit::Circuit(circuit))) => {
+                    self.circuits[member.rule][circuit as usize].close(counters);
+                }
+                (Owner::Unit(_), Some(Unit::Key(key))) => _ = self.by_key.remove(&(member.rule, key)),
+                _ => {}
             }
             self.members[ix].number = 0;
             self.free.push(ix);

@@ -1,8 +1,8 @@
 //! The current flows of rules and circuits, and their sent and lost packets.
 
-use super::circuits::sum;
-use super::flows::Steering;
-use crate::classifier::FiveTuple;
+use super::circuits::{CircuitState, sum};
+use super::flows::{Owner, Steering};
+use super::unit::{LEAST, Unit};
 use crate::classifier::rules::Key;
 use crate::packet::Leg;
 use crate::switch::{FlowCounters, Switch};
@@ -18,14 +18,27 @@ impl Steering {
     }
 
     pub(super) fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        let of_keys = self.members(rule).map(|(_, leg)| leg);
-        of_keys.chain(self.circuits(rule).map(|(_, leg)| leg)).chain(self.shared_leg(rule))
+        self.all_members(rule).map(|at| self.members[at].leg).chain(self.shared_leg(rule))
     }
 
-    /// The current flows of a rule with [`Split::Each`](super::Split::Each), by their keys.
+    /// The members of a rule, except the one that packets without a flow of their own share.
+    fn all_members(&self, rule: usize) -> impl Iterator<Item = usize> {
+        let of_keys = self.by_key.range((rule, LEAST)..(rule + 1, LEAST)).map(|(_, at)| *at);
+        let circuits = self.circuits.get(rule).map(Vec::as_slice).unwrap_or_default();
+        let of_circuits = circuits.iter().filter_map(CircuitState::member);
+        of_keys.chain(of_circuits).chain(self.owners.all_of(rule).map(|(_, _, at)| at))
+    }
+
+    /// The current flows of a rule with [`Split::Each`](super::Split::Each), by their keys; of
+    /// conversations beyond the greatest number, by that of their unit.
     pub fn members(&self, rule: usize) -> impl Iterator<Item = (Key, Leg)> {
         let members = self.by_key.range((rule, LEAST)..(rule + 1, LEAST));
-        members.map(|((_, key), at)| (*key, self.members[*at].leg))
+        let members = members.map(|((_, key), at)| (*key, *at));
+        let conversations = self.owners.all_of(rule).filter_map(|(unit, key, at)| match unit {
+            Unit::Key(own) => Some((key.unwrap_or(own), at)),
+            Unit::Circuit(_) => None,
+        });
+        members.chain(conversations).map(|(key, at)| (key, self.members[at].leg))
     }
 
     /// Lead of the clock of a rule's flow over real time. For flows that packets have opened, the
@@ -46,7 +59,11 @@ impl Steering {
             let member = &self.members[self.leads.next];
             if member.number > 0 && !member.closed {
                 let seen = &mut self.leads.growing[member.rule];
-                *seen = switch.lead(now, member.leg).max(*seen);
+                let lead = match member.owner {
+                    Owner::Conversation(at, _) => switch.class_lead(now, self.port, self.owners.class(at)),
+                    Owner::Unit(_) | Owner::Shared => switch.lead(now, member.leg),
+                };
+                *seen = lead.max(*seen);
             }
             self.leads.next += 1;
             if self.leads.next == self.members.len() {
@@ -85,34 +102,19 @@ impl Steering {
         self.overflowed
     }
 
-    /// The circuits of a rule that have a flow now, by their numbers.
-    pub fn circuits(&self, rule: usize) -> impl Iterator<Item = (u32, Leg)> {
-        let circuits = self.circuits.get(rule).map(Vec::as_slice).unwrap_or_default();
-        circuits
-            .iter()
-            .zip(0..)
-            .filter_map(|(state, circuit)| Some((circuit, self.members[state.member()?].leg)))
-    }
-
     /// The counters of a circuit of a rule at the port, including its closed flows; zeros for a
     /// number that no circuit has.
     pub fn circuit_counters(&self, switch: &Switch, rule: usize, circuit: u32) -> FlowCounters {
         let state = self.circuits.get(rule).and_then(|circuits| circuits.get(circuit as usize));
         let closed = state.map(|state| state.closed).unwrap_or_default();
-        self.circuit_leg(rule, circuit).map_or(closed, |leg| sum(closed, switch.counters(leg)))
+        self.circuit_legs(rule, circuit).fold(closed, |total, leg| sum(total, switch.counters(leg)))
     }
 
-    /// The current flow of a circuit of a rule.
-    pub fn circuit_leg(&self, rule: usize, circuit: u32) -> Option<Leg> {
-        let at = self.circuits.get(rule)?.get(circuit as usize)?.member()?;
-        Some(self.members[at].leg)
+    /// The current flow of a circuit of a rule, or those of its conversations.
+    pub fn circuit_legs(&self, rule: usize, circuit: u32) -> impl Iterator<Item = Leg> {
+        let state = self.circuits.get(rule).and_then(|circuits| circuits.get(circuit as usize));
+        let conversations = self.owners.flows_of(rule, Unit::Circuit(circuit)).map(|(_, at)| at);
+        let members = state.and_then(CircuitState::member).into_iter().chain(conversations);
+        members.map(|at| self.members[at].leg)
     }
 }
-
-/// Less than every other key: the order is that of the variants, and of addresses within them.
-const LEAST: Key = Key::Flow(FiveTuple::Ip {
-    source: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
-    destination: core::net::IpAddr::V4(core::net::Ipv4Addr::UNSPECIFIED),
-    ports: None,
-    protocol: 0,
-});

@@ -8,6 +8,7 @@ mod beyond;
 mod cache;
 mod circuits;
 mod control;
+mod conversations;
 mod edge;
 mod flows;
 mod inspect;
@@ -15,6 +16,7 @@ mod leads;
 mod owners;
 mod replan;
 mod rule;
+mod unit;
 
 pub use edge::{Edge, EdgePlan, Steered};
 pub use flows::{Cached, Steering};

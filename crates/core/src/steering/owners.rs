@@ -1,30 +1,35 @@
-//! The classes of hosts and subscribers whose conversations have a flow each
-//! ([`Split::Conversations`]).
+//! The classes of hosts, subscribers and circuits whose conversations have a flow each
+//! ([`Rule::within`]).
 //!
 //! An owner gets a class at the port at its first packet. The class is given to another owner of
-//! the same rule once the first has no flow and the scheduler above would treat a new class alike.
-//! An owner that has sent ahead of its reservation does not shed that by a pause.
+//! the same rule, in the same class of the port, once the first has no flow and the scheduler above
+//! would treat a new class alike. An owner that has sent ahead of its reservation does not shed
+//! that by a pause.
 
 use super::rule::{Conversations, Rule, Split};
-use crate::classifier::rules::Key;
+use super::unit::{Continued, LEAST, Unit};
+use crate::classifier::rules::{Direction, Key};
 use crate::packet::PortIx;
 use crate::switch::Switch;
 use crate::switch::plan::{ClassPlan, FlowPlan};
-use crate::units::Time;
+use crate::units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Greatest number of an owner's conversations with a flow each, as many as the queues of FQ-CoDel
-/// (RFC 8290, section 5.2.4); conversations beyond it share one.
-pub(super) const MAX_CONVERSATIONS: usize = 1024;
+/// Longest time for which a conversation stays open without packets. CoDel has forgotten its drops
+/// by then: it looks back for 16 intervals of 100 ms.
+pub(super) const LONGEST_IDLE: Span = Span::from_secs(2);
 
-/// A class, and its owner.
+/// A class, its owner, and the owner's conversations.
 struct OwnerClass {
     rule: usize,
-    key: Key,
+    /// `None` for a circuit that is no longer listed.
+    unit: Option<Unit>,
     /// Its index at the port.
     class: u16,
-    /// Number of open flows in it.
-    flows: usize,
+    /// The class of the port that it is in.
+    parent: Option<u16>,
+    /// The member of each conversation; `None` stands for all that have no flow of their own.
+    flows: BTreeMap<Option<Key>, usize>,
     /// True if it is among the vacant ones.
     listed: bool,
 }
@@ -33,45 +38,62 @@ struct OwnerClass {
 #[derive(Default)]
 pub(super) struct Owners {
     classes: Vec<OwnerClass>,
-    by_key: BTreeMap<(usize, Key), usize>,
+    by_unit: BTreeMap<(usize, Unit), usize>,
     /// Number of classes of each rule.
     count: BTreeMap<usize, usize>,
-    /// The classes of each rule whose last flow was closed, in that order; a flow may have been
-    /// opened in some since.
-    vacant: BTreeMap<usize, VecDeque<usize>>,
+    /// Number of open flows in all classes.
+    flows: usize,
+    /// The classes of each rule in each class of the port whose last flow was closed, in that
+    /// order; a flow may have been opened in some since.
+    vacant: BTreeMap<(usize, Option<u16>), VecDeque<usize>>,
 }
 
 impl Owners {
-    /// Returns the place of an owner's class. An owner without one gets a vacant class now, or a
-    /// new one if `may_open`. `None` if it gets none, or if the switch refuses it.
+    /// Returns the place of a unit's class, if it has one.
+    #[inline]
+    pub(super) fn find(&self, rule: usize, unit: Unit) -> Option<usize> {
+        self.by_unit.get(&(rule, unit)).copied()
+    }
+
+    /// Returns the place of a class with this plan for a unit without one: a vacant class, or a new
+    /// one if `may_open`. `None` if it gets none, or if the switch refuses it.
     pub(super) fn place(
         &mut self,
         now: Time,
         switch: &mut Switch,
         port: PortIx,
-        (rule, key): (usize, Key),
+        (rule, unit): (usize, Unit),
         plan: &ClassPlan,
         may_open: bool,
     ) -> Option<usize> {
-        if let Some(at) = self.by_key.get(&(rule, key)) {
-            return Some(*at);
-        }
-        let at = match self.take_vacant(now, switch, port, rule) {
+        let at = match self.take_vacant(now, switch, port, (rule, plan.parent)) {
             Some(at) => {
-                let before = &mut self.classes[at];
-                self.by_key.remove(&(rule, before.key));
-                before.key = key;
+                if switch.change_class(now, port, self.classes[at].class, plan).is_err() {
+                    self.leave_if_empty(at);
+                    return None;
+                }
+                if let Some(before) = self.classes[at].unit.replace(unit) {
+                    self.by_unit.remove(&(rule, before));
+                }
                 at
             }
             None if !may_open => return None,
             None => {
                 let class = switch.open_class(now, port, plan).ok()?;
                 *self.count.entry(rule).or_default() += 1;
-                self.classes.push(OwnerClass { rule, key, class, flows: 0, listed: false });
+                let (unit, flows) = (Some(unit), BTreeMap::new());
+                self.classes.push(OwnerClass {
+                    rule,
+                    unit,
+                    class,
+                    parent: plan.parent,
+                    flows,
+                    listed: false,
+                });
                 self.classes.len() - 1
             }
         };
-        self.by_key.insert((rule, key), at);
+        self.by_unit.insert((rule, unit), at);
         Some(at)
     }
 
@@ -80,13 +102,20 @@ impl Owners {
         self.count.get(&rule).copied().unwrap_or(0)
     }
 
-    /// Takes a class of the rule that has no flow and is like a new one. Looks at one vacant class.
-    fn take_vacant(&mut self, now: Time, switch: &Switch, port: PortIx, rule: usize) -> Option<usize> {
-        let vacant = self.vacant.get_mut(&rule)?;
+    /// Takes a class of the rule, in a class of the port, that has no flow and is like a new one.
+    /// Looks at one vacant class.
+    fn take_vacant(
+        &mut self,
+        now: Time,
+        switch: &Switch,
+        port: PortIx,
+        of: (usize, Option<u16>),
+    ) -> Option<usize> {
+        let vacant = self.vacant.get_mut(&of)?;
         let at = vacant.pop_front()?;
         let first = &mut self.classes[at];
         first.listed = false;
-        if first.flows > 0 {
+        if !first.flows.is_empty() {
             return None;
         }
         if switch.class_forgettable_at(now, port, first.class).is_some_and(|at| at <= now) {
@@ -97,70 +126,123 @@ impl Owners {
         None
     }
 
-    /// Returns the class at a place, and the number of open flows in it.
-    pub(super) fn at(&self, at: usize) -> (u16, usize) {
-        let OwnerClass { class, flows, .. } = self.classes[at];
-        (class, flows)
+    /// The index at the port of the class at a place.
+    pub(super) fn class(&self, at: usize) -> u16 {
+        self.classes[at].class
     }
 
-    /// Counts a flow that was opened in the class at a place.
-    pub(super) fn opened(&mut self, at: usize) {
-        self.classes[at].flows += 1;
+    /// The rule and the owner of the class at a place.
+    pub(super) fn owner(&self, at: usize) -> (usize, Option<Unit>) {
+        (self.classes[at].rule, self.classes[at].unit)
     }
 
-    /// Counts a flow that was closed in the class at a place.
-    pub(super) fn closed(&mut self, at: usize) {
-        self.classes[at].flows -= 1;
+    /// Number of open flows in the class at a place.
+    pub(super) fn flows_at(&self, at: usize) -> usize {
+        self.classes[at].flows.len()
+    }
+
+    /// Number of open flows in all classes.
+    pub(super) fn flows(&self) -> usize {
+        self.flows
+    }
+
+    /// The member that is the flow of a conversation in the class at a place.
+    #[inline]
+    pub(super) fn flow(&self, at: usize, conversation: Option<Key>) -> Option<usize> {
+        self.classes[at].flows.get(&conversation).copied()
+    }
+
+    /// The conversations of a unit with a flow each, and their members.
+    pub(super) fn flows_of(&self, rule: usize, unit: Unit) -> impl Iterator<Item = (Option<Key>, usize)> {
+        let class = self.find(rule, unit).map(|at| &self.classes[at]);
+        class.into_iter().flat_map(|class| class.flows.iter().map(|(key, member)| (*key, *member)))
+    }
+
+    /// The conversations of all units of a rule, with their owners and members.
+    pub(super) fn all_of(&self, rule: usize) -> impl Iterator<Item = (Unit, Option<Key>, usize)> {
+        let units = self.by_unit.range((rule, Unit::Key(LEAST))..(rule + 1, Unit::Key(LEAST)));
+        units.flat_map(|((_, unit), at)| {
+            self.classes[*at].flows.iter().map(|(key, member)| (*unit, *key, *member))
+        })
+    }
+
+    /// Records the flow of a conversation that was opened in the class at a place.
+    pub(super) fn opened(&mut self, at: usize, conversation: Option<Key>, member: usize) {
+        self.classes[at].flows.insert(conversation, member);
+        self.flows += 1;
+    }
+
+    /// Records that the flow of a conversation in the class at a place is closed.
+    pub(super) fn closed(&mut self, at: usize, conversation: Option<Key>) {
+        self.classes[at].flows.remove(&conversation);
+        self.flows -= 1;
         self.leave_if_empty(at);
     }
 
     /// Marks the class at a place vacant if no flow is open in it.
     pub(super) fn leave_if_empty(&mut self, at: usize) {
-        let OwnerClass { rule, flows, listed, .. } = &mut self.classes[at];
-        if *flows == 0 && !*listed {
+        let OwnerClass { rule, parent, flows, listed, .. } = &mut self.classes[at];
+        if flows.is_empty() && !*listed {
             *listed = true;
-            self.vacant.entry(*rule).or_default().push_back(at);
+            self.vacant.entry((*rule, *parent)).or_default().push_back(at);
         }
     }
 
-    /// Lists the classes that continue under new rules, in their order: the place of each, and its
-    /// new rule. `continued_by` maps each old rule to the new one that continues it.
-    pub(super) fn continuing(&self, continued_by: &[Option<usize>]) -> impl Iterator<Item = (usize, usize)> {
+    /// Lists the classes that continue under new rules, in their order: the place of each, its new
+    /// rule, and its owner there.
+    pub(super) fn continuing(
+        &self,
+        continued: &Continued,
+    ) -> impl Iterator<Item = (usize, usize, Option<Unit>)> {
         let classes = self.classes.iter().enumerate();
-        classes.filter_map(|(at, class)| Some((at, continued_by[class.rule]?)))
+        classes.filter_map(|(at, class)| {
+            let unit = class.unit.and_then(|unit| continued.unit(class.rule, unit));
+            Some((at, continued.rules[class.rule]?, unit))
+        })
     }
 
     /// Renumbers the classes after a reload: the port has `count` classes, and those that continue
-    /// are the last. Returns each class's new place.
-    pub(super) fn follow(&mut self, continued_by: &[Option<usize>], count: usize) -> Vec<Option<usize>> {
+    /// are the last; `parent` returns the class in which one is. Returns each class's new place.
+    /// The flows of owners that do not continue are forgotten.
+    pub(super) fn follow(
+        &mut self,
+        continued: &Continued,
+        count: usize,
+        parent: impl Fn(u16) -> Option<u16>,
+    ) -> Vec<Option<usize>> {
         let mut places = vec![None; self.classes.len()];
-        let continuing: Vec<_> = self.continuing(continued_by).collect();
+        let continuing: Vec<_> = self.continuing(continued).collect();
         let planned = count.saturating_sub(continuing.len());
         let mut classes = Vec::with_capacity(continuing.len());
-        for (before, rule) in continuing {
+        for (before, rule, unit) in continuing {
             places[before] = Some(classes.len());
-            let OwnerClass { key, flows, .. } = self.classes[before];
             let class = (planned + classes.len()) as u16;
-            classes.push(OwnerClass { rule, key, class, flows, listed: false });
+            let flows = core::mem::take(&mut self.classes[before].flows);
+            let flows = if unit.is_some() { flows } else { BTreeMap::new() };
+            classes.push(OwnerClass { rule, unit, class, parent: parent(class), flows, listed: false });
         }
-        self.by_key = classes.iter().enumerate().map(|(at, class)| ((class.rule, class.key), at)).collect();
+        let owned = classes.iter().enumerate();
+        self.by_unit = owned.filter_map(|(at, class)| Some(((class.rule, class.unit?), at))).collect();
         self.count.clear();
         classes.iter().for_each(|class| *self.count.entry(class.rule).or_default() += 1);
+        self.flows = classes.iter().map(|class| class.flows.len()).sum();
         self.classes = classes;
         let vacant = core::mem::take(&mut self.vacant);
-        vacant.into_values().flatten().filter_map(|at| places[at]).for_each(|at| self.leave_if_empty(at));
+        let vacant = vacant.into_values().flatten().filter_map(|at| places[at]);
+        vacant.chain(0..self.classes.len()).for_each(|at| self.leave_if_empty(at));
         places
     }
 }
 
 impl Conversations {
-    /// Plans the class of an owner under a rule whose flows have this plan.
-    pub(super) fn class(&self, plan: &FlowPlan) -> ClassPlan {
+    /// Plans the class of a unit whose single flow would have this plan.
+    fn class(&self, plan: &FlowPlan) -> ClassPlan {
         ClassPlan {
             parent: plan.class,
             contract: plan.contract,
             ceiling: plan.ceiling,
             dropper: self.dropper.clone(),
+            spared: plan.spared,
             ..ClassPlan::new(self.scheduler.clone())
         }
     }
@@ -172,11 +254,19 @@ impl Conversations {
 }
 
 impl Rule {
-    /// Returns the plan of each owner's class, if conversations have flows of their own.
-    pub(super) fn owner_class(&self) -> Option<ClassPlan> {
-        match &self.split {
-            Split::Conversations(_, conversations) => Some(conversations.class(&self.plan)),
-            Split::Together | Split::Each(_) | Split::Circuits(_) => None,
+    /// Plans the flow of a unit in a direction; that of no unit in particular for `None`.
+    pub(super) fn unit_plan(&self, unit: Option<Unit>, direction: Direction) -> FlowPlan {
+        match (&self.split, unit) {
+            (Split::Circuits(circuits), Some(Unit::Circuit(circuit))) => {
+                self.circuit_plan(circuits, circuit, direction)
+            }
+            _ => self.plan,
         }
+    }
+
+    /// Plans the class of a unit, if its conversations have flows of their own.
+    pub(super) fn owner_class(&self, unit: Option<Unit>, direction: Direction) -> Option<ClassPlan> {
+        let conversations = self.within.as_ref()?;
+        Some(conversations.class(&self.unit_plan(unit, direction)))
     }
 }

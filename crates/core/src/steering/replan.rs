@@ -2,9 +2,10 @@
 //! their queues.
 
 use super::circuits::{self, CircuitState, sum};
-use super::flows::{Owner, Steering};
+use super::flows::{Member, Owner, Steering};
 use super::leads::Leads;
 use super::rule::{Conversations, Rule, Split};
+use super::unit::{Continued, Unit};
 use crate::packet::Leg;
 use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::{FlowCounters, Switch};
@@ -24,17 +25,17 @@ impl Steering {
         classes: &mut Vec<ClassPlan>,
     ) -> Vec<(Leg, FlowPlan)> {
         let mut changes = Vec::new();
-        let continued_by = self.continued_by(rules, from);
+        let continued = self.continued(rules, from);
         let planned = classes.len();
         let mut class_of = BTreeMap::new();
-        for (at, rule) in self.owners.continuing(&continued_by) {
+        for (at, rule, unit) in self.owners.continuing(&continued) {
             class_of.insert(at, classes.len() as u16);
-            classes.extend(rules[rule].owner_class());
+            classes.extend(rules[rule].owner_class(unit, self.direction));
         }
-        let conversations = self.members.iter().filter(|member| member.number > 0 && !member.closed);
-        for (member, within) in conversations.filter_map(|member| Some((member, member.within?))) {
-            let class = class_of.get(&within).copied();
-            if class != Some(self.owners.at(within).0) {
+        for member in self.members.iter().filter(|member| member.number > 0 && !member.closed) {
+            let Owner::Conversation(at, _) = member.owner else { continue };
+            let class = class_of.get(&at).copied();
+            if class != Some(self.owners.class(at)) {
                 // Without a class it will be closed; until its queue is empty it needs a place in
                 // the tree.
                 changes.push((member.leg, class.map_or_else(FlowPlan::default, Conversations::flow)));
@@ -43,7 +44,7 @@ impl Steering {
         if rest != self.rest_plan {
             changes.extend([(self.rest, rest), (self.control, rest)]);
         }
-        for (before, after) in continued_by.into_iter().enumerate() {
+        for (before, after) in continued.rules.iter().copied().enumerate() {
             let old = &self.rules[before];
             let next = after.map(|after| &rules[after]);
             let mut change = |leg: Leg, plan: FlowPlan, wanted: Option<FlowPlan>| {
@@ -63,22 +64,17 @@ impl Steering {
             if let Some(leg) = self.shared_leg(before) {
                 change(leg, old.beyond.plan, next.map(|next| next.beyond.plan));
             }
-            let circuits = match &old.split {
-                Split::Circuits(circuits) => circuits,
-                Split::Conversations(..) => continue,
-                Split::Together | Split::Each(_) => {
-                    self.own_legs(before).for_each(|leg| change(leg, old.plan, next.map(|next| next.plan)));
-                    continue;
-                }
-            };
-            let renumbered = self.renumbered(before, next);
+            if old.within.is_some() {
+                continue;
+            }
+            for leg in self.own_legs(before).collect::<Vec<_>>() {
+                change(leg, old.plan, next.map(|next| next.plan));
+            }
             for (state, number) in self.circuits[before].iter().zip(0..) {
                 let Some(at) = state.member() else { continue };
-                let plan = old.circuit_plan(circuits, number, self.direction);
-                let wanted = next.zip(renumbered[number as usize]).and_then(|(next, number)| {
-                    let Split::Circuits(circuits) = &next.split else { return None };
-                    Some(next.circuit_plan(circuits, number, self.direction))
-                });
+                let plan = old.unit_plan(Some(Unit::Circuit(number)), self.direction);
+                let unit = continued.unit(before, Unit::Circuit(number));
+                let wanted = next.zip(unit).map(|(next, unit)| next.unit_plan(Some(unit), self.direction));
                 change(self.members[at].leg, plan, wanted);
             }
         }
@@ -86,7 +82,8 @@ impl Steering {
     }
 
     /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows
-    /// stay open. A rule whose [`Split`] is of another kind continues nothing. The flows of old
+    /// stay open. A rule whose [`Split`] is of another kind, or that has or has no flows for
+    /// conversations unlike the old one, continues nothing. The flows of old
     /// rules without a continuation are closed; their queued packets are still sent. Circuits are
     /// continued by name, with their counters.
     pub fn replan(
@@ -98,14 +95,12 @@ impl Steering {
         rest: FlowPlan,
         most: usize,
     ) {
-        let continued_by = self.continued_by(&rules, from);
-        let places = self.owners.follow(&continued_by, switch.classes(self.port));
-        for member in &mut self.members {
-            member.within = member.within.and_then(|at| places.get(at).copied().flatten());
-        }
+        let continued = self.continued(&rules, from);
+        let parent = |class| switch.class_plan(self.port, class).and_then(|class: &ClassPlan| class.parent);
+        let places = self.owners.follow(&continued, switch.classes(self.port), parent);
         let mut fixed = vec![None; rules.len()];
         let mut closed = vec![FlowCounters::default(); rules.len()];
-        for (before, after) in continued_by.iter().enumerate() {
+        for (before, after) in continued.rules.iter().enumerate() {
             match *after {
                 Some(after) => (fixed[after], closed[after]) = (self.fixed[before], self.closed[before]),
                 None => self.fixed[before].into_iter().for_each(|leg| _ = switch.close(now, leg)),
@@ -114,7 +109,7 @@ impl Steering {
         // Members keep their indexes: the checks for idle ones refer to them.
         let mut by_key = BTreeMap::new();
         for ((before, key), at) in std::mem::take(&mut self.by_key) {
-            match continued_by[before] {
+            match continued.rules[before] {
                 Some(after) => {
                     self.members[at].rule = after;
                     by_key.insert((after, key), at);
@@ -122,10 +117,28 @@ impl Steering {
                 None => self.close_member(now, switch, at),
             }
         }
+        for at in 0..self.members.len() {
+            let Member { rule, owner, leg, closed: false, number: 1.., .. } = self.members[at] else {
+                continue;
+            };
+            let Owner::Conversation(place, conversation) = owner else { continue };
+            match places[place].map(|place| (place, self.owners.owner(place))) {
+                Some((place, (after, Some(_)))) => {
+                    self.members[at].rule = after;
+                    self.members[at].owner = Owner::Conversation(place, conversation);
+                }
+                _ => {
+                    if let Some(after) = continued.rules[rule] {
+                        closed[after] = sum(closed[after], switch.counters(leg));
+                    }
+                    self.close_member(now, switch, at);
+                }
+            }
+        }
         let mut shared = vec![None; rules.len()];
         for (before, at) in std::mem::take(&mut self.shared).into_iter().enumerate() {
             let Some(at) = at else { continue };
-            match continued_by[before] {
+            match continued.rules[before] {
                 Some(after) => {
                     self.members[at].rule = after;
                     shared[after] = Some(at);
@@ -134,14 +147,14 @@ impl Steering {
             }
         }
         let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
-        for (before, after) in continued_by.iter().enumerate() {
-            let renumbered = self.renumbered(before, after.map(|after| &rules[after]));
+        for (before, after) in continued.rules.iter().enumerate() {
             for (number, state) in std::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
-                match (*after, renumbered[number], state.member()) {
+                match (*after, continued.circuits[before][number], state.member()) {
                     (Some(after), Some(number), member) => {
                         circuits[after][number as usize] = state;
                         if let Some(at) = member {
-                            (self.members[at].rule, self.members[at].owner) = (after, Owner::Circuit(number));
+                            self.members[at].rule = after;
+                            self.members[at].owner = Owner::Unit(Unit::Circuit(number));
                         }
                     }
                     (after, _, Some(at)) => {
@@ -176,26 +189,26 @@ impl Steering {
         }
     }
 
-    /// Returns the new rule that continues each old rule.
-    fn continued_by(&self, rules: &[Rule], from: &[Option<usize>]) -> Vec<Option<usize>> {
+    /// Returns what continues each old rule and each of its circuits.
+    fn continued(&self, rules: &[Rule], from: &[Option<usize>]) -> Continued {
         let mut continued_by = vec![None; self.rules.len()];
         for (after, before) in from.iter().enumerate() {
             if let Some(before) = *before
-                && continues(&self.rules[before].split, &rules[after].split)
+                && continues(&self.rules[before], &rules[after])
             {
                 continued_by[before] = Some(after);
             }
         }
-        continued_by
-    }
-
-    /// Returns the new number of each circuit of an old rule, by its old number.
-    fn renumbered(&self, before: usize, after: Option<&Rule>) -> Vec<Option<u32>> {
-        match (&self.rules[before].split, after.map(|rule| &rule.split)) {
+        let renumbered = |(before, after): (&Rule, &Option<usize>)| match (
+            &before.split,
+            after.map(|after| &rules[after].split),
+        ) {
             (Split::Circuits(before), Some(Split::Circuits(after))) => before.renumbered(after),
             (Split::Circuits(before), _) => vec![None; before.len()],
             _ => Vec::new(),
-        }
+        };
+        let circuits = self.rules.iter().zip(&continued_by).map(renumbered).collect();
+        Continued { rules: continued_by, circuits }
     }
 
     /// Closes a member's flow; its slot is free at the next check.
@@ -204,17 +217,15 @@ impl Steering {
         self.members[at].closed = true;
     }
 
-    /// The current flows of a rule, except the one that packets without a flow share.
+    /// The flow of a rule that has one, or those of its hosts, subscribers or 5-tuples.
     fn own_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
         self.fixed[rule].into_iter().chain(self.members(rule).map(|(_, leg)| leg))
     }
 }
 
-/// Returns true if the same owners have flows; circuits are compared by name later.
-fn continues(before: &Split, after: &Split) -> bool {
-    match (before, after) {
-        (Split::Circuits(_), Split::Circuits(_)) => true,
-        (Split::Conversations(before, _), Split::Conversations(after, _)) => before == after,
-        _ => before == after,
-    }
+/// Returns true if the same units have flows, or classes; circuits are compared by name later.
+fn continues(before: &Rule, after: &Rule) -> bool {
+    let circuits = |rule: &Rule| matches!(rule.split, Split::Circuits(_));
+    before.within.is_some() == after.within.is_some()
+        && (before.split == after.split || circuits(before) && circuits(after))
 }

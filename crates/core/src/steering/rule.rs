@@ -16,8 +16,12 @@ pub struct Rule {
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub split: Split,
-    /// The plan of its flow, or of every one of its flows, at the port; a circuit's own terms come
-    /// first.
+    /// The policies in the class of each unit, where a unit is a class in which each of its
+    /// conversations (5-tuples) has a flow; `None` where a unit has one flow. Has no effect if all
+    /// packets have one flow.
+    pub within: Option<Arc<Conversations>>,
+    /// The plan of its flow or class, or of every one of them, at the port; a circuit's own terms
+    /// come first.
     pub plan: FlowPlan,
     /// Time for which a flow that was opened by a packet stays open without packets.
     pub idle: Span,
@@ -76,12 +80,13 @@ impl Beyond {
 }
 
 impl Rule {
-    /// Creates a rule without a limit of its own, and without a class for circuits that reserve
-    /// nothing.
+    /// Creates a rule without a limit of its own, in which a unit has one flow, and without a class
+    /// for circuits that reserve nothing.
     pub fn new(matching: Match, split: Split, plan: FlowPlan, idle: Span) -> Rule {
         Rule {
             matching,
             split,
+            within: None,
             plan,
             idle,
             beyond: Beyond::unlimited(plan),
@@ -90,7 +95,7 @@ impl Rule {
         }
     }
 
-    /// The plan of the flow of a circuit of this rule.
+    /// The plan of the flow or class of a circuit of this rule.
     pub fn circuit_plan(&self, circuits: &Circuits, circuit: u32, direction: Direction) -> FlowPlan {
         let mut plan = circuits.plan(circuit, direction, &self.plan);
         plan.spared = self.aside.zip(plan.contract.reserve).map(|(aside, reserve)| aside.of(reserve));
@@ -109,14 +114,13 @@ pub enum Split {
     Together,
     /// Each host, subscriber or 5-tuple has a flow.
     Each(Each),
-    /// Each host or subscriber has a class with the plan's terms, in which each 5-tuple has a flow.
-    Conversations(Each, Arc<Conversations>),
     /// Each of these circuits has a flow. Packets of addresses that no circuit has are passed to
     /// the next rule.
     Circuits(Arc<Circuits>),
 }
 
-/// The policies at the class of a host or subscriber, in which its conversations have flows.
+/// The policies at the class of a host, subscriber or circuit, in which its conversations have
+/// flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversations {
     /// Orders the conversations.

@@ -49,6 +49,16 @@ impl DropperChain {
         Ok(())
     }
 
+    /// Makes the dropper of a class, in which no flow is open, anew. Fails if it cannot be made.
+    pub(super) fn change_class(&mut self, now: Time, plan: &PortPlan, class: u16) -> Result<(), Refused> {
+        if let Some(node) = self.nodes.get_mut(node_of(Some(class))) {
+            let dropper = plan.classes[usize::from(class)].dropper.as_ref();
+            let rate = plan.rate_of(Some(class));
+            node.dropper = dropper.map(|dropper| NodeDropper::new(now, dropper, rate)).transpose()?;
+        }
+        Ok(())
+    }
+
     /// Returns true if there is no dropper.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
@@ -97,12 +107,9 @@ impl DropperChain {
         done
     }
 
-    /// Forgets the flow; its index goes to another one.
-    pub(super) fn forget(&mut self, flow: FlowIx) {
-        self.nodes
-            .iter_mut()
-            .filter_map(|node| node.dropper.as_mut())
-            .for_each(|dropper| dropper.forget(flow));
+    /// Forgets a flow of a node; its index goes to another one.
+    pub(super) fn forget(&mut self, node: usize, flow: FlowIx) {
+        self.on_path(node, |dropper| dropper.forget(flow));
     }
 
     /// Decides whether a packet of a node may join its queues, and counts it there if so. Returns

@@ -133,6 +133,23 @@ impl Switch {
         self.ports.get_mut(usize::from(port.0)).ok_or_else(no_port)?.open_class(now, plan)
     }
 
+    /// Gives a class that was opened beyond the plan, and in which no flow is open, another plan
+    /// with the same parent, scheduler and meters.
+    ///
+    /// # Errors
+    /// When there is no such class, or the scheduler above or a dropper refuses the plan; nothing
+    /// is changed.
+    pub fn change_class(
+        &mut self,
+        now: Time,
+        port: PortIx,
+        class: u16,
+        plan: &ClassPlan,
+    ) -> Result<(), Refused> {
+        let no_port = || Refused(format!("the switch has no port {}", port.0));
+        self.ports.get_mut(usize::from(port.0)).ok_or_else(no_port)?.change_class(now, class, plan)
+    }
+
     /// Changes a flow's contract, its ceiling and its shaper; its queue stays as it is.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use super::Switch;
 use super::counters::{ByReason, FlowCounters, QueueStats, RunningStats};
 use super::metering::MeterUsage;
+use super::plan::ClassPlan;
 use super::port::Port;
 use crate::meter::Metered;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
@@ -25,6 +26,17 @@ impl Switch {
     /// Number of classes of a port, including those that were opened beyond its plan.
     pub fn classes(&self, port: PortIx) -> usize {
         self.ports.get(usize::from(port.0)).map_or(0, |port| port.plan.classes.len())
+    }
+
+    /// The plan of a class of a port; `None` for a class that does not exist.
+    pub fn class_plan(&self, port: PortIx, class: u16) -> Option<&ClassPlan> {
+        self.ports.get(usize::from(port.0))?.plan.classes.get(usize::from(class))
+    }
+
+    /// Lead of a class's clock at the scheduler above it, as [`lead`](Self::lead).
+    pub fn class_lead(&self, now: Time, port: PortIx, class: u16) -> Span {
+        let port = self.ports.get(usize::from(port.0));
+        port.and_then(|port| port.tree.class_lead(now, class)).unwrap_or(Span::ZERO)
     }
 
     /// The time from which nothing distinguishes a class from a new one; `None` while packets are

@@ -13,9 +13,9 @@ use crate::units::Rate;
 pub use super::shared::Shared;
 pub use crate::params::Scope;
 
-/// Greatest depth of a tree of schedulers: the root, classes, classes within classes, and the
-/// classes in those that flows opened by packets share.
-pub const DEEPEST_TREE: usize = 4;
+/// Greatest depth of a tree of schedulers: the root, classes, classes within classes, the classes in
+/// those that flows opened by packets share, and the classes of single hosts or circuits.
+pub const DEEPEST_TREE: usize = 5;
 
 /// Greatest number of meters that a packet passes at one port.
 pub const MAX_METERS: usize = 4;
@@ -61,6 +61,8 @@ pub struct ClassPlan {
     pub meters: Vec<MeterKind>,
     /// The dropper that guards its queue; `None` for none of its own.
     pub dropper: Option<DropperPlan>,
+    /// Backlog of the whole class that push-out spares, as [`FlowPlan::spared`].
+    pub spared: Option<Limit>,
 }
 
 impl ClassPlan {
@@ -74,7 +76,13 @@ impl ClassPlan {
             ceiling_burst: None,
             meters: Vec::new(),
             dropper: None,
+            spared: None,
         }
+    }
+
+    /// Returns true if the other class has the same place and the same schedulers and meters.
+    pub(super) fn same_shape(&self, other: &ClassPlan) -> bool {
+        (self.parent, &self.scheduler, &self.meters) == (other.parent, &other.scheduler, &other.meters)
     }
 }
 

@@ -1,13 +1,13 @@
 //! A flow for each circuit.
 
 use crate::common::headers::from_host;
-use crate::common::rate;
+use crate::common::{kind, rate};
 use crate::{Bench, each_host};
 use proptest::prelude::*;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
-use tidegate_core::steering::{Rule, Split};
+use tidegate_core::steering::{Conversations, Rule, Split};
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::Span;
 
@@ -42,7 +42,7 @@ fn circuits_come_and_go_and_are_counted() {
     assert!(first != second && second != third);
     assert_eq!((bench.steering.flows(0), bench.steering.flows(1)), (2, 1));
     bench.wait(Span::from_secs(3));
-    assert_eq!((bench.steering.flows(0), bench.steering.circuit_leg(0, 0)), (0, None));
+    assert_eq!((bench.steering.flows(0), bench.steering.circuit_legs(0, 0).next()), (0, None));
     bench.pass(&from_host(3, 1), 100);
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
     assert_eq!([0, 1, 2].map(sent), [3, 2, 0]);
@@ -79,7 +79,7 @@ fn circuits_go_on_by_their_names() {
     let changed: Vec<_> = changes.iter().map(|(leg, plan)| (leg.flow.0, plan.contract.reserve)).collect();
     assert_eq!(changed, [(b, Some(rate(160_000)))]);
     bench.steering.replan(bench.now, &mut bench.switch, rules, &[Some(0)], FlowPlan::default(), 0);
-    let leg = |circuit| bench.steering.circuit_leg(0, circuit).map(|leg| leg.flow.0);
+    let leg = |circuit| bench.steering.circuit_legs(0, circuit).next().map(|leg| leg.flow.0);
     assert_eq!([0, 1, 2].map(leg), [None, Some(b), Some(c)]);
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
     assert_eq!([0, 1, 2].map(sent), [0, 1, 1]);
@@ -93,29 +93,37 @@ fn circuits_go_on_by_their_names() {
 }
 
 proptest! {
-    /// Lists that change at random: every circuit counts the packets sent from its addresses under
-    /// its name, for as long as it is listed.
+    /// Lists that change at random, where circuits have flows and where their conversations have:
+    /// every circuit counts the packets sent from its addresses under its name, for as long as it
+    /// is listed.
     #[test]
     fn what_circuits_have_sent_stays_theirs(
         steps in prop::collection::vec((prop::collection::vec(0u32..12, 0..8), prop::collection::vec(0u32..12, 0..20)), 1..8),
+        within: bool,
+        most in 0usize..20,
     ) {
+        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
+        let within = within.then(|| Arc::new(conversations));
         let list = |names: &[u32]| {
             let mut names = names.to_vec();
             let mut met = std::collections::BTreeSet::new();
             names.retain(|name| met.insert(*name));
-            of_circuits(names.iter().map(|name| circuit(&format!("c{name}"), &format!("0.0.0.{name}"), 80_000 + u64::from(*name))))
+            let circuits = names.iter().map(|name| circuit(&format!("c{name}"), &format!("0.0.0.{name}"), 80_000 + u64::from(*name)));
+            Rule { within: within.clone(), ..of_circuits(circuits) }
         };
-        let mut bench = Bench::new(vec![list(&[])], 0);
+        let mut bench = Bench::new(vec![list(&[])], most);
         let mut sent = std::collections::BTreeMap::<String, u64>::new();
+        let mut all = 0;
         for (names, hosts) in steps {
             let rule = list(&names);
             let Split::Circuits(circuits) = rule.split.clone() else { unreachable!() };
-            bench.steering.replan(bench.now, &mut bench.switch, vec![rule], &[Some(0)], FlowPlan::default(), 0);
+            bench.replan(vec![rule], most);
             sent.retain(|name, _| names.iter().any(|listed| *name == format!("c{listed}")));
             for host in hosts {
-                let leg = bench.pass(&from_host(host, 1), 100);
+                let leg = bench.pass(&from_host(host, (host % 3) as u16), 100);
                 if names.contains(&host) {
                     *sent.entry(format!("c{host}")).or_default() += 1;
+                    all += 1;
                     prop_assert_ne!(leg, bench.steering.rest().flow.0);
                 } else {
                     prop_assert_eq!(leg, bench.steering.rest().flow.0);
@@ -126,6 +134,7 @@ proptest! {
                 let counted = bench.steering.circuit_counters(&bench.switch, 0, number).sent.packets;
                 prop_assert_eq!(counted, sent.get(circuits.name(number)).copied().unwrap_or(0));
             }
+            prop_assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, all);
             bench.switch.audit(bench.now).unwrap();
         }
     }

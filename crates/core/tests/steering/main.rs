@@ -30,15 +30,15 @@ struct Bench {
     rng: Rng,
 }
 
+fn plan() -> SwitchPlan {
+    let ports = vec![PortPlan::new(kind("virtual-clock"))];
+    SwitchPlan { ports, buffer: None, ..SwitchPlan::default() }
+}
+
 impl Bench {
     fn new(rules: Vec<Rule>, most: usize) -> Bench {
         let now = Time::ORIGIN;
-        let plan = SwitchPlan {
-            ports: vec![PortPlan::new(kind("virtual-clock"))],
-            buffer: None,
-            ..SwitchPlan::default()
-        };
-        let mut switch = Switch::new(now, &plan).unwrap();
+        let mut switch = Switch::new(now, &plan()).unwrap();
         let steering =
             Steering::new(now, &mut switch, PORT, Direction::Up, rules, FlowPlan::default(), most).unwrap();
         Bench { now, switch, steering, rng: Rng::named(1, "steering") }
@@ -53,6 +53,17 @@ impl Bench {
         self.switch.start(&mut cx, PORT).unwrap();
         self.switch.finish(&mut cx, PORT).unwrap();
         leg.flow.0
+    }
+
+    /// Replaces the rules, the first of which continues the first.
+    fn replan(&mut self, rules: Vec<Rule>, most: usize) {
+        let mut plan = plan();
+        let (from, rest) = ([Some(0)], FlowPlan::default());
+        let changes = self.steering.changes(&rules, &from, rest, &mut plan.ports[0].classes);
+        let mut out = Vec::new();
+        let mut cx = Ctx { now: self.now, rng: &mut self.rng, out: &mut out };
+        _ = self.switch.reconfigure(&mut cx, &plan, &changes).unwrap();
+        self.steering.replan(self.now, &mut self.switch, rules, &from, rest, most);
     }
 
     fn wait(&mut self, span: Span) {

@@ -3,7 +3,7 @@
 use super::matching;
 use super::terms::{DirectionTerms, GateClass};
 use crate::error::{Complaint, Place, Report};
-use crate::keys::gate::Flow;
+use crate::keys::gate::{Flow, Within};
 use crate::port::{ContractSpec, check_promise, classes};
 use crate::section::Placed;
 use std::collections::BTreeMap;
@@ -22,7 +22,8 @@ pub struct GateFlow {
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub each: Option<Each>,
-    /// True if each of `each` is a class, in which every 5-tuple has a flow of its own.
+    /// True if each host, subscriber or circuit is a class, in which every 5-tuple has a flow of its
+    /// own.
     pub within: bool,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
@@ -76,19 +77,13 @@ pub(super) fn build(
                 .help("make it two flows: first those of circuits, then each of the others");
             report.add(each.place, complaint);
         }
-        if within.given && !matches!(**each, Some(Each::Host | Each::Subscriber)) {
-            let complaint = Complaint::new("`within` divides what a host or a subscriber has")
-                .help("add each = \"host\" or each = \"subscriber\"");
+        let has_units = circuits.given || matches!(**each, Some(Each::Host | Each::Subscriber));
+        if within.given && !has_units {
+            let complaint = Complaint::new("`within` divides what a host, a subscriber or a circuit has")
+                .help("add `circuits`, each = \"host\" or each = \"subscriber\"");
             report.add(within.place, complaint);
         }
-        if let Some(Some(class)) = class.filter(|_| within.given)
-            && let Some(parent) = classes[class].class.parent
-        {
-            let (inner, outer) = (&classes[class].class.name, &classes[parent].class.name);
-            let complaint = Complaint::new(format!("class `{inner}` in class `{outer}` has no room for classes"))
-                .help("`within` makes each host a class, and classes are at most two deep: put the flow into another class");
-            report.add(within.place, complaint);
-        }
+        let within = within.map_or(circuits.given, |within| within == Within::FiveTuple);
         if **idle == Span::ZERO {
             report.add(idle.place, Complaint::new("`idle` is zero"));
         }
@@ -97,7 +92,7 @@ pub(super) fn build(
             name: name.to_string(),
             matching,
             each: **each,
-            within: within.given,
+            within,
             circuits: None,
             idle: **idle,
             contract,

@@ -6,7 +6,7 @@ use crate::policy::Chosen;
 use crate::port::{ContractSpec, DropperSpec};
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::composite::FAIR_DEFAULT;
+use tidegate_core::composite::{BuiltInComposite, WITHIN_DEFAULT};
 use tidegate_core::contract::Contract;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split};
@@ -101,6 +101,7 @@ impl GateFile {
         let flow = &self.flows[ix];
         let mut plan = flow.plan(direction);
         let above = flow.class.map_or(&self.port.scheduler, |class| &self.classes[class].class.scheduler);
+        let within = self.conversations(flow).map(Arc::new);
         let Some(each) = flow.each.filter(|_| flow.circuits.is_none()) else {
             let (split, mut unreserved) = (Split::Together, Vec::new());
             let split =
@@ -111,7 +112,8 @@ impl GateFile {
             }
             let aside = self.aside(direction, above);
             plan.spared = aside.zip(plan.contract.reserve).map(|(aside, reserve)| aside.of(reserve));
-            return Rule { unreserved, aside, ..Rule::new(flow.matching.clone(), split, plan, flow.idle) };
+            let rule = Rule::new(flow.matching.clone(), split, plan, flow.idle);
+            return Rule { within, unreserved, aside, ..rule };
         };
         let mut most = self.most_flows;
         if let Some(class) = shares.class_of(ix, flow.class) {
@@ -122,25 +124,23 @@ impl GateFile {
         // Where all contracts together have to fit, the last flow reserves nothing.
         let contract = if above.policy.record().divides { Contract::default() } else { plan.contract };
         let beyond = Beyond { most, plan: FlowPlan { contract, ..plan } };
-        let split = match self.conversations(flow) {
-            Some(conversations) => Split::Conversations(each, Arc::new(conversations)),
-            None => Split::Each(each),
-        };
-        Rule { beyond, ..Rule::new(flow.matching.clone(), split, plan, flow.idle) }
+        Rule { within, beyond, ..Rule::new(flow.matching.clone(), Split::Each(each), plan, flow.idle) }
     }
 
-    /// Settings of the class of each host where a flow divides hosts into conversations: a dropper
-    /// of each queue, unless the port has one.
+    /// The policies in the class of each host, subscriber or circuit, where a flow divides these
+    /// into conversations.
     fn conversations(&self, flow: &GateFlow) -> Option<Conversations> {
         if !flow.within {
             return None;
         }
-        let scheduler = Chosen::<SchedulerKind>::by_default(FAIR_DEFAULT.scheduler, flow.place)?.policy;
-        let dropper = match &self.port.dropper {
-            Some(_) => None,
-            None => DropperSpec::fair_default(flow.place).map(|dropper| dropper.plan(None)),
-        };
-        Some(Conversations { scheduler, dropper })
+        let whole = Chosen::<BuiltInComposite>::by_default(WITHIN_DEFAULT, flow.place)?;
+        let (scheduler, chosen, scope) = whole.parts()?;
+        let own = DropperSpec { chosen, scope, stated: false };
+        let class = flow.class.map(|class| &self.classes[class]);
+        let above = class.map_or_else(|| self.port.dropper.iter().collect(), |class| self.above(class));
+        let mut guards = above.into_iter().chain(class.and_then(|class| class.class.dropper.as_ref()));
+        let dropper = guards.all(|other| !own.is_done_by(other)).then(|| own.plan(None));
+        Some(Conversations { scheduler: scheduler.policy, dropper })
     }
 
     /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that

@@ -188,10 +188,11 @@ section! {
                  inside, or every IPv4 address and every /64 of IPv6 inside; without it, all packets that \
                  match are one flow in each direction"]
         each: Option<Each>,
-        #[doc = "What shares what each host or subscriber of `each` has: with 5-tuple, each is a class \
-                 with the flow's reservation and ceiling, in which every 5-tuple has a queue of its own, \
-                 an equal claim, and a dropper that keeps it short; without it, one queue"]
-        within: Option<Each> as Word(&["5-tuple"]),
+        #[doc = "What shares what each host, subscriber or circuit has: with 5-tuple, each is a class \
+                 with its reservation and ceiling, in which FQ-CoDel is fair to every 5-tuple and sends \
+                 sparse ones first; with none, one queue. Without it, circuits have 5-tuple, and others \
+                 none"]
+        within: Option<Within>,
         /// CSV file of circuits, each of which has a flow of its own, made at its first packet;
         /// packets whose address inside no circuit has go on to the next flow. What a circuit's
         /// line leaves empty is as here
@@ -208,6 +209,16 @@ section! {
         /// they came with
         set_dscp: Option<u8> as Dscp,
         directions: Directions,
+    }
+}
+
+words! {
+    /// The conversations that share what a host, subscriber or circuit has.
+    pub enum Within {
+        /// Every 5-tuple has a queue of its own.
+        FiveTuple = "5-tuple",
+        /// All have one queue.
+        None = "none",
     }
 }
 

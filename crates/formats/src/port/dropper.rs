@@ -1,9 +1,8 @@
 //! The dropper of a port or a class, and the queues that it guards.
 
-use crate::error::{Place, Report};
+use crate::error::Report;
 use crate::keys::policies::Dropper;
 use crate::policy::Chosen;
-use tidegate_core::composite::FAIR_DEFAULT;
 use tidegate_core::detector::DetectorKind;
 use tidegate_core::dropper::DropperKind;
 use tidegate_core::params::Scope;
@@ -27,12 +26,6 @@ impl DropperSpec {
         let Dropper { policy, guarded } = named?;
         let chosen = Chosen::read(Some(policy), report)?;
         Some(DropperSpec { chosen, scope: *guarded.scope, stated: true })
-    }
-
-    /// The dropper that belongs to the default of a gate's ports, stated nowhere.
-    pub(crate) fn fair_default(place: Place) -> Option<DropperSpec> {
-        let chosen = Chosen::by_default(FAIR_DEFAULT.dropper, place)?;
-        Some(DropperSpec { chosen, scope: FAIR_DEFAULT.scope, stated: false })
     }
 
     /// Returns true if another dropper already does the same for all packets that pass both: this

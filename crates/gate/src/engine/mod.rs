@@ -342,6 +342,8 @@ mod emulation_tests;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]
+mod household_tests;
+#[cfg(test)]
 mod simulator_tests;
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use crate::queues::Participation;
 use crate::scheduler::Scheduler;
 use crate::stats::Count;
 use crate::switch::flows::{FlowEntry, State};
-use crate::switch::plan::{ClassPlan, FlowPlan};
+use crate::switch::plan::FlowPlan;
 use crate::switch::tree::{Member, ROOT, node_of};
 use crate::units::{Span, Time};
 
@@ -82,35 +82,13 @@ impl Port {
     /// Gives a closed flow's index to another flow.
     fn reopen(&mut self, now: Time, flow: FlowIx, plan: &FlowPlan) -> Result<(), Refused> {
         self.metering.forget(flow);
-        self.droppers.forget(flow);
+        self.droppers.forget(usize::from(self.table.flows[flow.ix()].node), flow);
         self.change(now, flow, plan)?;
         let sent = self.counters(flow).sent;
         self.table.start_counting(flow, sent);
         self.table.reopen(flow);
         self.take_part(now, flow, Participation::Active);
         Ok(())
-    }
-
-    /// Adds a class behind all others and returns its index. A refusal changes nothing.
-    pub(in crate::switch) fn open_class(&mut self, now: Time, plan: &ClassPlan) -> Result<u16, Refused> {
-        // All steps that can fail come first.
-        plan.meters.iter().try_for_each(|kind| kind.build().map(drop))?;
-        plan.dropper.as_ref().map(|dropper| dropper.kind.build()).transpose()?;
-        let class = self.plan.classes.len();
-        self.plan.classes.push(plan.clone());
-        let placed = self.plan.check_class(usize::from(self.ix.0), class);
-        if let Err(refused) = placed.and_then(|()| self.tree.add_class(now, plan)) {
-            self.plan.classes.pop();
-            return Err(refused);
-        }
-        if class == 0 {
-            // Until now every flow was a member of the root.
-            self.table.unplace_all();
-        }
-        self.metering.add_class(&self.plan)?;
-        self.droppers.add_class(now, &self.plan)?;
-        self.update_fast_path();
-        Ok(class as u16)
     }
 
     pub(in crate::switch) fn is_open(&self, flow: FlowIx) -> bool {

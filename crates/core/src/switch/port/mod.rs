@@ -1,6 +1,7 @@
 //! One output port: `per-flow shapers → meters → droppers → tree of schedulers → wire`.
 
 mod arrival;
+mod classes;
 mod members;
 mod push_out;
 mod service;

@@ -35,8 +35,8 @@ pub(super) struct EvictionIndex {
     blocked_of: LazyTable<Count>,
     /// Backlog of each class beyond its token.
     beyond_token: LazyTable<Count>,
-    /// Members that are evicted only when all are spared: flows whose backlog is within their
-    /// spared limit, and classes that contain only such flows.
+    /// Members that are evicted only when all are spared: flows and classes whose backlog is within
+    /// their spared limit, and classes that contain only such members.
     spared: LazyTable<bool>,
     /// Blocked backlog of all members.
     total: Count,

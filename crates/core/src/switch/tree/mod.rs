@@ -22,7 +22,7 @@ use crate::packet::FlowIx;
 use crate::queues::Participation;
 use crate::scheduler::Scheduler;
 use crate::shaper::Ceiling;
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use core::ops::{Index, IndexMut};
 
 #[repr(C)]
@@ -94,6 +94,7 @@ impl Tree {
         let mut child = Node::of_class(now, class, rate)?;
         let slot = self.add(now, parent, Member::Node(self.nodes.len() as u16), &class.contract)?;
         child.parent = Some((parent, slot));
+        self.nodes[parent].spared.set(slot, class.spared);
         self.nodes.classes.push(child);
         Ok(())
     }
@@ -107,16 +108,19 @@ impl Tree {
         Some(node.ceiling.as_ref().map_or(at, |ceiling| at.max(ceiling.clear_at())))
     }
 
+    /// Returns the lead of a class's clock at the scheduler above it.
+    pub(super) fn class_lead(&self, now: Time, class: u16) -> Option<Span> {
+        let (parent, slot) = self.nodes.classes.get(usize::from(class))?.parent?;
+        Some(self.nodes[parent].scheduler.lead(now, slot))
+    }
+
     /// Notifies the schedulers whose server's rate has changed; parents come before their children.
     pub(super) fn set_rates(&mut self, now: Time, link: Option<Rate>) {
         for at in 0..self.nodes.len() {
             let above = self.nodes[at].parent.map_or(link, |(parent, _)| self.nodes[parent].rate);
             let node = &mut self.nodes[at];
             let rate = least(above, node.ceiling.as_ref().map(|ceiling| ceiling.rate()));
-            if rate != node.rate {
-                node.rate = rate;
-                node.scheduler.set_rate(now, rate);
-            }
+            node.set_rate(now, rate);
         }
     }
 
@@ -136,12 +140,15 @@ impl Tree {
         Ok(slot)
     }
 
-    /// Changes the contract and the ceiling of a class.
+    /// Changes the contract, the spared backlog and the ceiling of a class.
     pub(super) fn change_class(&mut self, now: Time, class: usize, plan: &ClassPlan) -> Result<(), Refused> {
         if let Some((parent, slot)) = self.nodes[class + 1].parent {
             let above = &mut self.nodes[parent];
             above.scheduler.set_flow(now, slot, &plan.contract, &above.queues)?;
             above.renew_tail(slot);
+            above.spared.set(slot, plan.spared);
+            let rate = least(above.rate, plan.ceiling);
+            self.nodes[class + 1].set_rate(now, rate);
         }
         self.set_ceiling(class + 1, plan.ceiling, plan.ceiling_burst);
         Ok(())

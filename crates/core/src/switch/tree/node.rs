@@ -50,7 +50,8 @@ pub(in crate::switch) struct Node {
     /// True if the node may hold its packets in one line: its scheduler serves them in the order in
     /// which they arrive, and the port has no use for the members' queues.
     may_line: bool,
-    /// Backlog of each member that push-out spares; few members have such a limit.
+    /// Backlog of each member that push-out spares, all of its subtree for a class; few members have
+    /// such a limit.
     pub(super) spared: LazyTable<Option<Limit>>,
 }
 
@@ -89,6 +90,14 @@ impl Node {
             may_line: false,
             spared: LazyTable::default(),
             eviction: None,
+        }
+    }
+
+    /// Sets the rate of the server behind the node.
+    pub(super) fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
+        if rate != self.rate {
+            self.rate = rate;
+            self.scheduler.set_rate(now, rate);
         }
     }
 

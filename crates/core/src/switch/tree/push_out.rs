@@ -163,8 +163,11 @@ impl Tree {
 impl Nodes {
     /// Returns the state of a class for its parent's index.
     fn subtree_backlog(&self, class: usize) -> SubtreeBacklog {
-        let spared = self[class].eviction.as_ref().is_some_and(|eviction| eviction.is_spared());
-        SubtreeBacklog { blocked: self.blocked_in(class), queued: self[class].subtree, spared }
+        let Node { parent, subtree: queued, eviction, .. } = &self[class];
+        let limit = parent.and_then(|(parent, slot)| self[parent].spared.get(slot));
+        let spared = limit.is_some_and(|limit| limit.admits(queued.packets, queued.bytes))
+            || eviction.as_ref().is_some_and(|eviction| eviction.is_spared());
+        SubtreeBacklog { blocked: self.blocked_in(class), queued: *queued, spared }
     }
 
     /// Returns the blocked backlog of a class.
