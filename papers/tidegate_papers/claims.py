@@ -158,6 +158,7 @@ class Finding:
         beside: Our mean under other settings, by their name.
         worst: For a limit on every replication, the figure of the one that comes closest to it, or
             is furthest beyond it.
+        runs: Number of runs that the mean covers.
     """
 
     claim: Claim
@@ -165,6 +166,7 @@ class Finding:
     holds: bool | None
     beside: Mapping[str, Estimate]
     worst: float | None = None
+    runs: int = 0
 
     @property
     def why(self) -> str | None:
@@ -194,4 +196,6 @@ def _find(claim: Claim, columns: Columns, first: Columns) -> Finding:
         if name == MAIN or claim.name in column
     }
     measured, values = estimates.pop(MAIN), columns[MAIN][claim.name]
-    return Finding(claim, measured, claim.holds(values, measured), estimates, claim.worst(values))
+    return Finding(
+        claim, measured, claim.holds(values, measured), estimates, claim.worst(values), len(values)
+    )

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 BROKEN = 3
 """Exit code when a required claim does not hold."""
 
+SHOWN = 0.5
+"""Processor time in s that an experiment takes at least where it is told."""
+
 VERDICTS = {True: "yes", None: "undecided", False: "no"}
 
 
@@ -151,6 +154,21 @@ def _print(report: Report) -> None:
     console.print(_of_required(report), style="bold")
     for note in _notes(report):
         console.print(f"  {note}", style="dim")
+    _print_times(report, console)
+
+
+def _print_times(report: Report, console: Console) -> None:
+    """Say which experiments took how much processor time, and which were left out."""
+    times = sorted(report.outcomes, key=lambda outcome: -outcome.cpu_seconds)
+    shown = [f"{one.experiment.title} {one.cpu_seconds:.1f}" for one in times if one.cpu_seconds >= SHOWN]
+    if shown:
+        whole = sum(one.cpu_seconds for one in times)
+        console.print(f"  CPU seconds: {whole:.0f} in all; {', '.join(shown)}", style="dim")
+    if report.left_out:
+        names = ", ".join(one.name for one in report.left_out)
+        console.print(
+            f"  left out, since nothing of them is required (--full runs them): {names}", style="dim"
+        )
 
 
 def _runs(report: Report) -> str:
@@ -166,8 +184,10 @@ def _print_outcome(outcome: Outcome, console: Console) -> None:
     warmup = f" after {outcome.warmup:g} s of warm-up" if outcome.warmup else ""
     console.print()
     console.print(f"{experiment.title} ({experiment.where}): {experiment.about}", style="bold")
+    fewest = min(len(each) for each in outcome.fingerprints.values())
+    fewer = "" if fewest == len(outcome.seeds) else f", {fewest} where no claim needs more"
     console.print(
-        f"  {outcome.duration:g} s measured{warmup}, {commands.seeds(outcome.seeds)}",
+        f"  {outcome.duration:g} s measured{warmup}, {commands.seeds(outcome.seeds)}{fewer}",
         style="dim",
     )
     console.print()

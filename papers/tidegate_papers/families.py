@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from tidegate import stopping
 from tidegate_papers.claims import MAIN, Columns
-from tidegate_papers.paper import FULL, Experiment, Runs
-from tidegate_papers.planned import Planned
+from tidegate_papers.paper import Experiment, Runs
+from tidegate_papers.planned import Counts, Planned
 
 Figures = dict[str, Columns]
 """Figures of experiments, by their names."""
@@ -23,12 +24,14 @@ class Carried:
         runs: Results under each of its settings.
         figures: Its figures.
         first: Its figures in the first stage; None where there was one stage.
+        cpu_seconds: Processor time that it took: runs that others look at, too, count for the first.
     """
 
     experiment: Experiment
     runs: Runs
     figures: Columns
     first: Columns | None
+    cpu_seconds: float
 
 
 class Family:
@@ -39,6 +42,7 @@ class Family:
     """
 
     def __init__(self, members: Sequence[Experiment]) -> None:
+        self._head = members[0]
         self._members = members
 
     def carry_out(self, planned: Planned, replications: int | None, jobs: int | None) -> Iterator[Carried]:
@@ -49,36 +53,70 @@ class Family:
             replications: Replications of the paper; None for as many as claims need.
             jobs: Runs at a time.
         """
+        started = time.process_time()
         first: Figures = {}
-        count = None
-        if replications is None:
+        if replications is not None:
+            counts = {one.name: planned.counts(one, one.runs(replications)) for one in self._members}
+        else:
             most = min(one.most_runs for one in self._members)
-            count = min(stopping.LEAST, most)
-            if count < most:
-                first = self._figures(planned, count, jobs)
-                count = min(max(count, self._needed(first)), most)
-        figures: Figures = {}
+            least = min(stopping.LEAST, most)
+            if least < most:
+                first = self._figures(planned, least, jobs)
+            counts = self._counts(planned, first, least, most)
+        heads: dict[int, Figures] = {}
+        of_head = max(counts[self._head.name].values())
         for one in self._members:
-            runs = planned.results(one, count or one.runs(replications or FULL), jobs)
-            figures[one.name] = one.measure.figures(runs, figures)
-            yield Carried(one, runs, figures[one.name], first.get(one.name))
-            planned.forget(one)
+            count = min(max(counts[one.name].values()), of_head)
+            runs = planned.results(one, counts[one.name], jobs)
+            if one is not self._head and count not in heads:
+                heads[count] = self._of_head(planned, count, jobs)
+            figures = one.measure.figures(runs, heads.get(count, {}))
+            heads.setdefault(count, {one.name: figures})
+            yield Carried(one, runs, figures, first.get(one.name), time.process_time() - started)
+            started = time.process_time()
+            if one is not self._head:
+                planned.forget(one)
+        planned.forget(self._head)
 
     def _figures(self, planned: Planned, count: int, jobs: int | None) -> Figures:
         figures: Figures = {}
         for one in self._members:
-            figures[one.name] = one.measure.figures(planned.results(one, count, jobs), figures)
+            runs = planned.results(one, planned.counts(one, count), jobs)
+            figures[one.name] = one.measure.figures(runs, figures)
         return figures
 
-    def _needed(self, first: Figures) -> int:
-        """Return the number of runs that the claims of all members need, by figures of the first stage."""
-        needed = [
-            stopping.runs_needed(first[one.name][MAIN][claim.name], claim.wanted_half_width)
-            for one in self._members
-            for claim in one.claims
-            if claim.wanted_half_width is not None
-        ]
-        return max(needed, default=0)
+    def _of_head(self, planned: Planned, count: int, jobs: int | None) -> Figures:
+        """Return the figures of the first member over so many runs, for those that take them."""
+        head = self._head
+        runs = planned.results(head, planned.counts(head, count), jobs)
+        return {head.name: head.measure.figures(runs, {})}
+
+    def _counts(self, planned: Planned, first: Figures, least: int, most: int) -> dict[str, Counts]:
+        """Return the number of runs of each member under each setting, by figures of the first stage."""
+        counts = {one.name: planned.counts(one, least) for one in self._members}
+        of_head = counts[self._head.name]
+        for one in self._members if first else ():
+            for claim, needed in _needed(one, first[one.name]).items():
+                read = one.measure.read_by(claim)
+                _raise(counts[one.name], read, min(needed, most))
+                if self._head.name in read:
+                    _raise(of_head, set(of_head), min(needed, most))
+        return counts
+
+
+def _raise(counts: Counts, names: Set[str], count: int) -> None:
+    """Have at least so many runs under the settings of these names."""
+    for name in names & counts.keys():
+        counts[name] = max(counts[name], count)
+
+
+def _needed(experiment: Experiment, first: Columns) -> dict[str, int]:
+    """Return the number of runs that each claim needs, by the figures of the first stage."""
+    return {
+        claim.name: stopping.runs_needed(first[MAIN][claim.name], claim.wanted_half_width)
+        for claim in experiment.claims
+        if claim.wanted_half_width is not None
+    }
 
 
 def families(experiments: Sequence[Experiment]) -> list[Family]:

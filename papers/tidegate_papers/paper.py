@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -42,8 +42,16 @@ class Measure:
         figures: Takes what was measured under each setting and the figures of earlier experiments,
             by their names, and returns the figures of this one.
         settings: Overrides of the scenario, by the name of the setting.
+        drawn: Settings of which no claim reads a figure: points that a curve alone shows. Runs that
+            end by what claims need leave them out.
+        reads: Takes the name of a claim, and returns the settings whose runs its figure reads, and the
+            earlier experiment if it takes its figures; None where each may read all. Settings have
+            unequal numbers of runs then, if their claims need that, and a figure that reads several
+            covers the runs that all have.
         series: Metrics over time that it needs, such as `queue` and `utilisation`, of the table
             `series`.
+        one_by_one: Whether its runs are carried out one at a time, since each records so much over time
+            that two together take more than half a gigabyte.
         histogram: Whether it needs how often each delay occurred: some 10 MB for each run of many
             packets.
         workahead: Factors on reserved rates at which it needs the exact W of flows along their
@@ -59,13 +67,22 @@ class Measure:
 
     figures: Callable[[Runs, Mapping[str, Columns]], Columns]
     settings: Mapping[str, Overrides] = field(default_factory=lambda: {MAIN: ()})
+    drawn: tuple[str, ...] = ()
+    reads: Callable[[str], Collection[str]] | None = None
     series: tuple[str, ...] = ()
+    one_by_one: bool = False
     histogram: bool = False
     workahead: tuple[float, ...] = ()
     panels: Callable[[Runs], tuple[Panel | HeatMap, ...]] | None = None
     keep: Callable[[Results], Results] | None = None
     after: str | None = None
     needs: str | None = None
+
+    def read_by(self, claim: str) -> set[str]:
+        """Return the settings whose runs the figure of a claim may read, and the earlier experiment."""
+        if self.reads is not None:
+            return set(self.reads(claim))
+        return {*self.settings, *(() if self.after is None else (self.after,))}
 
 
 @dataclass(frozen=True)
@@ -128,9 +145,13 @@ class Experiment:
         claims: The published claims.
         tables: Which of the claims are shown as tables.
         sets: Overrides of the scenario, under every setting.
+        brief: Simulated time of a run where runs end by what claims need, warm-up included, as `60s`,
+            or by setting; None for that of the scenario.
         times: Number of its runs in one replication of the paper: more than one where runs differ
             too much to decide a required claim, less than one where they are long and nothing is to
             be decided.
+        only_full: Whether it is carried out only with a stated number of replications or by its name:
+            nothing of it is required.
         on_request: Whether it is carried out only when all experiments are asked for: it is a sweep
             beside what the paper publishes.
     """
@@ -144,7 +165,9 @@ class Experiment:
     claims: tuple[Claim, ...]
     tables: tuple[Table, ...] = ()
     sets: Overrides = ()
+    brief: str | Mapping[str, str] | None = None
     times: float = 1.0
+    only_full: bool = False
     on_request: bool = False
 
     @property
@@ -175,8 +198,15 @@ class Experiment:
         full = self.runs(FULL)
         return full if self.times <= 1 else 2 * full
 
-    def scenarios(self, recordings: Path | None = None) -> dict[str, LoadedScenario]:
-        """Return its scenario under each setting; a recording is taken from the folder of recordings.
+    def scenarios(
+        self, recordings: Path | None = None, *, as_needed: bool = False
+    ) -> dict[str, LoadedScenario]:
+        """Return its scenario under each setting.
+
+        Args:
+            recordings: The folder of recordings; None for none.
+            as_needed: Whether its runs end by what claims need: they are `brief` then, and settings
+                that are only drawn are left out.
 
         Raises:
             TidegateError: The scenario or a setting has a mistake, or its recording is missing.
@@ -187,13 +217,26 @@ class Experiment:
         needs = self.measure.needs
         file = "" if needs is None or recordings is None else str((recordings / needs).absolute())
         recording = json.dumps(file, ensure_ascii=False)
+        lengths = self._lengths() if as_needed else {}
+        left_out = self.measure.drawn if as_needed else ()
         return {
             name: load_scenario(
                 self.scenario,
-                [(path, value.replace(RECORDING, recording)) for path, value in (*sets, *self.sets)],
+                [
+                    (path, value.replace(RECORDING, recording))
+                    for path, value in (*sets, *self.sets, *lengths.get(name, ()))
+                ],
             )
             for name, sets in self.measure.settings.items()
+            if name not in left_out
         }
+
+    def _lengths(self) -> dict[str, Overrides]:
+        """Return what makes runs brief, by setting."""
+        brief = self.brief
+        if isinstance(brief, str):
+            brief = dict.fromkeys(self.measure.settings, brief)
+        return {name: [("duration", length)] for name, length in (brief or {}).items()}
 
 
 @dataclass(frozen=True)
@@ -219,18 +262,26 @@ class Paper:
         """All that can hold or not, over all experiments."""
         return tuple(claim for one in self.experiments for claim in one.claims if claim.judged)
 
-    def chosen(self, names: Sequence[str], *, everything: bool = False) -> list[Experiment]:
+    def chosen(
+        self, names: Sequence[str], *, everything: bool = False, as_needed: bool = False
+    ) -> list[Experiment]:
         """Return the experiments of these names and those whose figures they take; without a name all.
 
         Args:
             names: Names of experiments, also of those on request.
             everything: Without a name, whether experiments on request are among them.
+            as_needed: Without a name, whether those that are `only_full` are left out.
 
         Raises:
             TidegateError: There is no experiment of one of the names.
         """
         if not names:
-            return [one for one in self.experiments if everything or not one.on_request]
+            left_out = as_needed and not everything
+            return [
+                one
+                for one in self.experiments
+                if (everything or not one.on_request) and not (left_out and one.only_full)
+            ]
         known = {one.name: one for one in self.experiments}
         wanted = set()
         for name in names:

@@ -16,6 +16,9 @@ from tidegate_papers.replicated import replicated
 
 Keep = Callable[[Results], Results]
 
+Counts = dict[str, int]
+"""Numbers of runs under the settings of an experiment, by their names."""
+
 
 @dataclass
 class _Runs:
@@ -25,6 +28,7 @@ class _Runs:
         scenario: The scenario.
         most: Number of them that may be needed.
         series: Metrics over time that an experiment needs.
+        one_by_one: Whether they are carried out one at a time.
         histogram: Whether one needs how often each delay occurred.
         workahead: Factors at which an experiment needs the exact W of flows.
         keep: Takes what one run measured and returns what is kept of it; None for everything.
@@ -35,6 +39,7 @@ class _Runs:
     scenario: LoadedScenario
     most: int = 0
     series: tuple[str, ...] = ()
+    one_by_one: bool = False
     histogram: bool = False
     workahead: tuple[float, ...] = ()
     keep: Keep | None = None
@@ -84,6 +89,7 @@ class Planned:
             largest number of runs that it may need.
         recordings: The folder of recordings; None for none.
         progress: Called with the share that is done, 0 to 1.
+        as_needed: Whether runs end by what claims need.
 
     Raises:
         TidegateError: A scenario has a mistake.
@@ -94,8 +100,11 @@ class Planned:
         experiments: Sequence[tuple[Experiment, int]],
         recordings: Path | None,
         progress: Progress | None,
+        *,
+        as_needed: bool,
     ) -> None:
         self._recordings = recordings
+        self._as_needed = as_needed
         self._runs: dict[tuple[str, Path, Keep | None], _Runs] = {}
         self._settings = {one.name: self._plan(one, most) for one, most in experiments}
         self._meter = _Meter(progress, sum(runs.work(runs.most) for runs in self._runs.values()))
@@ -103,24 +112,34 @@ class Planned:
     def _plan(self, experiment: Experiment, most: int) -> dict[str, _Runs]:
         measure = experiment.measure
         settings = {}
-        for name, scenario in experiment.scenarios(self._recordings).items():
+        for name, scenario in experiment.scenarios(self._recordings, as_needed=self._as_needed).items():
             key = (scenario.toml, scenario.base_dir, measure.keep)
             runs = self._runs.setdefault(key, _Runs(scenario, keep=measure.keep))
             runs.most = max(runs.most, most)
             runs.series = tuple(dict.fromkeys((*runs.series, *measure.series)))
+            runs.one_by_one |= measure.one_by_one
             runs.histogram |= measure.histogram
             runs.workahead = tuple(dict.fromkeys((*runs.workahead, *measure.workahead)))
             runs.left += 1
             settings[name] = runs
         return settings
 
-    def results(self, experiment: Experiment, count: int, jobs: int | None) -> dict[str, Results]:
-        """Return what `count` runs measured under each setting of an experiment, by their names."""
+    def counts(self, experiment: Experiment, count: int) -> Counts:
+        """Return `count` runs under each setting of an experiment."""
+        return dict.fromkeys(self._settings[experiment.name], count)
+
+    def results(self, experiment: Experiment, counts: Counts, jobs: int | None) -> dict[str, Results]:
+        """Return what so many runs measured under each setting of an experiment, by their names."""
         settings = self._settings[experiment.name]
         # Two settings may come to the same runs.
-        wanting = {id(runs): runs for runs in settings.values() if len(runs.done) < count}
-        self._conduct(list(wanting.values()), count, jobs)
-        return {name: replicated(runs.done[:count]) for name, runs in settings.items()}
+        wanted: dict[int, tuple[_Runs, int]] = {}
+        for name, runs in settings.items():
+            _, count = wanted.get(id(runs), (runs, 0))
+            wanted[id(runs)] = runs, max(count, counts[name])
+        alone = [(runs, count) for runs, count in wanted.values() if runs.one_by_one]
+        self._conduct(alone, 1)
+        self._conduct([one for one in wanted.values() if one not in alone], jobs)
+        return {name: replicated(runs.done[: counts[name]]) for name, runs in settings.items()}
 
     def forget(self, experiment: Experiment) -> None:
         """Forget the runs at which only this experiment was still to look."""
@@ -130,9 +149,9 @@ class Planned:
                 self._meter.skip(runs.work(runs.most - len(runs.done)))
                 runs.done = []
 
-    def _conduct(self, wanting: Sequence[_Runs], count: int, jobs: int | None) -> None:
+    def _conduct(self, wanted: Sequence[tuple[_Runs, int]], jobs: int | None) -> None:
         """Carry missing runs out, those of several settings at a time."""
-        missing = [(runs, one) for runs in wanting for one in runs.missing(count)]
+        missing = [(runs, one) for runs, count in wanted for one in runs.missing(count)]
         if not missing:
             return
         progress = self._meter.part(sum(runs.work(1) for runs, _ in missing))

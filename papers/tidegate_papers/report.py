@@ -24,12 +24,14 @@ class Outcome:
     Attributes:
         experiment: The experiment.
         findings: Its published figures and ours.
-        seeds: Seeds of its replications.
+        seeds: Seeds of its replications, under the setting that has most.
         duration: Simulated seconds that were measured in each.
         warmup: Seconds before them that were not.
         fingerprints: Outcome of each replication, by setting.
         scenario_hashes: SHA-256 of the scenario, by setting.
         panels: The curves that tell its story.
+        cpu_seconds: Processor time that it took; runs that another experiment looks at, too, count for
+            the first of them.
     """
 
     experiment: Experiment
@@ -40,6 +42,7 @@ class Outcome:
     fingerprints: Mapping[str, tuple[str, ...]]
     scenario_hashes: Mapping[str, str]
     panels: tuple[Panel | HeatMap, ...] = ()
+    cpu_seconds: float = 0.0
 
     @property
     def listed(self) -> list[Finding]:
@@ -78,6 +81,8 @@ class Report:
         wall_seconds: Seconds that it took.
         version: Version of tidegate.
         skipped: Experiments that were not carried out, for want of a recording.
+        left_out: Experiments of which nothing is required, and which runs that end by what claims need
+            leave out.
     """
 
     paper: Paper
@@ -86,6 +91,7 @@ class Report:
     wall_seconds: float
     version: str
     skipped: tuple[Skipped, ...] = ()
+    left_out: tuple[Experiment, ...] = ()
 
     @property
     def findings(self) -> list[Finding]:
@@ -129,6 +135,7 @@ class Report:
             "claims": [_claim(outcome, one) for outcome, one in rows if one.claim.judged],
             "figures": [_figure(outcome, one) for outcome, one in rows if not one.claim.judged],
             "skipped": {one.experiment.name: one.why for one in self.skipped},
+            "left_out": [one.name for one in self.left_out],
         }
 
 
@@ -170,13 +177,15 @@ def conduct(
     # Every scenario is read before the first one runs: a mistake shows at once.
     if recordings is not None and not recordings.is_dir():
         raise TidegateError(f"{recordings}: is not a folder of recordings")
-    wanted = paper.chosen(only, everything=everything)
+    as_needed = replications is None
+    wanted = paper.chosen(only, everything=everything, as_needed=as_needed)
     missing = {one.name: one.missing(recordings) for one in wanted}
     experiments = [one for one in wanted if missing[one.name] is None]
     planned = Planned(
         [(one, one.most_runs if replications is None else one.runs(replications)) for one in experiments],
         recordings,
         progress,
+        as_needed=as_needed,
     )
     carried = [
         _outcome(one)
@@ -186,11 +195,17 @@ def conduct(
     outcomes = sorted(carried, key=lambda outcome: experiments.index(outcome.experiment))
     wall = time.perf_counter() - started
     skipped = tuple(Skipped(one, why) for one in wanted if (why := missing[one.name]) is not None)
-    return Report(paper, replications, tuple(outcomes), wall, __version__, skipped)
+    left_out = () if only else _left_out(paper, wanted)
+    return Report(paper, replications, tuple(outcomes), wall, __version__, skipped, left_out)
+
+
+def _left_out(paper: Paper, wanted: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    return tuple(one for one in paper.experiments if one.only_full and one not in wanted)
 
 
 def _outcome(carried: Carried) -> Outcome:
-    experiment, first = carried.experiment, next(iter(carried.runs.values()))
+    experiment = carried.experiment
+    first = max(carried.runs.values(), key=lambda results: results.replications)
     draw = experiment.measure.panels
     return Outcome(
         experiment,
@@ -201,6 +216,7 @@ def _outcome(carried: Carried) -> Outcome:
         {name: one.fingerprints for name, one in carried.runs.items()},
         {name: one.scenario_hash for name, one in carried.runs.items()},
         () if draw is None else draw(carried.runs),
+        carried.cpu_seconds,
     )
 
 
@@ -224,7 +240,7 @@ def _figure(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     return {
         "claim": f"{outcome.experiment.title}: {claim.name}",
         "experiment": outcome.experiment.name,
-        "runs": len(outcome.seeds),
+        "runs": finding.runs,
         "unit": claim.unit,
         "paper": claim.paper,
         "derived": claim.derived,

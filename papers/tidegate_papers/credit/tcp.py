@@ -173,7 +173,7 @@ MEASURES = {
             "two TCPs, with credit": [*CREDIT, *TWO],
         },
     ),
-    "figure-16": Measure(_figure_16, {MAIN: FIGURE_16}, series=(QUEUE,), panels=_panels),
+    "figure-16": Measure(_figure_16, {MAIN: FIGURE_16}, series=(QUEUE,), one_by_one=True, panels=_panels),
     "udp": Measure(
         _udp,
         {

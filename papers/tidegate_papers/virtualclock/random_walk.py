@@ -76,7 +76,8 @@ def _figures(runs: Runs, _: Mapping[str, Columns]) -> Columns:
             figure = f"warned, {source}, {_name(threshold)}"
             parts = warned(runs[_name(threshold)], group, PARTS)
             first[figure], last[figure] = parts[0], parts[-1]
-            within[figure] = warned(runs[_name(threshold, within=True)], group, PARTS)[-1]
+            if _name(threshold, within=True) in runs:
+                within[figure] = warned(runs[_name(threshold, within=True)], group, PARTS)[-1]
         last[f"warned with envelope, {source}"] = measures.warned(runs[_name(1, within=True)], named(group))
         last[f"growth, {source}"] = growth(runs[_name(1)], group)
         last[f"growth with envelope, {source}"] = growth(runs[_name(1, within=True)], group)
@@ -132,10 +133,11 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     by_threshold = [
         Curve(
             f"{source}{', ' + WITHIN if within else ''}",
-            THRESHOLDS,
-            [warned(runs[_name(one, within=within)], group, PARTS)[-1] for one in THRESHOLDS],
+            thresholds,
+            [warned(runs[_name(one, within=within)], group, PARTS)[-1] for one in thresholds],
         )
         for within in (False, True)
+        for thresholds in ([one for one in THRESHOLDS if _name(one, within=within) in runs],)
         for source, group in SOURCES.items()
     ]
     limit = Level(1.0, "1 %")
@@ -162,4 +164,10 @@ def _panels(runs: Runs) -> tuple[Panel, ...]:
     )
 
 
-RANDOM_WALK = Measure(_figures, _settings(), series=("warnings", "throughput", "lead"), panels=_panels)
+RANDOM_WALK = Measure(
+    _figures,
+    _settings(),
+    drawn=tuple(_name(one, within=True) for one in THRESHOLDS if one != 1),
+    series=("warnings", "throughput", "lead"),
+    panels=_panels,
+)

@@ -14,7 +14,7 @@ from tidegate_papers.paper import Measure, Runs
 from tidegate_papers.vsvd.common import (
     COLUMNS,
     NONE,
-    SAMPLED,
+    PRINTED_B,
     SETTINGS,
     Figures,
     converged,
@@ -70,7 +70,7 @@ class Configuration:
         figures["convergence, D behind the fastest"] = [
             None if own is None else own - min((one for one in others if one is not None), default=own)
             for own, others in zip(
-                figures[f"convergence, D, {self.row}"], zip(*fastest, strict=True), strict=True
+                figures[f"convergence, D, {self.row}"], zip(*fastest, strict=False), strict=False
             )
         ]
         return figures
@@ -82,7 +82,14 @@ class Configuration:
     def measure(self, more: Overrides = ()) -> Measure:
         """Return how it is measured, with something more set under every coupling."""
         settings = {name: [*sets, *more] for name, sets in couplings().items()}
-        return Measure(self.figures, settings, series=SAMPLED)
+        series = ("vc_queue", *(("acr", "queue") if self.converging else ()))
+        return Measure(self.figures, settings, drawn=(PRINTED_B,), reads=_read_by, series=series)
+
+
+def _read_by(claim: str) -> tuple[str, ...]:
+    """Return the settings that a claim's figure reads: that of its column, or all."""
+    named = tuple(name for name in COLUMNS if f", {name}, " in claim)
+    return named or COLUMNS
 
 
 def _spread(figures: Figures, title: str, row: str) -> Values:
@@ -90,12 +97,12 @@ def _spread(figures: Figures, title: str, row: str) -> Values:
     columns = [figures[f"{title}, {name}, {row}"] for name in (*SETTINGS, NONE)]
     return [
         max(value or 0.0 for value in run) / min(value or 0.0 for value in run)
-        for run in zip(*columns, strict=True)
+        for run in zip(*columns, strict=False)
     ]
 
 
 def _over(one: Values, other: Values) -> Values:
-    return [(part or 0.0) / whole if whole else None for part, whole in zip(one, other, strict=True)]
+    return [(part or 0.0) / whole if whole else None for part, whole in zip(one, other, strict=False)]
 
 
 VBR = Configuration("2 source + VBR", "sw1->sw2", vcs=("vc1", "vc2"))
