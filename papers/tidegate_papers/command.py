@@ -38,7 +38,8 @@ def command(
         list[str] | None,
         typer.Argument(
             metavar="EXPERIMENT",
-            help="Experiments to run, those beyond the paper included; without one, all of the paper.",
+            help="Experiments to run, those beyond the paper included; without one, those that decide what "
+            "is required, and with --full all of the paper.",
             show_default=False,
         ),
     ] = None,
@@ -51,7 +52,10 @@ def command(
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="Run every experiment as often as the pages of the papers do.")
+        bool,
+        typer.Option(
+            "--full", help="Run every experiment as often and as long as the pages of the papers do."
+        ),
     ] = False,
     jobs: commands.Jobs = None,
     everything: Annotated[

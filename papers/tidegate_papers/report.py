@@ -155,11 +155,12 @@ def conduct(
         paper: The paper, from `load`.
         replications: Number of runs of each experiment, at least 1; intervals need 2. An experiment
             may have more or fewer (`Experiment.times`). None for `LEAST`, and then as many as give
-            every claim its `wanted_half_width`, up to `Experiment.most_runs`.
+            every claim its `wanted_half_width`, up to `Experiment.most_runs`; runs are `brief` then,
+            and settings that are only drawn are left out.
         jobs: Runs at a time; by default as many as there are processors.
         everything: Whether experiments on request are carried out, too (`Experiment.on_request`).
         only: Names of the experiments to carry out, also of those on request; without one, all of
-            them.
+            them, but those that are `only_full` where no number of runs is stated.
         recordings: The folder of recordings that are not part of the package; None for none.
         progress: Called with the share that is done, 0 to 1.
 
