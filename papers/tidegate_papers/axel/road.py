@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from itertools import pairwise
 
+from tidegate import Results
 from tidegate.explain.stamps import TICKS_PER_SECOND, Stamped, stamps
 from tidegate_papers.axel.common import (
     DEFERRED,
@@ -106,10 +108,13 @@ def _taken_over(runs: Runs, _: Earlier) -> Columns:
         for policy, results in runs.items()
         for what, figure in DELAYS.items()
     }
-    for policy in REAL:
-        if policy != VIRTUAL_CLOCK:
-            gains = [_gain(runs, policy, number) for number in range(runs[policy].replications)]
-            figures[f"largest gain, {policy}"] = [max(by for _, by in gain) for gain in gains]
+    others = [policy for policy in REAL if policy != VIRTUAL_CLOCK]
+    largest: list[list[float]] = [
+        [max(by for _, by in _gain(runs, policy, number)) for policy in others]
+        for number in range(runs[VIRTUAL_CLOCK].replications)
+    ]
+    for policy, values in zip(others, zip(*largest, strict=True), strict=True):
+        figures[f"largest gain, {policy}"] = list(values)
     unbounded, axel = (figures[f"mean, others, {policy}"] for policy in (UNBOUNDED, "Axel"))
     figures["mean, others, without its bound over Axel"] = ratio(unbounded, axel)
     return {MAIN: figures}
@@ -118,7 +123,7 @@ def _taken_over(runs: Runs, _: Earlier) -> Columns:
 def _gain(runs: Runs, policy: str, replication: int) -> Gain:
     """Return what a policy's stamps of the flow that fills and drains its backlog gain on VirtualClock's."""
     ours, baseline = (
-        {one.sequence: one for one in stamps(runs[name], CYCLING, SERVERS[0], replication)}
+        {one.sequence: one for one in _stamps_of_cycling(runs[name], replication)}
         for name in (policy, VIRTUAL_CLOCK)
     )
     return [
@@ -126,6 +131,12 @@ def _gain(runs: Runs, policy: str, replication: int) -> Gain:
         for number, one in ours.items()
         if number in baseline
     ]
+
+
+@lru_cache(maxsize=len(REAL))
+def _stamps_of_cycling(results: Results, replication: int) -> list[Stamped]:
+    """Return the stamps of the flow that fills and drains its backlog; every policy is compared with one."""
+    return stamps(results, CYCLING, SERVERS[0], replication)
 
 
 def _taken_over_panels(runs: Runs) -> tuple[Panel, ...]:
