@@ -1919,13 +1919,14 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno or DCTCP, with one of
-    several loss recoveries, with or without ECN. The congestion window grows until packets are lost or
+    Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno, DCTCP or Prague, with
+    one of several loss recoveries, with or without ECN. The congestion window grows until packets are lost or
     marked, then shrinks.
 
     Attributes:
         congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
-            RFC 8257 (dctcp) (reno or cubic or dctcp). Default: cubic.
+            RFC 8257 (dctcp), or draft-briscoe-iccrg-prague-congestion-control (prague), which needs `recovery
+            = "rack"` and `ecn = "on"` (reno or cubic or dctcp or prague). Default: cubic.
         recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
             RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
             acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
@@ -1965,7 +1966,7 @@ class Tcp(Record):
 
     _kind: ClassVar[str | None] = "tcp"
 
-    congestion: Literal["reno", "cubic", "dctcp"] | None = None
+    congestion: Literal["reno", "cubic", "dctcp", "prague"] | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
     growth: Literal["bytes", "segments"] | None = None
     slow_start: Literal["standard", "hystart"] | None = None

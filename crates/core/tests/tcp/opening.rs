@@ -1,9 +1,12 @@
 //! The handshake: what opens a connection, and what is asked for when it is sent again.
 
 use crate::wire::{DATA, SACK, SIZE, params};
-use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, Handshake, Segment, Sender, TcpParams};
+use tidegate_core::endpoint::tcp::{
+    CongestionControl, Ecn, Handshake, LossRecovery, Segment, Sender, TcpParams,
+};
 use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload};
 use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::units::{Span, Time};
 
 /// Opens a connection whose first `lost` opening segments are lost. Returns for each packet that
@@ -48,4 +51,36 @@ fn a_connection_opened_again_has_no_ecn() {
         sent(CongestionControl::Dctcp, 2),
         [(true, true), (true, false), (true, false), (false, false)]
     );
+}
+
+/// RFC 9331, section 4: all of its packets ask for an L4S queue, and it needs what answers to each
+/// mark and tells losses by time.
+#[test]
+fn with_prague_packets_have_ect_1() {
+    let prague = TcpParams {
+        congestion: CongestionControl::Prague,
+        ecn: Ecn::On,
+        recovery: LossRecovery::Rack,
+        handshake: Handshake::On,
+        ..params(SACK)
+    };
+    assert!(prague.check().is_ok());
+    let mut sender = Sender::new(&prague, Time::NEVER, SIZE);
+    sender.offer(DATA);
+    let mut out = Vec::new();
+    sender.wake(&mut HostCx { now: Time::ORIGIN, out: &mut out });
+    let cx = &mut HostCx { now: Time::ORIGIN + Span::from_millis(10), out: &mut out };
+    let answer = Segment { opens: true, ..Segment::default() };
+    sender.receive(cx, &Packet::new(BodyId(0), 1), &Payload::Tcp(answer));
+    assert!(out.len() > 1);
+    for action in out {
+        assert!(matches!(action, Action::Send { mark, .. } if mark.ecn() == 0b01), "{action:?}");
+    }
+    for (less, needs) in [
+        (TcpParams { ecn: Ecn::Off, ..prague }, "ecn = \"on\""),
+        (TcpParams { recovery: LossRecovery::Sack, ..prague }, "recovery = \"rack\""),
+    ] {
+        let fault = less.check().unwrap_err();
+        assert!(fault.message.contains(needs), "{}", fault.message);
+    }
 }

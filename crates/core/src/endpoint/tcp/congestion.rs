@@ -1,9 +1,10 @@
 //! Congestion control: the congestion window and the slow start threshold (RFC 5681, section 3.1),
-//! with the changes by CUBIC (RFC 9438) and DCTCP (RFC 8257).
+//! with the changes by CUBIC (RFC 9438), DCTCP (RFC 8257) and Prague.
 
 use super::cubic::Cubic;
 use super::dctcp::Dctcp;
 use super::params::{CongestionControl, Growth, TcpParams};
+use super::prague::Prague;
 use super::segments::Segments;
 use crate::units::{Span, Time};
 
@@ -20,15 +21,18 @@ pub(super) struct Congestion {
     segments: Option<Segments>,
     /// The share of marks, for DCTCP.
     dctcp: Option<Dctcp>,
+    /// Congestion avoidance by Prague, and its response to marks.
+    prague: Option<Prague>,
 }
 
 /// An acknowledgement that lets the window grow: its time, the new bytes before it, the segments
-/// that it reports as arrived, and the smoothed round trip.
+/// that it reports as arrived and as marked, and the smoothed round trip.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     pub(super) now: Time,
     pub(super) new: u64,
     pub(super) delivered: u64,
+    pub(super) marked: u64,
     pub(super) srtt: Option<Span>,
 }
 
@@ -44,6 +48,7 @@ impl Congestion {
             cubic: (is_cubic && !is_whole).then(Cubic::default),
             segments: is_whole.then(|| Segments::new(is_cubic)),
             dctcp: (params.congestion == CongestionControl::Dctcp).then(Dctcp::new),
+            prague: (params.congestion == CongestionControl::Prague).then(Prague::new),
         }
     }
 
@@ -59,8 +64,13 @@ impl Congestion {
     /// was used to the full: slow start (equation 2 of RFC 5681), or congestion avoidance (equation
     /// 3) by acknowledgements.
     pub(super) fn grow(&mut self, progress: Progress) {
-        let Progress { now, new, delivered, srtt } = progress;
-        if let Some(segments) = &mut self.segments {
+        let Progress { now, new, delivered, marked, srtt } = progress;
+        if let Some(prague) = &mut self.prague
+            && self.cwnd >= self.ssthresh
+        {
+            let unmarked = delivered.saturating_sub(marked) as f64 / delivered.max(1) as f64;
+            self.cwnd = prague.grow(self.cwnd, new as f64 * unmarked, self.mss);
+        } else if let Some(segments) = &mut self.segments {
             let (window, ssthresh) = (self.cwnd / self.mss, self.ssthresh / self.mss);
             self.cwnd = segments.grow(now, window, ssthresh, delivered) * self.mss;
         } else if self.cwnd < self.ssthresh {
@@ -93,13 +103,24 @@ impl Congestion {
         if let Some(segments) = &mut self.segments {
             segments.measured(rtt);
         }
+        if let Some(prague) = &mut self.prague {
+            prague.measured(rtt);
+        }
     }
 
-    /// Records the arrival of `delivered` segments by an acknowledgement of the bytes before `una`,
-    /// with or without an echo of congestion; the bytes before `max` were sent.
-    pub(super) fn arrived(&mut self, una: u64, max: u64, delivered: u64, echo: bool) {
+    /// Time from a segment of `bytes` to the next one, for congestion control that is paced.
+    pub(super) fn interval(&self, bytes: u64) -> Option<Span> {
+        self.prague.as_ref()?.interval(bytes, self.cwnd, self.is_slow_start())
+    }
+
+    /// Records the arrival of `delivered` segments, of which `marked` were marked, by an
+    /// acknowledgement of the bytes before `una`; the bytes before `max` were sent.
+    pub(super) fn arrived(&mut self, now: Time, una: u64, max: u64, delivered: u64, marked: u64) {
         if let Some(dctcp) = &mut self.dctcp {
-            dctcp.acknowledged(una, max, delivered, echo);
+            dctcp.acknowledged(una, max, delivered, marked);
+        }
+        if let Some(prague) = &mut self.prague {
+            prague.acknowledged(now, una, max, delivered, marked);
         }
     }
 
@@ -151,6 +172,16 @@ impl Congestion {
         let left = self.decrease_marked(flight.min(self.cwnd));
         self.ssthresh = left.max(2 * self.mss);
         self.cwnd = left.max(self.mss).min(self.cwnd);
+    }
+
+    /// Reduces the window for marks by their share, at most once in an interval: Prague.
+    pub(super) fn reduce_by_share(&mut self, now: Time, una: u64, max: u64) {
+        if let Some(prague) = &mut self.prague
+            && let Some(left) = prague.reduce(now, una, max, self.cwnd)
+        {
+            self.ssthresh = left.max(2 * self.mss);
+            self.cwnd = self.ssthresh.min(self.cwnd);
+        }
     }
 
     /// Reduces ssthresh for a congestion mark with `flight` bytes in flight.

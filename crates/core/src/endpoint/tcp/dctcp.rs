@@ -24,12 +24,10 @@ impl Dctcp {
     }
 
     /// Processes an acknowledgement of the bytes before `una`, by which `delivered` segments have
-    /// arrived; the bytes before `max` were sent.
-    pub(super) fn acknowledged(&mut self, una: u64, max: u64, delivered: u64, echo: bool) {
+    /// arrived and `marked` were marked; the bytes before `max` were sent.
+    pub(super) fn acknowledged(&mut self, una: u64, max: u64, delivered: u64, marked: u64) {
         self.delivered += delivered;
-        if echo {
-            self.marked += delivered;
-        }
+        self.marked += marked;
         if una < self.end {
             return;
         }
@@ -60,7 +58,7 @@ mod tests {
         assert_eq!(dctcp.left(100), 50);
         let window = |dctcp: &mut Dctcp, round: u64, marks: u64| {
             (1..=100).for_each(|nth| {
-                dctcp.acknowledged(100 * round + nth, 100 * round + 100 + nth, 1, nth <= marks);
+                dctcp.acknowledged(100 * round + nth, 100 * round + 100 + nth, 1, u64::from(nth <= marks));
             });
         };
         (0..100).for_each(|round| window(&mut dctcp, round, 25));

@@ -4,12 +4,14 @@
 //! Bulk data go one way and acknowledgements the other, and bytes are numbered from 0. Where the RFCs leave a choice, the page `docs/transports/tcp.md` states the one
 //! made.
 
+mod accurate_ecn;
 mod congestion;
 mod cubic;
 mod dctcp;
 mod hystart;
 mod opening;
 mod params;
+mod prague;
 mod prr;
 mod rack;
 mod ranges;
@@ -45,8 +47,8 @@ impl PolicyParams for TcpParams {
         name: "tcp",
         title: "TCP",
         role: Role::Transport { responsive: true },
-        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno or DCTCP, with one \
-               of several loss recoveries, with or without ECN. The congestion window grows until packets \
+        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno, DCTCP or Prague, with \
+               one of several loss recoveries, with or without ECN. The congestion window grows until packets \
                are lost or marked, then shrinks.",
         source: "RFC 5681, 9438, 8257, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168",
         params: TcpParams::PARAMS,
@@ -100,6 +102,17 @@ impl PolicyParams for TcpParams {
             ] {
                 if is_set {
                     return Err(Fault::at(key, format!("`{what}` needs `recovery = \"rack\"`")));
+                }
+            }
+        }
+        if self.congestion == CongestionControl::Prague {
+            for (is_set, what) in [
+                (self.recovery == LossRecovery::Rack, "recovery = \"rack\""),
+                (self.ecn == Ecn::On, "ecn = \"on\""),
+            ] {
+                if !is_set {
+                    let message = format!("`congestion = \"prague\"` needs `{what}` (RFC 9331, section 4)");
+                    return Err(Fault::at("congestion", message));
                 }
             }
         }

@@ -12,6 +12,9 @@ words! {
         Cubic = "cubic",
         /// As `reno`, but marks take the share of half the window that was marked (RFC 8257)
         Dctcp = "dctcp",
+        /// For L4S queues: the share of marks, accurate feedback, and a rate that depends little on
+        /// the round trip
+        Prague = "prague",
     }
 }
 
@@ -117,7 +120,8 @@ parameters! {
     #[derive(Eq)]
     pub struct TcpParams {
         /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
-        /// RFC 8257 (dctcp)
+        /// RFC 8257 (dctcp), or draft-briscoe-iccrg-prague-congestion-control (prague), which needs
+        /// `recovery = "rack"` and `ecn = "on"`
         congestion: CongestionControl = CongestionControl::Cubic,
         /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
         /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
@@ -165,6 +169,11 @@ parameters! {
 }
 
 impl TcpParams {
+    /// Returns true if acknowledgements count the packets that came marked (RFC 9768).
+    pub(super) fn counts_marks(&self) -> bool {
+        self.congestion == CongestionControl::Prague
+    }
+
     /// Returns true if both ends are ECN-capable.
     pub(super) fn negotiates_ecn(&self) -> bool {
         self.ecn == Ecn::On

@@ -1,6 +1,7 @@
 //! The receiving end: bytes in order, acknowledgements, SACK blocks (RFC 2018, section 4), D-SACK
 //! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
+use super::accurate_ecn::Count;
 use super::params::{CongestionControl, TcpParams};
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
@@ -26,6 +27,8 @@ pub(super) struct Receiver {
     quick: u32,
     /// True if an echo tells of each packet by itself, as DCTCP asks for (RFC 8257, section 3.2).
     echoes_each: bool,
+    /// The count of packets that came marked, in place of an echo (RFC 9768).
+    count: Option<Count>,
     /// Number of the next byte that is expected (RCV.NXT).
     next: u64,
     /// Ranges received beyond `next`.
@@ -53,6 +56,7 @@ impl Receiver {
             delay: params.delayed_acks,
             quick: params.quick_acks,
             echoes_each: params.congestion == CongestionControl::Dctcp,
+            count: params.counts_marks().then(Count::new),
             next: 0,
             beyond: Ranges::default(),
             latest: Vec::new(),
@@ -112,6 +116,7 @@ impl Receiver {
             acknowledgement: self.next,
             window: self.window,
             echo: self.echo,
+            ace: self.count.as_ref().map_or(0, Count::ace),
             sack,
             ..Segment::default()
         };
@@ -147,7 +152,9 @@ impl Endpoint for Receiver {
         }
         let is_marked = self.ecn && packet.mark.ecn() == CE;
         let mut changes = false;
-        if self.echoes_each {
+        if let Some(count) = &mut self.count {
+            changes = count.came(is_marked);
+        } else if self.echoes_each {
             changes = self.echo != is_marked;
             if changes && self.waiting > 0 {
                 self.acknowledge(cx);

@@ -22,6 +22,9 @@ pub struct Segment {
     pub opens: bool,
     /// ECN-Echo (ECE): a data packet came with congestion marked (CE).
     pub echo: bool,
+    /// The last three bits of the count of packets that came marked (ACE, RFC 9768); zero where they
+    /// are not counted.
+    pub ace: u8,
     /// Congestion window reduced (CWR).
     pub reduced: bool,
     /// SACK blocks, the one with the latest data first; unused ones are empty. A block of data that

@@ -6,10 +6,12 @@
 mod endpoint;
 mod loss;
 mod opening;
+mod pacing;
 mod rack;
 mod reduction;
 
 use crate::endpoint::application::Application;
+use crate::endpoint::tcp::accurate_ecn::Feedback;
 use crate::endpoint::tcp::congestion::{Congestion, Progress};
 use crate::endpoint::tcp::hystart::HyStart;
 use crate::endpoint::tcp::opening::Opening;
@@ -26,9 +28,12 @@ use crate::endpoint::tcp::{
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::{Span, Time};
+use pacing::Pacer;
 
 /// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
-const ECT_0: u8 = 0b10;
+const ECT_0: Mark = Mark::from_ip(0, 0b10);
+/// ECT(1): it answers to every mark (RFC 9331, section 4).
+const ECT_1: Mark = Mark::from_ip(0, 0b01);
 
 /// The end that sends data.
 #[derive(Debug)]
@@ -68,8 +73,12 @@ pub struct Sender {
     hystart: Option<HyStart>,
     /// True if every acknowledgement measures a round trip.
     has_timestamps: bool,
-    /// True if retransmissions are ECN-capable as well: DCTCP.
+    /// The mark of packets that are ECN-capable.
+    capable: Mark,
+    /// True if retransmissions are ECN-capable as well: DCTCP and Prague.
     marks_all: bool,
+    /// The count of marked packets, for Prague: it answers to each of them.
+    feedback: Option<Feedback>,
     timer: Timer,
     /// Time of the last transmission.
     last_sent: Option<Time>,
@@ -78,6 +87,7 @@ pub struct Sender {
     /// Marks are answered again once the byte with this number is acknowledged: the segment with
     /// CWR has then arrived.
     answered_to: u64,
+    pacer: Pacer,
     /// True if the next new segment carries CWR: the window was reduced.
     says_reduced: bool,
     /// True while new data wait for the timer: congestion was marked with a window of one segment.
@@ -122,11 +132,14 @@ impl Sender {
             has_lost: false,
             hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
             has_timestamps: params.timestamps == Timestamps::On,
-            marks_all: params.congestion == CongestionControl::Dctcp,
+            capable: if params.counts_marks() { ECT_1 } else { ECT_0 },
+            marks_all: matches!(params.congestion, CongestionControl::Dctcp | CongestionControl::Prague),
+            feedback: params.counts_marks().then(Feedback::new),
             timer: Timer::new(params),
             last_sent: None,
             timed_out_at: None,
             answered_to: 0,
+            pacer: Pacer::new(),
             says_reduced: false,
             held: false,
             retransmissions: 0,
@@ -172,7 +185,7 @@ impl Sender {
             return;
         }
         let before = self.flight();
-        let was_full = self.outstanding() + self.mss > self.congestion.cwnd();
+        let was_full = self.pacer.waits() || self.outstanding() + self.mss > self.congestion.cwnd();
         let new = acknowledgement - self.una;
         let same_window = self.window == u64::from(segment.window);
         self.window = u64::from(segment.window);
@@ -191,8 +204,9 @@ impl Sender {
             self.first_sent.acknowledged(self.una);
         }
         let delivered = arrived.bytes.div_ceil(self.mss);
-        self.observe(cx.now(), arrived, new, segment.echo);
-        let marked = self.ecn && segment.echo && self.answer_mark(cx, before);
+        let (echo, marks) = self.marks(segment, delivered);
+        self.observe(cx.now(), arrived, new, marks);
+        let marked = self.ecn && echo && self.answer_mark(cx, before);
         if new > 0 {
             let was_recovering = self.recovery.active;
             self.progress(cx, new);
@@ -201,7 +215,7 @@ impl Sender {
                 if self.reduces_gradually { self.prr.is_none() } else { !was_recovering && !marked };
             if may_grow && was_used {
                 let srtt = self.timer.srtt();
-                self.congestion.grow(Progress { now: cx.now(), new, delivered, srtt });
+                self.congestion.grow(Progress { now: cx.now(), new, delivered, marked: marks, srtt });
             } else if !was_used {
                 self.congestion.not_used(cx.now());
             }
@@ -217,6 +231,9 @@ impl Sender {
     /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
     /// data. Returns true if the window may not grow.
     fn answer_mark(&mut self, cx: &mut HostCx<'_>, flight: u64) -> bool {
+        if self.feedback.is_some() {
+            return self.answer_each_mark(cx.now());
+        }
         if self.una <= self.answered_to || self.recovery.active {
             return true;
         }
@@ -344,7 +361,7 @@ impl Sender {
             self.retransmissions += 1;
             self.timer.forget_timed();
             if self.marks_all && self.ecn {
-                mark = Mark::from_ip(0, ECT_0);
+                mark = self.capable;
             }
         } else {
             self.max = end;
@@ -354,7 +371,7 @@ impl Sender {
             self.first_sent.sent(end, cx.now());
             segment.reduced = std::mem::take(&mut self.says_reduced);
             if self.ecn {
-                mark = Mark::from_ip(0, ECT_0);
+                mark = self.capable;
             }
         }
         let (len, payload) = (self.header + segment.length, Payload::Tcp(segment));
@@ -368,6 +385,7 @@ impl Sender {
         if let Some(prr) = &mut self.prr {
             prr.sent();
         }
+        self.pacer.sent(cx.now(), self.congestion.interval(end - start));
         self.last_sent = Some(cx.now());
         self.timer.run(cx.now());
     }
@@ -375,7 +393,7 @@ impl Sender {
     /// Time of the endpoint's next wake-up.
     fn next(&self) -> Time {
         let handed_at = self.application.as_ref().map_or(Time::NEVER, Application::next_at);
-        let at = self.timer_due().min(handed_at);
+        let at = self.timer_due().min(handed_at).min(self.pacer.due());
         if at < self.stop { at } else { Time::NEVER }
     }
 }

@@ -2,7 +2,7 @@
 //! and its answer, which measures the first round trip. Data go with the third packet. An opening
 //! segment that is sent again asks for no ECN (RFC 3168, section 6.1.1.1), as in Linux.
 
-use super::{ECT_0, Sender};
+use super::Sender;
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::segment::Segment;
@@ -30,7 +30,7 @@ impl Sender {
             }
             (*times, *at) = (*times + 1, cx.now());
             let segment = Segment { opens: true, ..Segment::default() };
-            let mark = if self.marks_all && self.ecn { Mark::from_ip(0, ECT_0) } else { Mark::NONE };
+            let mark = if self.marks_all && self.ecn { self.capable } else { Mark::NONE };
             cx.send(self.header, mark, Payload::Tcp(segment));
             self.last_sent = Some(cx.now());
             self.timer.restart(cx.now());

@@ -132,14 +132,15 @@ impl Sender {
         }
     }
 
-    /// Sends lost segments, then new data, while `pipe` leaves room.
+    /// Sends lost segments, then new data, while `pipe` leaves room and at their pace.
     pub(super) fn fill_by_pipe(&mut self, cx: &mut HostCx<'_>) {
         let mut sends_new = false;
+        self.pacer.rests();
         while let Some(rack) = &self.rack {
             let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
             let lost = rack.next_lost();
             let Some((start, end)) = lost.or(new) else { break };
-            if rack.pipe() + (end - start) > self.congestion.cwnd() {
+            if rack.pipe() + (end - start) > self.congestion.cwnd() || !self.pacer.lets_go(cx.now()) {
                 break;
             }
             if lost.is_some() {

@@ -6,14 +6,15 @@ use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::hystart::Measured;
 use crate::endpoint::tcp::prr::Prr;
 use crate::endpoint::tcp::rack::Arrived;
+use crate::endpoint::tcp::segment::Segment;
 use crate::units::Time;
 
 impl Sender {
-    /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marks, and
+    /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marked segments, and
     /// the end of a reduction for a mark.
-    pub(super) fn observe(&mut self, now: Time, arrived: Arrived, new: u64, echo: bool) {
+    pub(super) fn observe(&mut self, now: Time, arrived: Arrived, new: u64, marked: u64) {
         let (una, max) = (self.una, self.max);
-        self.congestion.arrived(una, max, arrived.bytes.div_ceil(self.mss), echo);
+        self.congestion.arrived(now, una, max, arrived.bytes.div_ceil(self.mss), marked);
         if self.has_timestamps
             && let Some(rtt) = arrived.first
         {
@@ -32,6 +33,25 @@ impl Sender {
         if new > 0 && !self.recovery.active && una > self.answered_to && self.prr.take().is_some() {
             self.congestion.set(self.congestion.ssthresh());
         }
+    }
+
+    /// Returns true if an acknowledgement reports marks, and on how many of the `delivered` packets.
+    pub(super) fn marks(&mut self, segment: &Segment, delivered: u64) -> (bool, u64) {
+        match &mut self.feedback {
+            Some(feedback) => {
+                let marked = feedback.marked(segment.ace, delivered);
+                (marked > 0, marked)
+            }
+            None => (segment.echo, if segment.echo { delivered } else { 0 }),
+        }
+    }
+
+    /// Reduces the window by the share of marks; it may grow by what was not marked.
+    pub(super) fn answer_each_mark(&mut self, now: Time) -> bool {
+        if !self.recovery.active {
+            self.congestion.reduce_by_share(now, self.una, self.max);
+        }
+        false
     }
 
     /// Begins a reduction, unless one is under way; `reduce` sets ssthresh.
