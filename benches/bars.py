@@ -71,6 +71,9 @@ PAPERS = Bar(300, of=" CPU s")
 PAPERS_MEMORY = Bar(500, of=" MB")
 PUSH_OUT = Bar(2, of=" times that of 1,000 flows")
 SUBSCRIBERS = Bar(1.25, of=" times that of 100")
+HOUSEHOLDS = Bar(1.3, of=" times that of one queue")
+HOUSEHOLDS_MEMORY = Bar(300, of=" MB")
+IDLE_HOUSEHOLD = Bar(1_000, of=" bytes")
 DECISIONS = {"srtcm": Bar(120, of=" instructions"), "trtcm": Bar(120, of=" instructions")}
 """Instructions of one decision with one state."""
 

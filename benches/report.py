@@ -234,6 +234,16 @@ def of_subscribers(binary: str) -> list[list[str]]:
     return against_the_first(names, per(pairs, 0), bars.SUBSCRIBERS)
 
 
+def of_households(binary: str) -> list[list[str]]:
+    """Rows of a packet of 2,000 circuits with ten conversations each: in one queue each, and fair."""
+    pairs = [
+        tuple((binary, mode, packets) for packets in (0, 200_000)) for mode in ("one-queue", "households")
+    ]
+    what = "a packet of 2,000 of 20,000 circuits, ten conversations each"
+    names = [f"{what}, one queue a circuit", f"{what}, fair to each"]
+    return against_the_first(names, per(pairs, 0), bars.HOUSEHOLDS)
+
+
 def papers() -> list[list[str]]:
     """Rows of a default run of each paper: CPU seconds and memory."""
     command = ROOT / ".venv" / "bin" / "tidegate"
@@ -277,6 +287,12 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     measured = json.loads(run(found["subscribers"], "--json"))
     for key, state in (("idle_bytes", "idle"), ("active_bytes", "with a flow")):
         rows.append([f"a subscriber of 20,000, {state}, in a direction", f"{measured[key]} bytes", ""])
+    held, idle = measured["households_bytes"] / 1e6, measured["idle_household_bytes"]
+    households = "20,000 circuits, of which 2,000 have ten conversations each, both directions"
+    rows.append([households, f"{held:.0f} MB", bars.HOUSEHOLDS_MEMORY.cell(held)])
+    rows.append(
+        ["an idle circuit of these, both directions", f"{idle} bytes", bars.IDLE_HOUSEHOLD.cell(idle)]
+    )
     load = measured["load_ms"]
     rows.append(["reading a list of 20,000 circuits", f"{load} ms", bars.LIST.cell(load)])
     rows.append(["following a list with one line changed, in a direction", f"{measured['change_ms']} ms", ""])
@@ -297,6 +313,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows += abr(found["abr"])
         rows += push_out(found["push_out"])
         rows += of_subscribers(found["subscribers"])
+        rows += of_households(found["subscribers"])
     return rows
 
 

@@ -1,10 +1,11 @@
 //! Subscribers by the thousand, in sites with ceilings: the cost of a packet as their number grows,
-//! the memory of a subscriber while it is idle and while it has a flow, and the time to read their
-//! list.
+//! the memory of a subscriber while it is idle and while it has a flow or ten conversations, and the
+//! time to read their list.
 //!
 //! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `--
 //! SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs
-//! of different length to take out the set-up.
+//! of different length to take out the set-up. `-- households PACKETS` does so for ten
+//! conversations of every tenth of 20,000 subscribers, `-- one-queue PACKETS` for one queue each.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -19,15 +20,18 @@ use std::time::Instant;
 use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::composite::{BuiltInComposite, FAIR_DEFAULT, WITHIN_DEFAULT};
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::{Contract, Refused};
+use tidegate_core::dropper::DropperKind;
 use tidegate_core::headers::{Fragment, Headers, Ip};
 use tidegate_core::packet::{BodyId, Packet, PortIx};
+use tidegate_core::params::NamedPolicy;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::steering::{Rule, Split, Steering};
+use tidegate_core::steering::{Conversations, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
 use tidegate_formats::GateFile;
 
@@ -40,14 +44,19 @@ const LINK: u64 = 1_000_000_000;
 /// Bytes of a packet, and the number of packets that a subscriber sends at once.
 const LEN: u32 = 1000;
 const BURST: u32 = 4;
+/// Subscribers, those of them that send, and the conversations of each.
+const HOUSEHOLDS: u32 = 20_000;
+const SENDING: u32 = HOUSEHOLDS / 10;
+const CONVERSATIONS: u32 = 10;
+const SITES: u32 = 400;
 
 fn rate(bits: u64) -> Option<Rate> {
     Rate::from_bits_per_second(bits)
 }
 
-/// Returns a subscriber's circuit, in sites that share the link's rate. A subscriber may have four
+/// Returns a subscriber's circuit, in sites that share the link's rate. A subscriber may have some
 /// times its share, and a site twice its own.
-fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
+fn circuit(number: u32, subscribers: u32, sites: u32, times: u64) -> Circuit {
     let share = LINK / u64::from(subscribers);
     Circuit {
         name: format!("circuit-{number:05}"),
@@ -55,13 +64,13 @@ fn circuit(number: u32, subscribers: u32, sites: u32) -> Circuit {
         terms: CircuitTerms {
             class: Some((number % sites) as u16),
             reserve: [rate(share); 2],
-            ceiling: [rate(4 * share); 2],
+            ceiling: [rate(times * share); 2],
         },
     }
 }
 
-fn circuits(subscribers: u32, sites: u32) -> Arc<Circuits> {
-    let all = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+fn circuits(subscribers: u32, sites: u32, times: u64) -> Arc<Circuits> {
+    let all = (0..subscribers).map(|number| circuit(number, subscribers, sites, times));
     Arc::new(Circuits::new(all).unwrap_or_default())
 }
 
@@ -69,11 +78,18 @@ fn rule(circuits: Arc<Circuits>) -> Rule {
     Rule::new(Match::default(), Split::Circuits(circuits), FlowPlan::default(), Span::from_secs(30))
 }
 
+/// The policies in a circuit of a gate, whose port has CoDel at each queue.
+fn fair() -> Result<Conversations, Refused> {
+    let whole = BuiltInComposite::read(WITHIN_DEFAULT, &[]).and_then(Result::ok);
+    let parts = whole.ok_or_else(|| Refused("no policy for conversations".into()))?.parts()?;
+    Ok(Conversations { scheduler: SchedulerKind::BuiltIn(parts.scheduler), dropper: None })
+}
+
 fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from_bits(0x0a00_0000 + number)
 }
 
-fn from(number: u32) -> Headers {
+fn conversation(number: u32, ix: u32) -> Headers {
     let ip = Ip {
         source: IpAddr::V4(address(number)),
         destination: IpAddr::V4(Ipv4Addr::LOCALHOST),
@@ -81,9 +97,16 @@ fn from(number: u32) -> Headers {
         dscp: 0,
         ecn: 0,
         fragment: Fragment::Whole,
-        ports: Some((5000, 80)),
+        ports: Some((5000 + ix as u16, 80)),
     };
     Headers { ip: Some(ip), ..Headers::default() }
+}
+
+/// A conversation of the subscribers that send, who are spread over all sites.
+fn household(of: u32) -> Headers {
+    let (number, ix) = (of / CONVERSATIONS, of % CONVERSATIONS);
+    let every = HOUSEHOLDS / SENDING;
+    conversation(number * every + number * every / SITES % every, ix)
 }
 
 struct Line {
@@ -100,26 +123,40 @@ struct Line {
 
 impl Line {
     fn new(circuits: Arc<Circuits>, sites: u32) -> Result<Line, Refused> {
-        let clock = || SchedulerKind::named("virtual-clock").ok_or_else(|| Refused("no VirtualClock".into()));
+        Line::of(rule(circuits), sites, 0, "virtual-clock", None)
+    }
+
+    /// Subscribers behind a gate's default port, of which a tenth have ten conversations each, in
+    /// one queue or `fair` to each.
+    fn households(is_fair: bool) -> Result<Line, Refused> {
+        let within = if is_fair { Some(Arc::new(fair()?)) } else { None };
+        let rule = Rule { within, ..rule(circuits(HOUSEHOLDS, SITES, 20)) };
+        let dropper = DropperKind::named(FAIR_DEFAULT.dropper).map(DropperPlan::from);
+        let dropper = dropper.map(|plan| DropperPlan { scope: FAIR_DEFAULT.scope, ..plan });
+        Line::of(rule, SITES, 1 << 16, FAIR_DEFAULT.scheduler, dropper)
+    }
+
+    fn of(
+        rule: Rule,
+        sites: u32,
+        most: usize,
+        scheduler: &str,
+        dropper: Option<DropperPlan>,
+    ) -> Result<Line, Refused> {
+        let named = || SchedulerKind::named(scheduler).ok_or_else(|| Refused("no such scheduler".into()));
         let site = LINK / u64::from(sites);
         let class = ClassPlan {
             contract: Contract { reserve: rate(site), ..Contract::default() },
             ceiling: rate(2 * site),
-            ..ClassPlan::new(clock()?)
+            ..ClassPlan::new(named()?)
         };
-        let port = PortPlan { classes: vec![class; sites as usize], ..PortPlan::new(clock()?) };
+        let classes = vec![class; sites as usize];
+        let port = PortPlan { classes, dropper, rate: rate(LINK), ..PortPlan::new(named()?) };
         let now = Time::ORIGIN;
         let plan = SwitchPlan { ports: vec![port], buffer: None, ..SwitchPlan::default() };
         let mut switch = Switch::new(now, &plan)?;
-        let steering = Steering::new(
-            now,
-            &mut switch,
-            PORT,
-            Direction::Up,
-            vec![rule(circuits)],
-            FlowPlan::default(),
-            0,
-        )?;
+        let steering =
+            Steering::new(now, &mut switch, PORT, Direction::Up, vec![rule], FlowPlan::default(), most)?;
         let (out, never) = (Vec::new(), Time::NEVER);
         let rng = Rng::named(1, "subscribers");
         Ok(Line { now, plan, switch, steering, rng, out, free_at: never, wake_at: never, sent: 0 })
@@ -166,11 +203,20 @@ impl Line {
     }
 
     /// Sends bursts from subscribers drawn at random, at 0.9 of the link's rate.
-    #[inline(never)]
     fn load(&mut self, subscribers: u32, packets: u64, draw: &mut Rng) {
+        self.load_from(packets, || conversation(draw.below(u64::from(subscribers)) as u32, 0));
+    }
+
+    /// Like [`load`](Self::load), from conversations.
+    fn load_households(&mut self, packets: u64, draw: &mut Rng) {
+        self.load_from(packets, || household(draw.below(u64::from(SENDING * CONVERSATIONS)) as u32));
+    }
+
+    #[inline(never)]
+    fn load_from(&mut self, packets: u64, mut draw: impl FnMut() -> Headers) {
         let gap = Span::from_ticks(u64::from(BURST * LEN) * 8 * 100_000_000_000 / LINK * 10 / 9);
         for _ in 0..packets / u64::from(BURST) {
-            let headers = from(draw.below(u64::from(subscribers)) as u32);
+            let headers = draw();
             for _ in 0..BURST {
                 self.arrive(&headers);
             }
@@ -181,7 +227,7 @@ impl Line {
 
 /// Returns nanoseconds per packet, the least of five stretches.
 fn nanoseconds(subscribers: u32, sites: u32) -> Result<f64, Refused> {
-    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    let mut line = Line::new(circuits(subscribers, sites, 4), sites)?;
     let mut draw = Rng::named(1, "arrivals");
     // Until every subscriber has a flow.
     line.load(subscribers, u64::from(subscribers) * 60, &mut draw);
@@ -198,11 +244,11 @@ fn nanoseconds(subscribers: u32, sites: u32) -> Result<f64, Refused> {
 /// idle again.
 fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     let before = ALLOCATED.allocated();
-    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    let mut line = Line::new(circuits(subscribers, sites, 4), sites)?;
     let per = |bytes: usize| (bytes - before) as f64 / f64::from(subscribers);
     let idle = per(ALLOCATED.allocated());
     for number in 0..subscribers {
-        line.arrive(&from(number));
+        line.arrive(&conversation(number, 0));
         line.advance(line.now + Span::from_micros(10));
     }
     let active = per(ALLOCATED.allocated());
@@ -211,18 +257,33 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
     Ok([idle, active, per(ALLOCATED.allocated())])
 }
 
+/// Returns the bytes of a gate of both directions in which a tenth of the subscribers have ten
+/// conversations each: all of them, and those of a subscriber that has none.
+fn bytes_of_households() -> Result<[f64; 2], Refused> {
+    let before = ALLOCATED.allocated();
+    let mut lines = [Line::households(true)?, Line::households(true)?];
+    let idle = (ALLOCATED.allocated() - before) as f64 / f64::from(HOUSEHOLDS);
+    for line in &mut lines {
+        for of in 0..SENDING * CONVERSATIONS {
+            line.arrive(&household(of));
+            line.advance(line.now + Span::from_micros(10));
+        }
+    }
+    Ok([(ALLOCATED.allocated() - before) as f64, idle])
+}
+
 /// Returns milliseconds until a change of one subscriber's ceiling is in force at a port where all
 /// have flows, the least of five times.
 fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
-    let mut line = Line::new(circuits(subscribers, sites), sites)?;
+    let mut line = Line::new(circuits(subscribers, sites, 4), sites)?;
     for number in 0..subscribers {
-        line.arrive(&from(number));
+        line.arrive(&conversation(number, 0));
         line.advance(line.now + Span::from_micros(10));
     }
     let mut least = f64::INFINITY;
     for mega in 1..=5 {
         let began = Instant::now();
-        let list = (0..subscribers).map(|number| circuit(number, subscribers, sites));
+        let list = (0..subscribers).map(|number| circuit(number, subscribers, sites, 4));
         let other = list.enumerate().map(|(ix, mut circuit)| {
             if ix == 77 {
                 circuit.terms.ceiling = [rate(mega * 1_000_000); 2];
@@ -288,9 +349,10 @@ fn compare(json: bool) -> Result<(), Refused> {
     let [idle, active, again] = bytes(20_000, 400)?;
     let milliseconds = loading(20_000, 400).map_err(Refused)?;
     let change = changing(20_000, 400)?;
+    let [households, of_idle] = bytes_of_households()?;
     if json {
         println!(
-            r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0},"change_ms":{change:.0}}}"#
+            r#"{{"idle_bytes":{idle:.0},"active_bytes":{active:.0},"load_ms":{milliseconds:.0},"change_ms":{change:.0},"households_bytes":{households:.0},"idle_household_bytes":{of_idle:.0}}}"#
         );
         return Ok(());
     }
@@ -299,6 +361,8 @@ fn compare(json: bool) -> Result<(), Refused> {
     println!(
         "{milliseconds:.0} ms to read their list, {change:.0} ms to follow another one in one direction"
     );
+    println!("2000 of them with ten conversations each, both directions: {:.1} MB", households / 1e6);
+    println!("an idle one of those: {of_idle:.0} bytes in both directions");
     println!("{:>11} {:>6} {:>10} {:>6}", "subscribers", "sites", "ns/packet", "ratio");
     let mut first = None;
     for (subscribers, sites) in [(100, 2), (1_000, 20), (20_000, 400), (20_000, 4)] {
@@ -312,8 +376,14 @@ fn compare(json: bool) -> Result<(), Refused> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let numbers: Vec<u32> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    let is_fair = arguments.iter().any(|argument| argument == "households");
     let outcome = match numbers[..] {
-        [subscribers, sites, packets] => Line::new(circuits(subscribers, sites), sites).map(|mut line| {
+        [packets] => Line::households(is_fair).map(|mut line| {
+            let packets = SENDING * CONVERSATIONS * BURST * 3 + packets;
+            line.load_households(packets.into(), &mut Rng::named(1, "arrivals"));
+            println!("{}", black_box(line.sent));
+        }),
+        [subscribers, sites, packets] => Line::new(circuits(subscribers, sites, 4), sites).map(|mut line| {
             let mut draw = Rng::named(1, "arrivals");
             line.load(subscribers, u64::from(subscribers) * 60 + u64::from(packets), &mut draw);
             println!("{}", black_box(line.sent));

@@ -19,7 +19,7 @@ use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::steering::{Rule, Split, Steering};
+use tidegate_core::steering::{Conversations, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -118,6 +118,10 @@ fn ports(bytes: &mut Bytes<'_>) -> Vec<PortRange> {
     first.and_then(|first| PortRange::new(first, first + u16::from(bytes.byte() % 3))).into_iter().collect()
 }
 
+fn conversations() -> Conversations {
+    Conversations { scheduler: SchedulerKind::named("drr++").expect("a scheduler's name"), dropper: None }
+}
+
 fn told(bytes: &mut Bytes<'_>) -> Told {
     let (inside, outside) = (network(bytes), network(bytes));
     let matching = Match {
@@ -153,7 +157,9 @@ fn told(bytes: &mut Bytes<'_>) -> Told {
     };
     let plan = FlowPlan { contract, ceiling: bytes.pick(&[None, rate(500_000)]), ..FlowPlan::default() };
     let idle = Span::from_millis(u64::from(bytes.byte()) + 1);
-    Told { rule: Rule::new(matching, split, plan, idle), inside, outside, owned }
+    let divided = matches!(split, Split::Each(Each::Host | Each::Subscriber) | Split::Circuits(_));
+    let within = (divided && bytes.byte() & 1 == 1).then(|| Arc::new(conversations()));
+    Told { rule: Rule { within, ..Rule::new(matching, split, plan, idle) }, inside, outside, owned }
 }
 
 /// Up to seven circuits of a few networks each, and the circuit of each network. There are few
@@ -290,7 +296,8 @@ fn steer(mut bytes: Bytes<'_>) {
                 } else {
                     assert_eq!(steering.rule_of(leg.flow), wanted);
                     match wanted.map(|rule| (rule, &rules[rule])) {
-                        Some((rule, Told { rule: Rule { split: Split::Each(each), .. }, .. })) => {
+                        Some((rule, Told { rule: Rule { split: Split::Each(each), within, .. }, .. })) => {
+                            let each = if within.is_some() { Each::FiveTuple } else { *each };
                             let key = each.key(&headers, direction);
                             match steering.overflowed() > before {
                                 // It shares a flow, which is no member's own.
@@ -300,7 +307,8 @@ fn steer(mut bytes: Bytes<'_>) {
                         }
                         Some((rule, Told { rule: Rule { split: Split::Circuits(_), .. }, owned, .. })) => {
                             let circuit = inside(&headers, direction).and_then(|at| owner(owned, at));
-                            assert_eq!(circuit.and_then(|at| steering.circuit_legs(rule, at).next()), Some(leg));
+                            let legs = circuit.map(|at| steering.circuit_legs(rule, at));
+                            assert!(legs.into_iter().flatten().any(|own| own == leg));
                         }
                         _ => {}
                     }

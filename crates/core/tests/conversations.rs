@@ -14,7 +14,7 @@ use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::{Conversations, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 const PORT: PortIx = PortIx(0);
@@ -34,12 +34,16 @@ impl Bench {
     }
 
     fn of(scheduler: &str, split: Split, most: usize) -> Bench {
-        let now = Time::ORIGIN;
-        let ports = vec![PortPlan::new(kind(scheduler))];
-        let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
         let contract = Contract { reserve: Some(rate(80_000)), ..Contract::default() };
-        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
         let plan = FlowPlan { contract, ..FlowPlan::default() };
+        Bench::at(PortPlan::new(kind(scheduler)), plan, split, most)
+    }
+
+    fn at(port: PortPlan, plan: FlowPlan, split: Split, most: usize) -> Bench {
+        let now = Time::ORIGIN;
+        let ports = vec![port];
+        let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
+        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
         let within = Some(conversations.into());
         let rule = Rule { within, ..Rule::new(Match::default(), split, plan, IDLE) };
         let rest = FlowPlan::default();
@@ -155,6 +159,25 @@ fn a_circuit_always_has_a_queue() {
     assert_eq!((bench.steering.flows(0), bench.steering.overflowed()), (4, 0));
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
     assert_eq!([0, 1].map(sent), [4, 2]);
+}
+
+/// A circuit for which the switch has no class, here because the tree is as deep as it may be, has
+/// one flow with its terms.
+#[test]
+fn a_circuit_without_a_class_has_one_flow() {
+    let class = |parent| ClassPlan { parent, ..ClassPlan::new(kind("wf2q-plus")) };
+    let classes = [None, Some(0), Some(1), Some(2)].map(class).to_vec();
+    let plan = PortPlan { classes, ..PortPlan::new(kind("wf2q-plus")) };
+    let split = circuits([(80_000, None), (160_000, Some(1_000_000))]);
+    let mut bench = Bench::at(plan, FlowPlan { class: Some(3), ..FlowPlan::default() }, split, 100);
+    let legs = [(1, 1), (1, 2), (2, 1)].map(|(host, port)| bench.pass(host, port));
+    assert!(legs[0] == legs[1] && legs[1] != legs[2]);
+    let plan = bench.switch.plan_of(legs[2]).unwrap();
+    assert_eq!((plan.class, plan.ceiling), (Some(3), Some(rate(1_000_000))));
+    bench.wait(IDLE + IDLE);
+    assert_eq!((bench.steering.flows(0), bench.switch.classes(PORT)), (0, 4));
+    let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
+    assert_eq!([0, 1].map(sent), [2, 1]);
 }
 
 /// A host that has sent 10 s ahead of its reservation leaves, and its class is no other host's

@@ -6,7 +6,7 @@ use crate::switch::FlowCounters;
 /// A circuit in one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CircuitState {
-    /// Its flow, as one more than the index of the member; 0 for none, and where it is a class.
+    /// Its single flow, as one more than the index of the member; 0 for none, as where it is a class.
     member: u32,
     /// The counters of its closed flows.
     pub(super) closed: FlowCounters,

@@ -13,7 +13,8 @@ use crate::units::Time;
 const MAX_CONVERSATIONS: usize = 1024;
 
 impl Steering {
-    /// Finds the flow of a packet among those of its unit.
+    /// Finds the flow of a packet among those of its unit. A circuit for which the switch has no
+    /// class has one flow.
     ///
     /// # Errors
     /// The rule, when no flow could be opened now.
@@ -29,10 +30,19 @@ impl Steering {
         if let Some(at) = place.and_then(|at| self.owners.flow(at, conversation)) {
             return Ok(self.touch(now, at));
         }
+        if let Unit::Circuit(circuit) = unit
+            && let Some(at) = self.circuits[rule][circuit as usize].member()
+        {
+            return Ok(self.touch(now, at));
+        }
         self.close_idle(now, switch);
-        let at = self.place(now, switch, (rule, unit)).ok_or(rule)?;
-        // A circuit always has one flow.
-        let (is_circuit, is_full) = (matches!(unit, Unit::Circuit(_)), self.is_at_limit());
+        let is_circuit = matches!(unit, Unit::Circuit(_));
+        let Some(at) = self.place(now, switch, (rule, unit)) else {
+            let alone = is_circuit.then(|| self.open(now, switch, rule, Owner::Unit(unit))).flatten();
+            return alone.ok_or(rule);
+        };
+        // In its class a circuit always has a flow, too.
+        let is_full = self.is_at_limit();
         let own = self.owners.flows_at(at) < MAX_CONVERSATIONS && !(is_circuit && is_full);
         let conversation = conversation.filter(|_| own);
         let found = match self.owners.flow(at, conversation) {

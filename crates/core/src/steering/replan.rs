@@ -64,11 +64,10 @@ impl Steering {
             if let Some(leg) = self.shared_leg(before) {
                 change(leg, old.beyond.plan, next.map(|next| next.beyond.plan));
             }
-            if old.within.is_some() {
-                continue;
-            }
-            for leg in self.own_legs(before).collect::<Vec<_>>() {
-                change(leg, old.plan, next.map(|next| next.plan));
+            if old.within.is_none() {
+                for leg in self.own_legs(before).collect::<Vec<_>>() {
+                    change(leg, old.plan, next.map(|next| next.plan));
+                }
             }
             for (state, number) in self.circuits[before].iter().zip(0..) {
                 let Some(at) = state.member() else { continue };
