@@ -170,6 +170,7 @@ def test_every_command_has_json(chain, tmp_path):
         "explain": [["explain", out, "--flow", "voice"]],
         "fairness": [["fairness", out, "--groups", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
+        "draw": [["draw", chain, "--out", tmp_path / "network.png"]],
         "gate": [],
         "schema": [["schema"], ["schema", "--gate"]],
         "reference": [["reference"]],

@@ -28,6 +28,7 @@ COMMANDS = (
     "explain",
     "fairness",
     "plot",
+    "draw",
     "gate",
     "schema",
     "reference",

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tidegate.plots.topology import topology
 from tidegate.results import Results
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tidegate.comparison import Comparison
     from tidegate.tables import Table
 
-__all__ = ["MAX_GROUPS", "comparison", "overview", "save", "sweep"]
+__all__ = ["MAX_GROUPS", "comparison", "overview", "save", "sweep", "topology"]
 
 MAX_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
