@@ -163,6 +163,7 @@ def test_every_command_has_json(chain, tmp_path):
         "run": [["run", chain, "--out", out]],
         "compare": [["compare", chain, "--scheduler", "fifo,virtual-clock", "--replications", 1]],
         "sweep": [["sweep", chain, "--set", "port.policy=fifo,drr", "--replications", 1, "--jobs", 1]],
+        "score": [["score", "fq-codel", "--suite", "guarantee"]],
         "check": [["check", chain]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],

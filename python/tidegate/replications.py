@@ -64,7 +64,7 @@ def simulate(
             `workahead`.
         captures: A pcapng file for each link whose packets to capture: `{"s1-s2": "out.pcapng"}` for
             both directions of a link, `{"s1->s2": ...}` for one; of one run only.
-        scheduler: Scheduler of all ports of switches that state none of their own, as in "drr"; an
+        scheduler: Scheduler of all ports of switches that state none of their own; an
             override of `port.scheduler`.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
         progress: Called about ten times a second with the share that is done, 0 to 1.

@@ -21,6 +21,7 @@ COMMANDS = (
     "run",
     "compare",
     "sweep",
+    "score",
     "check",
     "replay",
     "contract",
