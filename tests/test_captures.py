@@ -188,8 +188,8 @@ def test_a_mistake_is_named(words, said, tmp_path):
 
 
 def test_a_packet_that_is_no_ip_packet_ends_the_run(tmp_path):
-    text = MIXED.replace('"200B"', '"12B"')
-    with pytest.raises(tidegate.TidegateError, match=r"a\.pcapng: flow `call`: a packet of 12 bytes"):
+    text = MIXED.replace('"200B"', '"70kB"')
+    with pytest.raises(tidegate.TidegateError, match=r"a\.pcapng: flow `call`: a packet of 70000 bytes"):
         tidegate.simulate(text, captures={"l2-left": tmp_path / "a.pcapng"})
     assert list(tmp_path.iterdir()) == []
 

@@ -43,7 +43,7 @@ static ZEROS: [u8; 65_535] = [0; 65_535];
 
 /// The error for a packet that cannot stand in an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a packet of {0} bytes cannot be an IP packet, which has 20 to 65535")]
+#[error("a packet of {0} bytes cannot be an IP packet, which has at most 65535")]
 pub struct Unframed(pub u32);
 
 /// The addresses and ports of a flow's packets.
@@ -133,7 +133,7 @@ impl Frame {
     /// # Errors
     /// When its length is none of an IP packet.
     pub(super) fn of(packet: &CapturedPacket, tuple: &Tuple) -> Result<Frame, Unframed> {
-        let len = packet.len.checked_sub(tuple.before_ip).ok_or(Unframed(packet.len))?;
+        let len = packet.len.saturating_sub(tuple.before_ip);
         let (protocol, behind, len) = match &packet.payload {
             Payload::Tcp(segment) => tcp(len, segment, tuple)?,
             _ => other(len, tuple)?,
@@ -207,9 +207,11 @@ fn options(segment: &Segment) -> Result<Vec<u8>, etherparse::TcpOptionWriteError
     Ok(options.as_slice().to_vec())
 }
 
-/// Returns the header of a packet of `len` bytes that is no segment.
+/// Returns the header of a packet of `len` bytes that is no segment; it is as long as an IP header at
+/// least.
 fn other(len: u32, tuple: &Tuple) -> Result<Part, Unframed> {
     let refused = Unframed(len);
+    let len = len.max(IP);
     let behind = len.checked_sub(IP).and_then(|rest| u16::try_from(rest).ok()).ok_or(refused)?;
     let Some(data) = usize::from(behind).checked_sub(UdpHeader::LEN) else {
         return Ok((EXPERIMENTAL, vec![0; behind.into()], len));

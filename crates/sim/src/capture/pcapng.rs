@@ -1,6 +1,7 @@
 //! A pcapng file (draft-ietf-opsawg-pcapng): an interface for each link, the names of the nodes, and
 //! packets in the order of time, with nanoseconds from the start of the run. Each packet has a comment:
-//! the name of its flow and its number within it.
+//! the name of its flow and its number within it, and its length in the simulator where the IP packet has
+//! another.
 
 use super::CapturedPacket;
 use super::frame::{Frame, Tuple, Unframed, address};
@@ -107,13 +108,17 @@ impl<W: Write> CaptureFile<W> {
         let name = &network.flows[packet.flow as usize].name;
         let frame =
             Frame::of(packet, tuple).map_err(|reason| CaptureError::Packet { flow: name.clone(), reason })?;
+        let mut comment = format!("{name} #{}", packet.sequence);
+        if frame.len != packet.len {
+            comment.push_str(&format!(", {} bytes", packet.len));
+        }
         let since = packet.at.since(Time::ORIGIN);
         let block = EnhancedPacketBlock {
             interface_id: self.interfaces[&packet.link],
             timestamp: Duration::from_nanos(since.ticks() / TICKS),
             original_len: frame.len,
             data: frame.headers.into(),
-            options: vec![EnhancedPacketOption::Comment(format!("{name} #{}", packet.sequence).into())],
+            options: vec![EnhancedPacketOption::Comment(comment.into())],
         };
         self.out.write_block(&block.into_block())?;
         Ok(())
