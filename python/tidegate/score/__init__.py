@@ -18,8 +18,8 @@ from tidegate.score.suites import SUITES, Suite, Trial
 
 __all__ = ["SUITES", "Outcome", "Score", "Suite", "Trial", "score"]
 
-REFERENCE = "fifo"
-"""The policy with whose figures those of a relative suite are compared."""
+REFERENCE = None
+"""Stands for the policy of the trials' own files, FIFO, with whose figures others are compared."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def score(
     chosen = SUITES[suite]
     drawn = seeds(suite, PUBLIC if secret is None else secret)
     files = tuple(_file(path) for path in python)
-    policies = dict.fromkeys((policy, REFERENCE) if chosen.is_relative else (policy,))
+    policies = (policy, REFERENCE) if chosen.is_relative else (policy,)
     work = [(trial, one) for trial in chosen.trials for one in policies]
     found = {}
     sandbox = Sandbox()

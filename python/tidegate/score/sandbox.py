@@ -30,7 +30,7 @@ class Job:
     Attributes:
         suite: Name of the suite.
         trial: Name of the trial.
-        policy: The policy, in one line.
+        policy: The policy, in one line; None for that of the file.
         seeds: Seeds of the runs.
         files: Files that define policies in Python.
         twice: True if the first run is carried out again and has to be the same.
@@ -39,7 +39,7 @@ class Job:
 
     suite: str
     trial: str
-    policy: str
+    policy: str | None
     seeds: tuple[int, ...]
     files: tuple[PolicyFile, ...]
     twice: bool = False

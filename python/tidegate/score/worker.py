@@ -58,7 +58,8 @@ def carried_out(job: dict[str, Any]) -> dict[str, Any]:
         define(file)
     trial = SUITES[job["suite"]].trial(job["trial"])
     # The policy comes last: it stands for whatever the text has there.
-    source = of_text(trial.text, [("port.policy", job["policy"])], trial.name)
+    sets = [] if job["policy"] is None else [("port.policy", job["policy"])]
+    source = of_text(trial.text, sets, trial.name)
 
     def run(seed: int) -> Results:
         permits.append(seed)
