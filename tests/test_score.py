@@ -1,6 +1,7 @@
 """Scores: the same twice, in the order that the field knows, and hard to fool."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,6 +13,9 @@ from files import ROOT
 from tidegate import TidegateError
 from tidegate.score import SUITES, sandbox, score
 from tidegate.score.seeds import PUBLIC, seeds
+
+VERIFY = "TIDEGATE_VERIFY" in os.environ
+needs_verify = pytest.mark.skipif(not VERIFY, reason="a minute: make verify runs it")
 
 FIFO = """
 import tidegate
@@ -44,7 +48,7 @@ def scheduler(folder, named, cheat, before=""):
     return file
 
 
-@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("suite", SUITES if VERIFY else ["guarantee"])
 def test_a_score_has_the_same_bytes_twice(suite):
     first, second = (call("score", "drr", "--suite", suite, "--json", "--jobs", jobs) for jobs in (1, 2))
     assert first.exit_code == 0, first.stderr
@@ -57,10 +61,14 @@ def test_a_score_has_the_same_bytes_twice(suite):
     )
 
 
-def test_policies_are_ranked_as_the_field_knows_them():
+@needs_verify
+def test_queue_management_is_ranked_as_the_field_knows_it():
     points = {policy: score(policy, "aqm").points for policy in ("fifo", "pie", "codel", "fq-codel")}
     assert points["fifo"] == 0.0
     assert sorted(points, key=points.__getitem__) == ["fifo", "pie", "codel", "fq-codel"]
+
+
+def test_policies_are_ranked_as_the_field_knows_them():
     assert score("wf2q-plus", "fair").points > 0.95 > 0.5 > score("fifo", "fair").points
     assert score("virtual-clock", "guarantee").points > 0.99
     assert score("fifo", "guarantee").points < 0.2
@@ -138,12 +146,18 @@ class Hog(tidegate.Dropper):
 def test_who_drops_the_packets_of_others_loses(tmp_path):
     file = tmp_path / "hog.py"
     file.write_text(HOG)
+    starved = {one.trial: one.points for one in score("fifo + hog", "fair", python=[file]).outcomes}
+    assert starved["congestion"] < 0.05
+
+
+@needs_verify
+def test_who_ends_connections_for_a_short_queue_loses(tmp_path):
+    file = tmp_path / "hog.py"
+    file.write_text(HOG)
     hog = {one.trial: one.points for one in score("fifo + hog", "aqm", python=[file]).outcomes}
     honest = {one.trial: one.points for one in score("codel", "aqm").outcomes}
     assert hog["one-connection"] > 0.4
     assert hog["ten-connections"] < 0.3 < 0.8 < honest["ten-connections"]
-    starved = {one.trial: one.points for one in score("fifo + hog", "fair", python=[file]).outcomes}
-    assert starved["congestion"] < 0.05
 
 
 def test_who_lets_the_link_wait_loses(tmp_path):
