@@ -1619,6 +1619,36 @@ VsvdKind = VsVd
 
 
 @dataclass(frozen=True, kw_only=True)
+class GilbertElliott(Record):
+    """Gilbert-Elliott.
+
+    Loss in bursts: the link is in a good or in a bad state, good at first. A packet is lost with the
+    probability of the state, which changes after each packet with another probability.
+
+    Attributes:
+        to_bad: Probability that the good state turns bad after a packet; `p` in netem (a number from 0 to 1).
+        to_good: Probability that the bad state turns good after a packet; `r` in netem. A bad state lasts for
+            the inverse of it on average, in packets (a number from 0 to 1).
+        loss_in_good: Probability that a packet is lost in the good state; `1-k` in netem (a number from 0 to
+            1). Default: 0.
+        loss_in_bad: Probability that a packet is lost in the bad state; `1-h` in netem (a number from 0 to
+            1). Default: 1.
+
+    Source: Gilbert 1960; Elliott 1963.
+    """
+
+    _kind: ClassVar[str | None] = "gilbert-elliott"
+
+    to_bad: float
+    to_good: float
+    loss_in_good: float | None = None
+    loss_in_bad: float | None = None
+
+
+LossKind = GilbertElliott
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cbr(Record):
     """Constant rate.
 
@@ -2593,8 +2623,8 @@ class Link(Record):
             or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after the last one the file
             starts again.
         delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
-        loss: Probability that a packet is lost after it was sent, independently of others (a number from 0 to
-            1). Default: 0.
+        loss: Probability that a packet is lost after it was sent, independently of others; or a model of loss
+            in bursts (a number from 0 to 1). Default: 0.
         reorder: Probability that a packet takes `reorder_delay` longer, so that packets behind it overtake it
             (a number from 0 to 1). Default: 0.
         reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
@@ -2622,7 +2652,7 @@ class Link(Record):
     rate: str | None = None
     trace: str | None = None
     delay: str | None = None
-    loss: float | None = None
+    loss: float | LossKind | None = None
     reorder: float | None = None
     reorder_delay: str | None = None
     duplex: bool | None = None

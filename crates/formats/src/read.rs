@@ -160,6 +160,17 @@ impl Reader<'_> {
             }
             Shape::Tables(section) => self.tables(field, section, node),
             Shape::OneOf(one_of) => self.one_of(field, one_of, node).map(Read::Table),
+            Shape::ValueOrOneOf(kind, one_of) => {
+                let is_kind = match &node.content {
+                    Content::Table(_) => true,
+                    Content::Text(name) => one_of.option(name).is_some(),
+                    _ => false,
+                };
+                if is_kind {
+                    return self.one_of(field, one_of, node).map(Read::Table);
+                }
+                self.checked(node.place, scalar::read(*kind, field.name, &node.content)).map(Read::Value)
+            }
             Shape::Policy(parts) => self.policy(parts, node).map(Read::Table),
         }
     }
@@ -299,10 +310,12 @@ impl Reader<'_> {
 /// Purpose of a required key, and its form.
 fn needed(field: &Field) -> String {
     match &field.shape {
-        Shape::Value(kind) | Shape::OneOrMore(kind) => match scalar::example(*kind) {
-            Some(example) => format!("{}, as in {} = {example}", field.help, field.name),
-            None => field.help.to_owned(),
-        },
+        Shape::Value(kind) | Shape::OneOrMore(kind) | Shape::ValueOrOneOf(kind, _) => {
+            match scalar::example(*kind) {
+                Some(example) => format!("{}, as in {} = {example}", field.help, field.name),
+                None => field.help.to_owned(),
+            }
+        }
         _ => field.help.to_owned(),
     }
 }
@@ -316,7 +329,9 @@ fn is_name(name: &str) -> bool {
 /// A record's default as if it had been written.
 fn default_node(text: &str, shape: &Shape, place: Place) -> Node {
     let content = match shape {
-        Shape::Value(kind) | Shape::OneOrMore(kind) => scalar::content_of_default(*kind, text),
+        Shape::Value(kind) | Shape::OneOrMore(kind) | Shape::ValueOrOneOf(kind, _) => {
+            scalar::content_of_default(*kind, text)
+        }
         Shape::Flag => Content::Flag(text == "true"),
         Shape::Table(_) => Content::Table(Vec::new()),
         Shape::Names | Shape::Tables(_) | Shape::Ports => Content::List(Vec::new()),

@@ -68,6 +68,8 @@ pub enum Shape {
     Tables(Section),
     /// One of several kinds: its name, or a table with `kind` and the keys of that kind.
     OneOf(OneOf),
+    /// A quantity, or a table with `kind` and the keys of that kind.
+    ValueOrOneOf(Kind, OneOf),
     /// A policy in one line, or a table with `kind`: in place of the keys of this section. A table
     /// that has such a key may be written as its value alone.
     Policy(Section),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{FULL, parse};
 use std::collections::BTreeSet;
-use tidegate_core::link::{Loss, Trace};
+use tidegate_core::link::{GilbertElliott, Loss, Trace};
 use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{DropperSpec, FlowGroup, NodeKind, Scenario, Source, route};
@@ -137,6 +137,17 @@ fn links_may_have_a_trace_and_a_loss() {
         assert_eq!((link.rate_bits, link.rate), (3_600_000, Rate::from_bits_per_second(3_600_000).unwrap()));
         assert_eq!(link.trace.as_deref(), Some(&Trace::new([3, 6, 10]).unwrap()));
         assert_eq!((link.loss, link.delay), (Loss::new(0.02).unwrap(), Span::from_millis(1)));
+    }
+    let bursts =
+        |rest: &str| format!("loss = {{ kind = \"gilbert-elliott\", to_bad = 0.01, to_good = 0.2{rest} }}");
+    for (rest, loss_in_good, loss_in_bad) in [
+        ("", 0.0, 1.0),
+        (", loss_in_good = 0.001, loss_in_bad = 1", 0.001, 1.0),
+        (", loss_in_bad = 0.5", 0.0, 0.5),
+    ] {
+        let scenario = good(&text.replacen("loss = 0.02", &bursts(rest), 1));
+        let chain = GilbertElliott { to_bad: 0.01, to_good: 0.2, loss_in_good, loss_in_bad };
+        assert_eq!(scenario.links.last().unwrap().loss, Loss::in_bursts(chain).unwrap());
     }
     let errors = parse(
         "version = 1\nduration = \"1s\"\nnode = [{ name = \"a\" }, { name = \"b\" }]\n\

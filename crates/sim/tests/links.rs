@@ -4,7 +4,7 @@ mod common;
 
 use common::{add, chain, poisson, rate, run, run_with};
 use std::sync::Arc;
-use tidegate_core::link::{Loss, Reordering, Trace, TracedLink};
+use tidegate_core::link::{GilbertElliott, Loss, LossState, Reordering, Trace, TracedLink};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -76,6 +76,31 @@ fn losses_come_out_and_change_nothing_before_them() {
             assert!(world.fingerprint() != plain.fingerprint());
             assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
         }
+    }
+}
+
+/// A link loses in bursts as many packets as the core's chain takes of those sent, with the link's
+/// random stream, whether it keeps its packets in flight itself or shares them with others of its
+/// delay. Other links and what was before the loss are unchanged.
+#[test]
+fn bursts_of_losses_are_those_of_the_chain() {
+    let chain_of = GilbertElliott { to_bad: 0.01, to_good: 0.1, loss_in_good: 0.001, loss_in_bad: 0.7 };
+    let loss = Loss::in_bursts(chain_of).unwrap();
+    for delay in [Span::ZERO, Span::from_millis(3)] {
+        let mut network = chain(2, 10_000_000, delay, "fifo", Span::from_secs(SECONDS));
+        add(&mut network, 0..2, None, poisson(4_000_000, 500));
+        add(&mut network, 1..2, None, poisson(4_000_000, 500));
+        let plain = run(&network, 5);
+        network.links[0].loss = loss;
+        let world = run(&network, 5);
+        let (before, link) = (plain.link(0), world.link(0));
+        assert_eq!((before.sent, before.waited), (link.sent, link.waited));
+        let (mut rng, mut state) = (Rng::named(5, "link/s1->s2"), LossState::default());
+        let lost = (0..link.sent.0).filter(|_| loss.takes(&mut state, &mut rng)).count() as u64;
+        assert!(lost > 500, "{lost}");
+        assert_eq!((link.lost, world.lost(0), world.lost(1)), (lost, lost, 0));
+        assert_eq!(world.records()[1].sent, plain.records()[1].sent);
+        assert_eq!(world.fingerprint(), run(&network, 5).fingerprint());
     }
 }
 

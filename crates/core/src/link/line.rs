@@ -10,7 +10,7 @@
 //!
 //! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
-use super::{Lane, Loss, Reordering, Trace, TracedLink};
+use super::{Lane, Loss, LossState, Reordering, Trace, TracedLink};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -83,6 +83,7 @@ pub struct Line<T> {
 struct Extras<T> {
     // Fields that every packet touches come first.
     loss: Loss,
+    loss_state: LossState,
     lost: u64,
     traced: Option<TracedLink>,
     delay: Span,
@@ -104,15 +105,18 @@ impl<T: Copy> Line<T> {
     }
 
     /// Applies another plan to the line, from `now` on. A trace that stays continues at its
-    /// position. Packets in flight keep their arrival times, and no later packet arrives before
-    /// them except by reordering.
+    /// position, and loss that stays in its state. Packets in flight keep their arrival times, and
+    /// no later packet arrives before them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
         (self.rate, self.is_traced, self.loses) = (plan.rate, plan.trace.is_some(), plan.loss.happens());
         if self.extras.is_none() && plan.is_plain() {
             return;
         }
         let extras = self.extras.get_or_insert_default();
-        (extras.delay, extras.loss, extras.reordering) = (plan.delay, plan.loss, plan.reordering);
+        if extras.loss != plan.loss {
+            (extras.loss, extras.loss_state) = (plan.loss, LossState::default());
+        }
+        (extras.delay, extras.reordering) = (plan.delay, plan.reordering);
         if plan.reordering.happens() && !extras.reorders {
             extras.reorders = true;
             extras.last = extras.in_flight.back().map_or(now, |(last, _)| *last);
@@ -219,8 +223,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws
-    /// one number if the line loses packets at all, and one for a packet that is not lost if it
-    /// reorders them. The caller keeps a copy of an item that is lost or has arrived.
+    /// the numbers of its [loss](Loss::takes), and one for a packet that is not lost if the line
+    /// reorders packets. The caller keeps a copy of an item that is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
@@ -229,8 +233,8 @@ impl<T: Copy> Line<T> {
         }
     }
 
-    /// Decides whether the line loses the item that is sent now. Draws one number if it loses any
-    /// at all.
+    /// Decides whether the line loses the item that is sent now. Draws the numbers of its
+    /// [loss](Loss::takes).
     #[inline(always)]
     pub fn loses(&mut self, rng: &mut Rng) -> bool {
         self.loses && self.extras.as_mut().is_some_and(|extras| extras.loses(rng))
@@ -280,6 +284,7 @@ impl<T> Default for Extras<T> {
             traced: None,
             delay: Span::ZERO,
             loss: Loss::NONE,
+            loss_state: LossState::default(),
             reordering: Reordering::NONE,
             in_flight: VecDeque::new(),
             reorders: false,
@@ -292,7 +297,7 @@ impl<T> Default for Extras<T> {
 impl<T> Extras<T> {
     #[inline(always)]
     fn loses(&mut self, rng: &mut Rng) -> bool {
-        let takes = self.loss.takes(rng);
+        let takes = self.loss.takes(&mut self.loss_state, rng);
         self.lost += u64::from(takes);
         takes
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::link::GilbertElliott;
 use crate::rng::Rng;
 use proptest::prelude::*;
 
@@ -12,17 +13,23 @@ struct Oracle {
     /// Arrival of the last packet that was not delayed.
     last: Time,
     lost: u64,
+    /// True in the bad state of loss in bursts.
+    is_bad: bool,
 }
 
 impl Oracle {
     fn new(now: Time, plan: &LinePlan) -> Oracle {
-        Oracle { plan: plan.clone(), start: now, used: Vec::new(), in_flight: Vec::new(), last: now, lost: 0 }
+        let (used, in_flight) = (Vec::new(), Vec::new());
+        Oracle { plan: plan.clone(), start: now, used, in_flight, last: now, lost: 0, is_bad: false }
     }
 
     fn change(&mut self, now: Time, plan: &LinePlan) {
         if plan.trace != self.plan.trace {
             self.start = now;
             self.used.clear();
+        }
+        if plan.loss != self.plan.loss {
+            self.is_bad = false;
         }
         self.plan = plan.clone();
     }
@@ -69,7 +76,20 @@ impl Oracle {
 
     fn fly(&mut self, now: Time, leaves: Time, item: u32, sample: &Sample, rng: &mut Rng) -> Flight {
         let Sample { probability, reordered: (reordered, longer), .. } = *sample;
-        if probability > 0.0 && rng.chance(probability) {
+        let is_lost = match sample.chain {
+            None => probability > 0.0 && rng.chance(probability),
+            Some(chain) if self.is_bad => {
+                let is_lost = rng.chance(chain.loss_in_bad);
+                self.is_bad = !rng.chance(chain.to_good);
+                is_lost
+            }
+            Some(chain) => {
+                let is_lost = rng.chance(chain.loss_in_good);
+                self.is_bad = rng.chance(chain.to_bad);
+                is_lost
+            }
+        };
+        if is_lost {
             self.lost += 1;
             return Flight::Lost;
         }
@@ -109,12 +129,14 @@ impl Oracle {
     }
 }
 
-/// A plan with the oracle's inputs: the trace's milliseconds and the probability of loss.
+/// A plan with the oracle's inputs: the trace's milliseconds, and the probability of loss or the
+/// chain of loss in bursts.
 #[derive(Clone, Debug)]
 struct Sample {
     plan: LinePlan,
     trace: Option<Vec<u32>>,
     probability: f64,
+    chain: Option<GilbertElliott>,
     reordered: (f64, Span),
 }
 
@@ -136,20 +158,27 @@ fn samples() -> impl Strategy<Value = Sample> {
         }),
     ];
     let delay = prop_oneof![Just(0u64), 0u64..20_000];
-    let loss = prop_oneof![3 => Just(0.0), 1 => Just(0.3), 1 => Just(1.0)];
+    let chain = GilbertElliott { to_bad: 0.3, to_good: 0.4, loss_in_good: 0.1, loss_in_bad: 0.8 };
+    let loss = prop_oneof![
+        3 => Just((0.0, None)),
+        1 => Just((0.3, None)),
+        1 => Just((1.0, None)),
+        2 => Just((0.0, Some(chain))),
+    ];
     let reordered = prop_oneof![3 => Just(0.0), 2 => Just(0.3), 1 => Just(1.0)];
     let reordered = (reordered, 0u64..5_000).prop_map(|(share, micros)| (share, Span::from_micros(micros)));
     let all = (1_000_000u64..50_000_000, trace, delay, loss, reordered);
-    all.prop_map(|(bits, trace, delay, probability, reordered)| Sample {
+    all.prop_map(|(bits, trace, delay, (probability, chain), reordered)| Sample {
         plan: LinePlan {
             rate: Rate::from_bits_per_second(bits).unwrap(),
             trace: trace.clone().map(|trace: Vec<u32>| Arc::new(Trace::new(trace).unwrap())),
             delay: Span::from_micros(delay),
-            loss: Loss::new(probability).unwrap(),
+            loss: chain.map_or(Loss::new(probability), Loss::in_bursts).unwrap(),
             reordering: Reordering::new(reordered.0, reordered.1).unwrap(),
         },
         trace,
         probability,
+        chain,
         reordered,
     })
 }
@@ -216,6 +245,7 @@ proptest! {
             }
             let immediate = sample.plan.delay == Span::ZERO
                 && sample.probability == 0.0
+                && sample.chain.is_none()
                 && !sample.plan.reordering.happens()
                 && oracle.in_flight.is_empty();
             prop_assert_eq!(line.is_immediate(), immediate);

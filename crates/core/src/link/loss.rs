@@ -1,17 +1,30 @@
-//! A wire that loses packets, each with the same probability and independently of the others.
+//! A wire that loses packets: each with the same probability and independently of the others, or in
+//! bursts.
 
+use super::GilbertElliott;
 use crate::contract::Refused;
 use crate::rng::Rng;
 
-/// Independent loss.
+/// Loss of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Loss {
-    probability: f64,
+pub struct Loss(Model);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Model {
+    /// The probability of each packet.
+    Independent(f64),
+    InBursts(GilbertElliott),
+}
+
+/// The state of a wire that loses packets in bursts, good at first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LossState {
+    pub(super) is_bad: bool,
 }
 
 impl Loss {
     /// Nothing is lost.
-    pub const NONE: Loss = Loss { probability: 0.0 };
+    pub const NONE: Loss = Loss(Model::Independent(0.0));
 
     /// Creates loss in which each packet is lost with this probability, 0 to 1.
     ///
@@ -21,18 +34,35 @@ impl Loss {
         if !(0.0..=1.0).contains(&probability) {
             return Err(Refused(format!("{probability} is not a probability of loss: it takes 0 to 1")));
         }
-        Ok(Loss { probability })
+        Ok(Loss(Model::Independent(probability)))
+    }
+
+    /// Creates loss in bursts.
+    ///
+    /// # Errors
+    /// When a parameter is not a probability.
+    pub fn in_bursts(chain: GilbertElliott) -> Result<Loss, Refused> {
+        chain.check()?;
+        Ok(Loss(Model::InBursts(chain)))
     }
 
     /// Returns true if anything is ever lost.
     pub fn happens(self) -> bool {
-        self.probability > 0.0
+        match self.0 {
+            Model::Independent(probability) => probability > 0.0,
+            Model::InBursts(chain) => chain.happens(),
+        }
     }
 
-    /// Decides whether the next packet is lost. Draws one number, and none when nothing is ever
-    /// lost.
-    pub fn takes(self, rng: &mut Rng) -> bool {
-        self.happens() && rng.chance(self.probability)
+    /// Decides whether the next packet is lost. Draws one number, or two where loss comes in
+    /// bursts, and none when nothing is ever lost.
+    #[inline]
+    pub fn takes(self, state: &mut LossState, rng: &mut Rng) -> bool {
+        self.happens()
+            && match self.0 {
+                Model::Independent(probability) => rng.chance(probability),
+                Model::InBursts(chain) => chain.takes(state, rng),
+            }
     }
 }
 
@@ -49,11 +79,11 @@ mod tests {
 
     #[test]
     fn none_and_all() {
-        let mut rng = Rng::named(1, "loss");
+        let (mut rng, mut state) = (Rng::named(1, "loss"), LossState::default());
         let all = Loss::new(1.0).unwrap();
-        assert!((0..1000).all(|_| all.takes(&mut rng)));
+        assert!((0..1000).all(|_| all.takes(&mut state, &mut rng)));
         let (mut untouched, before) = (rng.clone(), rng.clone().bits());
-        assert!((0..1000).all(|_| !Loss::NONE.takes(&mut untouched)));
+        assert!((0..1000).all(|_| !Loss::NONE.takes(&mut state, &mut untouched)));
         assert_eq!(untouched.bits(), before);
     }
 
@@ -64,7 +94,8 @@ mod tests {
         for (ix, probability) in [0.001, 0.01, 0.3, 0.9].into_iter().enumerate() {
             let mut rng = Rng::named(7, &format!("loss/{ix}"));
             let loss = Loss::new(probability).unwrap();
-            let lost: Vec<bool> = (0..400_000).map(|_| loss.takes(&mut rng)).collect();
+            let mut state = LossState::default();
+            let lost: Vec<bool> = (0..400_000).map(|_| loss.takes(&mut state, &mut rng)).collect();
             let near = |count: usize, of: usize| {
                 let (mean, of) = (probability * of as f64, of as f64);
                 (count as f64 - mean).abs() <= 3.29 * (of * probability * (1.0 - probability)).sqrt() + 0.5

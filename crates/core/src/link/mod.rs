@@ -2,6 +2,7 @@
 //! the simulator's links and for the links that the gate emulates.
 
 mod framing;
+mod gilbert_elliott;
 mod lane;
 mod line;
 mod loss;
@@ -9,8 +10,9 @@ mod reordering;
 mod trace;
 
 pub use framing::Framing;
+pub use gilbert_elliott::GilbertElliott;
 pub use lane::Lane;
 pub use line::{Flight, Line, LinePlan};
-pub use loss::Loss;
+pub use loss::{Loss, LossState};
 pub use reordering::Reordering;
 pub use trace::{NotATrace, Trace, TracedLink};

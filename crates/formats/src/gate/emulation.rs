@@ -79,7 +79,7 @@ fn direction(
         Some(Emulated { delay, losses, reordering, .. }) => Some(Emulation {
             trace,
             delay: **delay,
-            loss: Loss::new(*losses.loss).ok()?,
+            loss: losses.loss.of_link()?,
             reordering: reordering::read(reordering, report)?,
         }),
     };

@@ -7,6 +7,7 @@ pub(crate) mod contract;
 pub(crate) mod credit;
 pub(crate) mod flow;
 pub(crate) mod gate;
+pub(crate) mod loss;
 pub(crate) mod matching;
 pub(crate) mod network;
 pub(crate) mod policies;

@@ -1,5 +1,6 @@
 //! The keys of nodes and links.
 
+use super::loss::Loss;
 use super::policies::{Detector, Dropper, Meter, Policies, Policy, Scheduler};
 use crate::section::{Name, section, words};
 use std::path::PathBuf;
@@ -81,8 +82,9 @@ section! {
 section! {
     /// The loss of a link.
     pub(crate) struct Losses {
-        /// Probability that a packet is lost after it was sent, independently of others
-        loss: f64 = "0",
+        /// Probability that a packet is lost after it was sent, independently of others; or a model
+        /// of loss in bursts
+        loss: Loss = "0",
     }
 }
 

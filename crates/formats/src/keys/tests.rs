@@ -7,7 +7,9 @@ fn every_section<'s>(section: &'s Section, visit: &mut impl FnMut(&'s Section)) 
     for field in &section.fields {
         match &field.shape {
             Shape::Table(inner) | Shape::Tables(inner) => every_section(inner, visit),
-            Shape::OneOf(one_of) => one_of.options.iter().for_each(|option| every_section(option, visit)),
+            Shape::OneOf(one_of) | Shape::ValueOrOneOf(_, one_of) => {
+                one_of.options.iter().for_each(|option| every_section(option, visit))
+            }
             _ => {}
         }
     }
@@ -36,7 +38,7 @@ fn keys_are_unique_and_plain() {
 fn no_kind_takes_a_key_named_kind() {
     every_section(scenario(), &mut |section| {
         for field in &section.fields {
-            if let Shape::OneOf(one_of) = &field.shape {
+            if let Shape::OneOf(one_of) | Shape::ValueOrOneOf(_, one_of) = &field.shape {
                 assert!(
                     one_of.options.iter().all(|option| option.field("kind").is_none()),
                     "{}",

@@ -139,7 +139,7 @@ impl Wire {
                 return None;
             }
         };
-        let loss = Loss::new(*losses.loss).ok()?;
+        let loss = losses.loss.of_link()?;
         let reordering = reordering::read(reordering, report)?;
         Some(Wire { rate_bits, trace, delay: **delay, loss, reordering })
     }

@@ -94,7 +94,7 @@ impl Resolver<'_> {
                 self.steps.push(Step::Into { key, kind: None });
                 self.in_section(section, below, rest)
             }
-            Shape::OneOf(one_of) if !rest.is_empty() => {
+            Shape::OneOf(one_of) | Shape::ValueOrOneOf(_, one_of) if !rest.is_empty() => {
                 let kind = kind_of(field, below);
                 self.steps.push(Step::Into { key, kind: kind.clone() });
                 self.in_kind(one_of, kind.as_deref(), below, rest)

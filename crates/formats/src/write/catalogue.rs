@@ -30,7 +30,9 @@ impl Catalogue {
         for field in &section.fields {
             match &field.shape {
                 Shape::Table(inner) | Shape::Tables(inner) => self.add(inner),
-                Shape::OneOf(one_of) if self.choices.iter().all(|known| known.what != one_of.what) => {
+                Shape::OneOf(one_of) | Shape::ValueOrOneOf(_, one_of)
+                    if self.choices.iter().all(|known| known.what != one_of.what) =>
+                {
                     self.choices.push(one_of);
                     one_of.options.iter().for_each(|option| self.add_below(option));
                 }

@@ -153,6 +153,9 @@ fn annotation(shape: &Shape) -> String {
             true => alias_name(one_of),
             false => format!("{} | {}", names_alias(one_of), alias_name(one_of)),
         },
+        Shape::ValueOrOneOf(kind, one_of) => {
+            format!("{} | {}", annotation(&Shape::Value(*kind)), annotation(&Shape::OneOf(one_of.clone())))
+        }
         Shape::Policy(parts) => {
             let kinds = parts.fields.iter().filter_map(|part| match &part.shape {
                 Shape::OneOf(one_of) => Some(alias_name(one_of)),
@@ -242,7 +245,9 @@ pub(super) fn escape(text: &str) -> String {
 fn describe(field: &Field) -> String {
     let takes = match &field.shape {
         Shape::Value(Kind::Word(words)) => format!(" ({})", words.join(" or ")),
-        Shape::Value(kind) | Shape::OneOrMore(kind) => format!(" ({})", scalar::describe(*kind)),
+        Shape::Value(kind) | Shape::OneOrMore(kind) | Shape::ValueOrOneOf(kind, _) => {
+            format!(" ({})", scalar::describe(*kind))
+        }
         _ => String::new(),
     };
     let default = match (&field.default, &field.shape) {

@@ -191,6 +191,9 @@ fn takes(field: &Field) -> String {
         },
         Shape::Tables(section) => format!("tables [`[[{0}]]`](#{0})", section.name),
         Shape::OneOf(one_of) => format!("[{0}](#kinds-of-{0})", one_of.what),
+        Shape::ValueOrOneOf(kind, one_of) => {
+            format!("{0}, or [{1}](#kinds-of-{1})", value(*kind), one_of.what)
+        }
         Shape::Policy(_) => "[policy](#policies)".to_owned(),
     }
 }

@@ -106,9 +106,10 @@ fn property(field: &Field) -> Value {
 
 fn default_value(shape: &Shape, text: &str) -> Value {
     match shape {
-        Shape::Value(Kind::Integer(..) | Kind::Number(..) | Kind::Dscp) | Shape::Flag | Shape::Table(_) => {
-            serde_json::from_str(text).unwrap_or_else(|_| json!(text))
-        }
+        Shape::Value(Kind::Integer(..) | Kind::Number(..) | Kind::Dscp)
+        | Shape::ValueOrOneOf(Kind::Number(..), _)
+        | Shape::Flag
+        | Shape::Table(_) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
         _ => json!(text),
     }
 }
@@ -135,6 +136,7 @@ fn shape(shape: &Shape) -> Value {
         },
         Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
         Shape::OneOf(one_of) => reference(one_of.what),
+        Shape::ValueOrOneOf(kind, one_of) => json!({ "anyOf": [value(*kind), reference(one_of.what)] }),
         Shape::Policy(parts) => {
             let kinds = parts.fields.iter().map(|part| self::shape(&part.shape));
             json!({ "anyOf": std::iter::once(expression()).chain(kinds).collect::<Vec<_>>() })

@@ -42,6 +42,42 @@ pub const NETWORK: &[Mistake] = &[
     ),
     (
         "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = { kind = \"gilbert-elliott\", to_bad = 0.01, to_good = 1.5 }",
+        "a.toml:19:61: `to_good`: 1.5 is out of range",
+        Some("it takes a number from 0 to 1"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = { kind = \"gilbert-elliott\", to_bad = 0.01 }",
+        "a.toml:19:8: loss `gilbert-elliott` needs `to_good`",
+        Some(
+            "Probability that the bad state turns good after a packet; `r` in netem. A bad state lasts for the inverse \
+             of it on average, in packets",
+        ),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = \"gilbert-elliott\"",
+        "a.toml:19:8: loss `gilbert-elliott` needs `to_bad`",
+        Some(
+            "write { kind = \"gilbert-elliott\", to_bad = … }: Probability that the good state turns bad after a \
+             packet; `p` in netem",
+        ),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = { kind = \"gilbert\", to_bad = 0.01, to_good = 0.5 }",
+        "a.toml:19:17: there is no loss `gilbert`",
+        Some("did you mean `gilbert-elliott`?"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nloss = \"0.1\"",
+        "a.toml:19:8: `loss` takes a number, not the text `0.1`",
+        Some("write 0.1 without quotes"),
+    ),
+    (
+        "rate = \"2mbit\"",
         "rate = \"2mbit\"\nreorder = 0.1",
         "a.toml:19:11: `reorder` needs a `reorder_delay` above zero",
         Some("add the extra delay of an overtaken packet, as in reorder_delay = \"5ms\""),

@@ -1,7 +1,7 @@
 use super::tests::{Bench, PLAIN, file, udp};
 use super::*;
 use std::sync::Arc;
-use tidegate_core::link::Trace;
+use tidegate_core::link::{GilbertElliott, Loss, LossState, Trace};
 use tidegate_core::packet::Mark;
 use tidegate_core::units::Rate;
 
@@ -82,6 +82,35 @@ fn what_is_lost_is_counted_and_its_place_is_free() {
     let half = 3.29 * (20_000.0 * 0.3 * 0.7_f64).sqrt();
     assert!((lost as f64 - 6000.0).abs() < half, "{lost}");
     assert!(out as u64 + lost >= 19_990);
+}
+
+/// A frame a millisecond comes out or is lost, as the core's chain says for the stream of the
+/// direction. Without a fault of its own, the gate has the closed forms of the chain: runs of
+/// losses of 1/r on average with the variance (1 − r)/r².
+#[test]
+fn losses_in_bursts_are_those_of_the_chain() {
+    const FRAMES: u64 = 100_000;
+    let rules = "loss = { kind = \"gilbert-elliott\", to_bad = 0.02, to_good = 0.2 }";
+    let mut bench = Bench::new(&format!("emulate = {{ up = {{ {rules} }} }}"));
+    let fates: Vec<bool> = (0..FRAMES)
+        .map(|step| {
+            bench.now = at(step);
+            bench.receive(Direction::Up, &udp(1, 934));
+            bench.wake(at(step + 1), Direction::Up).is_empty()
+        })
+        .collect();
+    bench.check_identity();
+    let chain = GilbertElliott { to_bad: 0.02, to_good: 0.2, loss_in_good: 0.0, loss_in_bad: 1.0 };
+    let (loss, mut state) = (Loss::in_bursts(chain).unwrap(), LossState::default());
+    let mut rng = Rng::named(1, "link/up");
+    let expected: Vec<bool> = (0..FRAMES).map(|_| loss.takes(&mut state, &mut rng)).collect();
+    assert_eq!(fates, expected);
+    let runs: Vec<usize> =
+        fates.chunk_by(|one, next| one == next).filter(|run| run[0]).map(<[_]>::len).collect();
+    let (count, lost) = (runs.len() as f64, runs.iter().sum::<usize>() as f64);
+    // 99.9 % interval of the mean of geometric lengths.
+    let half = 3.29 * (0.8 / (0.2 * 0.2 * count)).sqrt();
+    assert!((lost / count - 5.0).abs() < half, "{lost} lost in {count} runs");
 }
 
 /// Frames of 1000 bytes (976 and the overhead of 24), two of which share an opportunity in part.
