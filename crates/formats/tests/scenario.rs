@@ -278,6 +278,29 @@ fn overrides_are_read_as_they_are_typed() {
     assert!(shown.starts_with("--set duration= soon: `duration`: `soon` is not a time"), "{shown}");
 }
 
+/// A key that takes a number or a table is overridden as a whole, or in its table.
+#[test]
+fn overrides_change_a_loss_and_its_table() {
+    let links = "kind = \"chain\", switches = 2, rate = \"1mbit\"";
+    let link = |loss: &str| {
+        minimal(&format!("{{ {links} }}"))
+            + &format!("[[link]]\nfrom = \"s1\"\nto = \"s2\"\nreplace = true\nrate = \"1mbit\"\n{loss}\n")
+    };
+    let chain = |to_bad| GilbertElliott { to_bad, to_good: 0.2, loss_in_good: 0.0, loss_in_bad: 1.0 };
+    let bursts = "{ kind = \"gilbert-elliott\", to_bad = 0.1, to_good = 0.2 }";
+    let (number, table) = (link("loss = 0.5"), link(&format!("loss = {bursts}")));
+    for (text, set, expected) in [
+        (&number, ("link.s1-s2.loss", bursts), Loss::in_bursts(chain(0.1))),
+        (&table, ("link.s1-s2.loss.to_bad", "0.3"), Loss::in_bursts(chain(0.3))),
+        (&table, ("link.s1-s2.loss", "0.5"), Loss::new(0.5)),
+    ] {
+        let scenario = parse(text, &[set]).unwrap_or_else(|errors| panic!("{errors}"));
+        assert_eq!(scenario.links[0].loss, expected.unwrap(), "{set:?}");
+    }
+    let told = parse(&number, &[("link.s1-s2.loss.to_bad", "0.3")]).unwrap_err().to_string();
+    assert!(told.contains("this scenario has no such loss to change"), "{told}");
+}
+
 #[test]
 fn overrides_make_what_is_not_there() {
     let text = "version = 1\nduration = \"1s\"\n[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"1kB\"\n\
