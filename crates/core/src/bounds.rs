@@ -84,8 +84,9 @@ pub struct Server {
 ///
 /// Each scheduler on the way adds the time that its rate takes for a largest packet (Parekh and
 /// Gallager 1993; Xie and Lam 1995; for classes within classes, Bennett and Zhang 1997), and the
-/// same again for each class beside. A class may send another packet than the one that it was
-/// charged for, and pays the difference with its next, and so does the packet's own class.
+/// same again for each class beside. Under a scheduler that cannot change the stamp of a token, a
+/// class may send another packet than the one that it was charged for, and pays the difference with
+/// its next, and so does the packet's own class.
 /// [`virtual_clock_delay`] lists the conditions that void it. The link's scheduler is the first of
 /// `servers`, and a class's follows that above it.
 pub fn behind_own_line(servers: &[Server]) -> Span {

@@ -2,6 +2,7 @@
 //! switch, read by the schedulers.
 
 mod line;
+mod resize;
 
 use crate::packet::{FlowIx, Packet};
 use crate::ranking::ring::Ring;

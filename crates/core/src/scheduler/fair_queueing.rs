@@ -254,6 +254,15 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.place(packet.flow, queues);
     }
 
+    fn resize(&mut self, now: Time, flow: FlowIx, len: u32, queues: &Queues) -> bool {
+        self.pass(now);
+        let resized = self.rule.resize(&mut self.flows[flow.ix()], len);
+        if resized {
+            self.place(flow, queues);
+        }
+        resized
+    }
+
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         self.pass(cx.now);
         let tags = &mut self.flows[packet.flow.ix()];

@@ -105,6 +105,14 @@ pub trait FairRule {
         }
     }
 
+    /// Updates the tags of a flow whose only packet, a token, has a new length. Returns false, with
+    /// nothing changed, if they cannot change.
+    fn resize(&self, tags: &mut Tags, len: u32) -> bool {
+        tags.finish = tags.start.after(len, tags.weight);
+        tags.last = tags.finish;
+        true
+    }
+
     /// Begins service of a packet of `len` bytes with these tags.
     fn served(&mut self, tags: &Tags, len: u32);
 

@@ -127,6 +127,14 @@ pub trait Scheduler {
         None
     }
 
+    /// Gives the flow's only packet, the token of a class, a new length before its service begins,
+    /// and a new stamp to match; the token has the old one in its queue until then. Returns false,
+    /// with nothing changed, if its stamp stays: the difference is charged with the next token.
+    fn resize(&mut self, now: Time, flow: FlowIx, len: u32, queues: &Queues) -> bool {
+        let _ = (now, flow, len, queues);
+        false
+    }
+
     /// Reports that `packet` has just been taken out of its flow's queue and will not be sent.
     /// Clocks keep the advance.
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal);

@@ -219,6 +219,11 @@ impl FairRule for Wfq {
         self.fluid.shorten(gone.flow, gone.len, tags.weight);
     }
 
+    /// The fluid server may have served a part of the token.
+    fn resize(&self, _: &mut Tags, _: u32) -> bool {
+        false
+    }
+
     fn weigh(&self, _: &mut Tags, _: impl Iterator<Item = u32>) {}
 
     fn leave(&mut self, flow: FlowIx) {

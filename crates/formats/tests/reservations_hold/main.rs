@@ -8,10 +8,12 @@
 //! its next: a largest packet more for each class beside the flow.
 
 mod drawn;
+mod mixed;
 mod port;
 mod traffic;
 
 use drawn::draw;
+use mixed::{MOST_HOSTS, mixed};
 use port::run;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_formats::{GateFile, Promise};
@@ -134,4 +136,40 @@ fn ceilings_of_others_cost_a_named_flow_no_packet() {
         assert!(outcome.sent > 3000 && outcome.others_lost > 1000, "{scheduler}: {outcome:?}");
         assert_eq!(outcome.lost, 0, "{scheduler}: {outcome:?}");
     }
+}
+
+/// Each host, or each circuit of a list, is a class whose next packet changes as its conversations
+/// start: one that announced a short packet sends a long one in its place. Beside up to forty of
+/// them, in 200 patterns, the named flow waits for no more than one longest packet.
+#[test]
+fn conversations_within_hosts_and_circuits_keep_the_bound_of_others() {
+    let head = "version = 1\ngate = { inside = \"a\", outside = \"b\", up = \"10mbit\", down = \"10mbit\" }\n\
+        [[flow]]\nname = \"call\"\nmatch = { inside = \"192.168.7.7\" }\nreserve = \"1mbit\"\n[[flow]]\nname = \"others\"\n";
+    let hosts = file(&format!("{head}each = \"host\"\nwithin = \"5-tuple\"\nreserve = \"500kbit\"\n"));
+    let Some(Promise::Named { behind, .. }) = hosts.promises(Direction::Up).first().cloned() else {
+        panic!("nothing is promised")
+    };
+    let folder = std::env::temp_dir().join(format!("tidegate-within-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let line = |host: u64| format!("c{host},10.0.0.{host},200kbit\n");
+    let list = (0..MOST_HOSTS).map(line).collect::<String>();
+    std::fs::write(folder.join("list.csv"), format!("name,addresses,up_reserve\n{list}")).unwrap();
+    let at = folder.join("gate.toml").display().to_string();
+    let circuits = GateFile::parse(&format!("{head}circuits = \"list.csv\"\n"), &at, &[]).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+
+    let longest = f64::from(FULL) * 8.0 / 10e6;
+    assert!(longest <= behind.as_secs_f64());
+    let (mut wrong, mut overloads) = (Vec::new(), 0);
+    for seed in 0..200 {
+        for (unit, gate) in [("hosts", &hosts), ("circuits", &circuits)] {
+            let outcome = run(gate, 1e6, mixed(seed, 10e6, 1e6).into_iter());
+            overloads += u32::from(outcome.others_lost > 0);
+            if outcome.lost > 0 || outcome.latest > longest + 1e-9 || outcome.classes == 0 {
+                wrong.push(format!("{seed}, {unit}: {outcome:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of 400:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(overloads > 100, "{overloads}");
 }

@@ -150,6 +150,10 @@ impl Scheduler for AnyScheduler {
         each_inlined!(self, s => s.read_ahead(queues), self.read_ahead_by_call(queues))
     }
 
+    fn resize(&mut self, now: Time, flow: FlowIx, len: u32, queues: &Queues) -> bool {
+        each!(self, s => s.resize(now, flow, len, queues))
+    }
+
     fn removed(&mut self, cx: &mut Ctx<'_>, packet: &Packet, queues: &Queues, why: Removal) {
         each!(self, s => s.removed(cx, packet, queues, why))
     }

@@ -3,9 +3,10 @@
 //! A node orders its members: flows, or other nodes. Towards its parent a backlogged node looks
 //! like a flow with one packet: a *token* with the length, the time and the order of arrival of its
 //! next packet. The parent stamps tokens as it stamps packets, so every scheduler can stand at
-//! every level. When a node sends a packet other than the one that its token announced (a more
-//! urgent packet came), the difference goes into its next token: in the long run a parent charges
-//! exactly what was sent.
+//! every level. When a node has another next packet than the one that its token announced (a more
+//! urgent packet came), the token gets the length of that packet, and a stamp to match, before the
+//! parent's scheduler decides. Under a scheduler that cannot change a stamp, the difference goes
+//! into the next token: in the long run a parent charges exactly what was sent.
 
 mod eviction_index;
 mod node;

@@ -42,6 +42,8 @@ pub(in crate::switch) struct Node {
     pub(in crate::switch) release_at: Time,
     /// Bytes sent less bytes charged by the parent so far.
     pub(super) uncharged: i64,
+    /// Length of the packet for which the latest token was made or resized.
+    pub(super) announced: u32,
     /// Members with packets, in order of arrival of their first packet. Built on first use: few
     /// nodes ever have only packets that may not be sent yet.
     oldest: Option<Box<FlowHeap>>,
@@ -85,6 +87,7 @@ impl Node {
             parent: None,
             release_at: Time::NEVER,
             uncharged: 0,
+            announced: 0,
             oldest: None,
             subtree: Count::default(),
             may_line: false,

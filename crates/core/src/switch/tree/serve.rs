@@ -82,7 +82,8 @@ impl Tree {
         loop {
             let node = &mut self.nodes[at];
             match node.select(now) {
-                Select::Flow(slot) => match node.members[slot.ix()] {
+                Select::Flow(slot) if at != ROOT && self.resize_token(now, at, slot) => at = ROOT,
+                Select::Flow(slot) => match self.nodes[at].members[slot.ix()] {
                     Member::Flow(flow) => return Next::At(MemberRef { node: at, slot, flow }),
                     Member::Node(child) => at = usize::from(child),
                 },

@@ -4,7 +4,7 @@ use super::{Node, Tree};
 use crate::context::Ctx;
 use crate::packet::{BodyId, FlowIx, Packet};
 use crate::queues::Participation;
-use crate::scheduler::{Removal, Select};
+use crate::scheduler::{Removal, Scheduler, Select};
 use crate::units::Time;
 
 impl Node {
@@ -20,8 +20,9 @@ impl Node {
             _ => self.oldest()?,
         };
         let (head, order) = (head.packet, head.order);
-        let len = (i64::from(head.len) + self.uncharged).clamp(1, i64::from(u32::MAX)) as u32;
+        let len = charge_for(head.len, self.uncharged);
         self.uncharged -= i64::from(len);
+        self.announced = head.len;
         // The stamp is as of the packet's arrival: a class loses nothing by waiting.
         Some((Packet { arrived: head.arrived, ..Packet::new(BodyId::TOKEN, len) }, order))
     }
@@ -33,7 +34,40 @@ impl Node {
     }
 }
 
+/// Length of a token for a packet of `len` bytes, with what is not charged yet.
+fn charge_for(len: u32, uncharged: i64) -> u32 {
+    (i64::from(len) + uncharged).clamp(1, i64::from(u32::MAX)) as u32
+}
+
 impl Tree {
+    /// Resizes the token of the node `at`, whose next packet is the first of its member `slot`.
+    /// Returns true if the token has another stamp now: the nodes above may send another packet.
+    #[inline]
+    pub(super) fn resize_token(&mut self, now: Time, at: usize, slot: FlowIx) -> bool {
+        let node = &self.nodes[at];
+        let next = node.queues.first(slot).map_or(node.announced, |first| first.packet.len);
+        next != node.announced && self.announce_instead(now, at, next)
+    }
+
+    /// Announces a packet of `next` bytes in place of the one that the token announced.
+    #[inline(never)]
+    fn announce_instead(&mut self, now: Time, at: usize, next: u32) -> bool {
+        let node = &mut self.nodes[at];
+        node.announced = next;
+        let (uncharged, Some((parent, slot))) = (node.uncharged, node.parent) else { return false };
+        let above = &mut self.nodes[parent];
+        let Some(before) = above.queues.first(slot).map(|token| token.packet.len) else { return false };
+        let uncharged = uncharged + i64::from(before);
+        let len = charge_for(next, uncharged);
+        if len == before || !above.scheduler.resize(now, slot, len, &above.queues) {
+            return false;
+        }
+        above.queues.resize_first(slot, len);
+        self.nodes[at].uncharged = uncharged - i64::from(len);
+        self.renew_above(at);
+        true
+    }
+
     /// Renews the tokens above the node `at` after it has sent a packet, and charges the ceilings.
     #[inline(never)]
     pub(super) fn charge(&mut self, cx: &mut Ctx<'_>, mut at: usize, packet: &Packet) {

@@ -282,7 +282,7 @@ impl Port {
         }
         for at in self.tree.turning_points(now) {
             let mut openings = self.line.openings(at).into_iter();
-            if let Some(start) = openings.find(|open| self.tree.next(*open).is_some()) {
+            if let Some(start) = openings.find(|open| self.tree.may_start(*open)) {
                 return Some(start);
             }
             if self.line.is_traced() {

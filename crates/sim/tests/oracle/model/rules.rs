@@ -188,6 +188,11 @@ impl Rule {
         }
     }
 
+    /// The token of a member has another length; false if its stamp cannot change.
+    pub fn resized(&mut self, place: usize, len: u32) -> bool {
+        if let Rule::Fair(fair) = self { fair.resized(place, len) } else { false }
+    }
+
     /// The latest packet of a member was pushed out; `queue` is the rest of its queue.
     pub fn pushed_out(&mut self, now: Ticks, place: usize, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {

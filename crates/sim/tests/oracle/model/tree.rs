@@ -1,9 +1,9 @@
 //! A port's tree of schedulers: lists of packets, searched from end to end.
 //!
 //! Towards its parent a class looks like a flow with one packet, its *token*: as long and as old as
-//! the packet that the class
-//! would send first, and stamped as packets are. Bytes sent beyond the token's length are charged
-//! to the next token.
+//! the packet that the class would send first, and stamped as packets are. Some rules change the
+//! token with the class's next packet; under the others, bytes sent beyond the token's length are
+//! charged to the next token.
 
 use super::Ticks;
 use super::buckets::Ceiling;
@@ -145,16 +145,40 @@ impl Tree {
         node.rule.first(now, &node.members, &able)
     }
 
-    /// The leaf of the next packet, and its place there.
-    pub fn next(&self, now: Ticks) -> Option<(usize, usize)> {
+    /// True if a packet may start.
+    pub fn may_start(&self, now: Ticks) -> bool {
+        self.select(0, now).is_some()
+    }
+
+    /// The leaf of the next packet, and its place there, for tokens as long as what their classes
+    /// would send.
+    pub fn next(&mut self, now: Ticks) -> Option<(usize, usize)> {
         let mut at = 0;
         loop {
             let place = self.select(at, now)?;
+            if self.resize_token(at, self.nodes[at].members[place].queue[0].len) {
+                at = 0;
+                continue;
+            }
             match self.nodes[at].members[place].who {
                 Who::Flow(_) => return Some((at, place)),
                 Who::Node(node) => at = node,
             }
         }
+    }
+
+    /// A class that would send `len` bytes next changes its token, if it may. True if it has.
+    fn resize_token(&mut self, at: usize, len: u32) -> bool {
+        let Some((above, place)) = self.nodes[at].above else { return false };
+        let before = self.nodes[above].members[place].queue[0].len;
+        let all = self.nodes[at].uncharged + i64::from(before);
+        let after = (i64::from(len) + all).max(1) as u32;
+        let resized = after != before && self.nodes[above].rule.resized(place, after);
+        if resized {
+            self.nodes[above].members[place].queue[0].len = after;
+            self.nodes[at].uncharged = all - i64::from(after);
+        }
+        resized
     }
 
     /// The times after `now` at which something may become ready by itself.

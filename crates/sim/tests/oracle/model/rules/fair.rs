@@ -268,6 +268,15 @@ impl Fair {
         self.over = now + sent.max(tags as Ticks);
     }
 
+    /// The token of a member has another length. WFQ's fluid server may have served a part of it.
+    pub fn resized(&mut self, place: usize, len: u32) -> bool {
+        let flow = &mut self.flows[place];
+        if self.which != Which::Wfq {
+            flow.finish = flow.start + span(flow.rate, len);
+        }
+        self.which != Which::Wfq
+    }
+
     /// The latest packet of a member was pushed out; `queued` is true if it has others.
     pub fn pushed_out(&mut self, now: Ticks, place: usize, queued: bool) {
         self.pass(now);
