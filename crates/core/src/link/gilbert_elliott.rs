@@ -1,7 +1,6 @@
 //! Loss in bursts: a wire that is in a good or in a bad state, each with its own probability of
 //! loss.
 
-use super::LossState;
 use crate::contract::Refused;
 use crate::rng::Rng;
 
@@ -42,13 +41,13 @@ impl GilbertElliott {
     }
 
     /// Decides by the state whether the next packet is lost, and takes a step. Draws two numbers.
-    pub(super) fn takes(self, state: &mut LossState, rng: &mut Rng) -> bool {
-        let (loss, change) = match state.is_bad {
+    pub(super) fn takes(self, is_bad: &mut bool, rng: &mut Rng) -> bool {
+        let (loss, change) = match *is_bad {
             false => (self.loss_in_good, self.to_bad),
             true => (self.loss_in_bad, self.to_good),
         };
         let is_lost = rng.chance(loss);
-        state.is_bad ^= rng.chance(change);
+        *is_bad ^= rng.chance(change);
         is_lost
     }
 }

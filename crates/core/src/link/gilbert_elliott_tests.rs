@@ -1,5 +1,5 @@
 use super::*;
-use crate::link::Loss;
+use crate::link::{Loss, LossState};
 
 /// Two-sided 99.9 % quantile of the normal distribution.
 const Z: f64 = 3.29;

@@ -19,7 +19,7 @@ enum Model {
 /// The state of a wire that loses packets in bursts, good at first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LossState {
-    pub(super) is_bad: bool,
+    is_bad: bool,
 }
 
 impl Loss {
@@ -61,7 +61,7 @@ impl Loss {
         self.happens()
             && match self.0 {
                 Model::Independent(probability) => rng.chance(probability),
-                Model::InBursts(chain) => chain.takes(state, rng),
+                Model::InBursts(chain) => chain.takes(&mut state.is_bad, rng),
             }
     }
 }
