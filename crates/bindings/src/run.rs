@@ -38,13 +38,13 @@ pub struct Run {
 impl Run {
     /// Prepares a run. `series` records queues and throughput over time; `watch` follows a flow's
     /// packets and keeps the given number of the slowest; `workahead` are factors on reserved rates
-    /// at which the exact W of every flow is measured along its route; `captures` are links, by index,
-    /// and the files of the packets that leave them, which are there when the run is over.
+    /// at which the exact W of every flow is measured along its route; `captures` are links, by
+    /// index, and the files of the packets that leave them, which are there when the run is over.
     #[new]
     #[pyo3(signature = (
         scenario, seed, replication = 0, series = false, watch = None, workahead = Vec::new(), captures = Vec::new()
     ))]
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn new(
         py: Python<'_>,
         scenario: &Scenario,

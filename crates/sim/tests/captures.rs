@@ -10,6 +10,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tidegate_core::endpoint::Payload;
+use tidegate_core::endpoint::tcp::Segment;
 use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::packet::Mark;
 use tidegate_core::units::{Span, Time};
@@ -138,6 +139,19 @@ fn marks_are_written() {
         let [frame] = &read(&written(&network, &[0], &[marked]))[..] else { panic!() };
         let ip = Headers::read(LinkType::RawIp, &frame.bytes).ip.unwrap();
         assert_eq!((ip.dscp, ip.ecn), (dscp, ecn));
+    }
+}
+
+#[test]
+fn a_count_of_marks_is_in_the_bits_of_ace() {
+    let network = Arc::new(network());
+    for ace in 0..8 {
+        let payload = Payload::Tcp(Segment { ace, ..Segment::default() });
+        let segment = CapturedPacket { payload, ..packet(52, Mark::NONE) };
+        let [frame] = &read(&written(&network, &[0], &[segment]))[..] else { panic!() };
+        // The three bits before URG in the 13th and 14th byte of the TCP header.
+        let flags = u16::from_be_bytes([frame.bytes[32], frame.bytes[33]]);
+        assert_eq!(flags >> 6 & 7, u16::from(ace));
     }
 }
 

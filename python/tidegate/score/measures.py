@@ -18,6 +18,9 @@ PROBE = "probe"
 RESERVED = "reserved"
 """The flows of a guarantee that keep to their reservation."""
 
+PACKET, LARGEST = 8 * 200, 8 * 1500
+"""Bits of a packet of these flows, and of the largest packet of others, in a guarantee's trials."""
+
 SHORT = 100_000
 """Bytes up to which a transfer is short."""
 
@@ -120,10 +123,8 @@ def of_promises(results: Results) -> dict[str, float]:
     network = results.scenario()
     (demand, *_) = (one for one in network.demands() if one["group"] == RESERVED)
     rates = [network.capacities()[index][1] for index in demand["capacities"][1:-1]]
-    packet, largest = 8 * 200.0, 8 * 1500.0
     edges = [network.capacities()[index][1] for index in (demand["capacities"][0], demand["capacities"][-1])]
-    bound = len(rates) * packet / demand["rate"] + sum(largest / rate for rate in rates)
-    bound += sum(largest / rate for rate in edges)
+    bound = len(rates) * PACKET / demand["rate"] + sum(LARGEST / rate for rate in [*rates, *edges])
     group = results.groups[RESERVED]
     return {
         "delay_max": group.delay_max.mean or bound,

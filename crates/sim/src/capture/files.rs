@@ -39,7 +39,10 @@ impl CaptureFiles {
         for (links, path) in wanted {
             let out = File::create(part(path)).map_err(at(path))?;
             let started = CaptureFile::new(Arc::clone(network), links, BufWriter::new(out));
-            let file = started.map_err(|error| FileError { path: path.clone(), error })?;
+            let file = started.map_err(|error| {
+                remove(path);
+                FileError { path: path.clone(), error }
+            })?;
             files.open.push(Open { path: path.clone(), file });
         }
         Ok(files)

@@ -2,9 +2,12 @@
 //!
 //! A TCP segment gets an IPv4 and a TCP header (RFC 791, RFC 9293) with the numbers, flags and SACK
 //! blocks (RFC 2018) of the simulated one. Initial sequence numbers are 0, and the data start at 1;
-//! numbers wrap around at 2³². Where a SYN opens the connection, it announces that windows are scaled by
-//! 2⁷ (RFC 7323); else they end at 65535. Any other packet is a UDP datagram (RFC 768) or, below the 28 bytes of its headers, a bare IPv4 packet of an
-//! experimental protocol (RFC 3692). Checksums are those of data that are all zero.
+//! numbers wrap around at 2³². Where a SYN opens the connection, it announces that windows are
+//! scaled by 2⁷ (RFC 7323); else they end at 65535. A count of marked packets is in the three bits
+//! of ACE (RFC 9768, section 3.1.1).
+//!
+//! Any other packet is a UDP datagram (RFC 768) or, below the 28 bytes of its headers, a bare IPv4
+//! packet of an experimental protocol (RFC 3692). Checksums are those of data that are all zero.
 
 use super::CapturedPacket;
 use crate::network::{FlowSetup, Network};
@@ -75,14 +78,14 @@ impl Tuple {
         let setup = &network.flows[flow];
         let data = setup.peer.map_or(flow, |peer| peer.min(flow));
         let (source, destination) = ends(network, setup);
-        let ports = ports(data as u32);
         let answers = data != flow;
+        let (near, far) = ports(data as u32);
+        let ports = if answers { (far, near) } else { (near, far) };
         let stated = setup.headers.as_ref().and_then(|headers| headers.ip);
         let (source, destination, ports) = match stated.map(|ip| (ip.source, ip.destination, ip.ports)) {
             Some((IpAddr::V4(from), IpAddr::V4(to), stated)) => {
                 (from.octets(), to.octets(), stated.unwrap_or(ports))
             }
-            _ if answers => (source, destination, (ports.1, ports.0)),
             _ => (source, destination, ports),
         };
         let before_ip = setup
@@ -160,8 +163,8 @@ impl Frame {
 /// A protocol's number, its header, and the length of the IP packet.
 type Part = (IpNumber, Vec<u8>, u32);
 
-/// Returns the TCP header of a segment in a packet of `len` bytes. Options fill the packet; SACK blocks
-/// for which it has no room make it longer.
+/// Returns the TCP header of a segment in a packet of `len` bytes. Options fill the packet; SACK
+/// blocks for which it has no room make it longer.
 fn tcp(len: u32, segment: &Segment, tuple: &Tuple) -> Result<Part, Unframed> {
     let (from, to) = tuple.ports;
     // A SYN counts as a byte (RFC 9293, section 3.4): the data begin at 1.
@@ -177,7 +180,9 @@ fn tcp(len: u32, segment: &Segment, tuple: &Tuple) -> Result<Part, Unframed> {
     header.syn = segment.opens;
     header.ack = tuple.answers || !segment.opens;
     header.acknowledgment_number = if header.ack { number(segment.acknowledgement) } else { 0 };
-    (header.ece, header.cwr) = (segment.echo, segment.reduced);
+    let ace = |bit: u8| segment.ace & bit != 0;
+    header.ns = ace(4);
+    (header.cwr, header.ece) = (segment.reduced || ace(2), segment.echo || ace(1));
     let mut options = options(segment).map_err(|_| Unframed(len))?;
     let room = len.saturating_sub(IP + TCP + segment.length).min(MAX_OPTIONS) & !3;
     if options.len() < room as usize {
@@ -207,8 +212,8 @@ fn options(segment: &Segment) -> Result<Vec<u8>, etherparse::TcpOptionWriteError
     Ok(options.as_slice().to_vec())
 }
 
-/// Returns the header of a packet of `len` bytes that is no segment; it is as long as an IP header at
-/// least.
+/// Returns the header of a packet of `len` bytes that is no segment; it is as long as an IP header
+/// at least.
 fn other(len: u32, tuple: &Tuple) -> Result<Part, Unframed> {
     let refused = Unframed(len);
     let len = len.max(IP);

@@ -1,7 +1,7 @@
-//! A pcapng file (draft-ietf-opsawg-pcapng): an interface for each link, the names of the nodes, and
-//! packets in the order of time, with nanoseconds from the start of the run. Each packet has a comment:
-//! the name of its flow and its number within it, and its length in the simulator where the IP packet has
-//! another.
+//! A pcapng file (draft-ietf-opsawg-pcapng): an interface for each link, the names of the nodes,
+//! and packets in the order of time, with nanoseconds from the start of the run. Each packet has a
+//! comment: the name of its flow and its number within it, and its length in the simulator where
+//! the IP packet has another.
 
 use super::CapturedPacket;
 use super::frame::{Frame, Tuple, Unframed, address};

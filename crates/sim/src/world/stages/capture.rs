@@ -15,8 +15,8 @@ pub(in crate::world) struct Capture {
 }
 
 impl Capture {
-    /// Creates the stage, if any link is captured. On the way out it comes behind all stages that may
-    /// write on a packet, and so is the first one of the network.
+    /// Creates the stage, if any link is captured. On the way out it comes behind all stages that
+    /// may write on a packet, and so is the first one of the network.
     pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
         let links = setup.probes.captured.clone();
         if links.is_empty() {

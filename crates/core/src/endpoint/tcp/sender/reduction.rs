@@ -10,8 +10,8 @@ use crate::endpoint::tcp::segment::Segment;
 use crate::units::Time;
 
 impl Sender {
-    /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marked segments, and
-    /// the end of a reduction for a mark.
+    /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marked
+    /// segments, and the end of a reduction for a mark.
     pub(super) fn observe(&mut self, now: Time, arrived: Arrived, new: u64, marked: u64) {
         let (una, max) = (self.una, self.max);
         self.congestion.arrived(now, una, max, arrived.bytes.div_ceil(self.mss), marked);
