@@ -61,7 +61,7 @@ def test_a_gate_stands_between_both_ends_of_the_bottleneck(tmp_path):
 @pytest.mark.usefixtures("kernel")
 @each
 def test_the_kernel_delivers_what_was_recorded(experiment):
-    """Another build of the kernel or of the gate draws another run: two draws are compared."""
+    """Steps of the clock depend on where the run is on the disk, and TCP parts: two draws are compared."""
     found = sum(tables.in_kernel(experiment, MEASURED).values())
     assert found == pytest.approx(experiment.total, rel=tables.NEAR)
     apart = 3 * math.sqrt(2) * SPREAD

@@ -301,7 +301,10 @@ def packets(record):
 
 @needs_verify
 def test_the_kernel_does_what_was_recorded(kernel):
-    """Another build looks at its clock another number of times, and two packets may change places."""
+    """Where the temporary folder has a longer name, the kernel looks at its clock another number of times.
+
+    Two packets that come within such a step of a decision may then change places.
+    """
     names = []
     for name, (text,), row in lockstep.compare(kernel, 3000, 7):
         (came, fates), (recorded, expected) = packets(text), packets((RECORDS / f"{name}.txt").read_text())
