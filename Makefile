@@ -108,7 +108,7 @@ $(VENV)/python: constraints.txt
 # Needs of its tests, its linters and the build of the other distributions.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
-	  flit_core pytest hypothesis jsonschema networkx pandas polars distributed dask-jobqueue mypy ruff
+	  flit_core pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)

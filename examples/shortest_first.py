@@ -1,7 +1,5 @@
 """A scheduler in Python, for `--python examples/shortest_first.py --set port.scheduler=shortest-first`."""
 
-# ruff: noqa: ARG002 (select need not use the time)
-
 import tidegate
 
 

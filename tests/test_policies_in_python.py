@@ -19,8 +19,8 @@ import pytest
 import tidegate
 from tidegate.determinism import check_deterministic
 from tidegate.dropper import Congested, Drop, Dropper, Packet, Queue
-from tidegate.policy import NEVER, TICKS
-from tidegate.scheduler import Contract, RankScheduler, Scheduler
+from tidegate.policy import TICKS
+from tidegate.scheduler import Contract, Scheduler
 
 PAGE = Path(__file__).parents[1] / "docs" / "policies-in-python.md"
 
@@ -94,25 +94,6 @@ class Fifo(Scheduler):
         self.count += 1
 
 
-class Edf(RankScheduler):
-    """Earliest deadline first."""
-
-    name = "edf-in-python"
-    reads = ("deadline",)
-
-    def __init__(self) -> None:
-        self.contracts: dict[int, Contract] = {}
-
-    def opened(self, now: int, flow: int, contract: Contract) -> None:
-        """Keep the contract."""
-        self.contracts[flow] = contract
-
-    def rank(self, now: int, packet: Packet) -> int:
-        """Return the deadline."""
-        deadline = self.contracts[packet.flow].deadline
-        return NEVER if deadline is None else packet.arrived + deadline
-
-
 class Failing(Scheduler):
     """Fails in the way that its parameter names."""
 
@@ -179,9 +160,7 @@ class Short(Dropper):
     ("mine", "built_in"),
     [
         ("fifo-in-python", "fifo"),
-        ("edf-in-python", "edf"),
         ("virtual-clock-in-python", "virtual-clock"),
-        ("priority-in-python", "strict-priority"),
         ("drr-in-python", "drr"),
     ],
 )

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from tidegate.maxmin import max_min as max_min
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.policy import load_policies as load_policies
+    from tidegate.rank import RankScheduler as RankScheduler
     from tidegate.replications import Simulation as Simulation
     from tidegate.replications import simulate as simulate
     from tidegate.replications import simulate_all as simulate_all
     from tidegate.results import Results as Results
-    from tidegate.scheduler import RankScheduler as RankScheduler
     from tidegate.scheduler import Scheduler as Scheduler
     from tidegate.source import load as load
     from tidegate.sweeps import sweep as sweep
@@ -59,7 +59,7 @@ _HOMES = {
     "Dropper": "dropper",
     "Fairness": "fairness",
     "MaxMin": "maxmin",
-    "RankScheduler": "scheduler",
+    "RankScheduler": "rank",
     "Results": "results",
     "Scheduler": "scheduler",
     "Simulation": "replications",

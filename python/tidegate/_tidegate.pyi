@@ -39,6 +39,7 @@ __all__ = [
     "rare_half_width_95",
     "reference",
     "register_dropper",
+    "register_rank_scheduler",
     "register_scheduler",
     "response_time",
     "schema",
@@ -306,6 +307,16 @@ def register_dropper(
     marks: bool = False,
 ) -> None:
     """Register a dropper whose objects `make(name, parameters)` returns; it marks packets if `marks`."""
+
+def register_rank_scheduler(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+    regulates: bool,
+) -> None:
+    """Register a scheduler by rank functions, which `make(name, parameters)` returns."""
 
 def register_scheduler(
     name: str,

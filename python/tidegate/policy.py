@@ -23,8 +23,8 @@ __all__ = ["NEVER", "TICKS", "Policy", "load_policies"]
 TICKS = 100_000_000_000
 """Ticks in a second."""
 
-NEVER = 2**64 - 1
-"""A time later than any."""
+NEVER = 2**63 - 1
+"""A time later than any, and a rank behind any."""
 
 Value = int | float | str
 

@@ -11,7 +11,6 @@ From then on `port = "shortest-first"` is a port with this scheduler.
 
 from __future__ import annotations
 
-import heapq
 from collections import deque
 from typing import Self
 
@@ -19,7 +18,7 @@ from tidegate import _tidegate
 from tidegate._tidegate import Contract, Packet
 from tidegate.policy import NEVER, TICKS, Declaration, Policy, Value
 
-__all__ = ["NEVER", "TICKS", "Contract", "Packet", "RankScheduler", "Scheduler"]
+__all__ = ["NEVER", "TICKS", "Contract", "Packet", "Scheduler"]
 
 
 class Scheduler(Policy):
@@ -94,66 +93,3 @@ class Scheduler(Policy):
         if not self._all[flow]:
             del self._all[flow]
             self.queues.pop(flow, None)
-
-
-class RankScheduler(Scheduler):
-    """Sends the packet with the smallest rank of those that are first in their queues.
-
-    Equal ranks are sent in the order of arrival. Override `rank`.
-    """
-
-    _heads: list[tuple[int, int, int]]
-    _ranks: dict[int, deque[tuple[int, int]]]
-    _arrivals: int
-
-    def __new__(cls, **parameters: Value) -> Self:  # noqa: D102
-        self = super().__new__(cls, **parameters)
-        self._heads, self._ranks, self._arrivals = [], {}, 0
-        return self
-
-    def rank(self, now: int, packet: Packet) -> int:
-        """Return the rank of a packet that is about to join the queue of its flow."""
-        raise NotImplementedError(f"{type(self).__name__} has no `rank`")
-
-    def select(self, now: int) -> int | None:
-        """Return the flow whose first packet has the smallest rank."""
-        del now
-        heads, ranks = self._heads, self._ranks
-        while heads:
-            rank, order, flow = heads[0]
-            if flow in self.queues and ranks[flow][0] == (rank, order):
-                return flow
-            heapq.heappop(heads)
-        return None
-
-    def _enqueue(self, now: int, packet: Packet) -> None:
-        ranked = (self.rank(now, packet), self._arrivals)
-        self._arrivals += 1
-        super()._enqueue(now, packet)
-        ranks = self._ranks.setdefault(packet.flow, deque())
-        ranks.append(ranked)
-        if len(ranks) == 1:
-            self._put_first(packet.flow)
-
-    def _dequeue(self, now: int, flow: int) -> None:
-        self._ranks[flow].popleft()
-        self._put_first(flow)
-        super()._dequeue(now, flow)
-
-    def _remove(self, now: int, flow: int, is_last: bool) -> None:
-        if is_last:
-            self._ranks[flow].pop()
-        else:
-            self._ranks[flow].popleft()
-            self._put_first(flow)
-        super()._remove(now, flow, is_last)
-
-    def _take_part(self, flow: int, takes_part: bool) -> None:
-        super()._take_part(flow, takes_part)
-        if takes_part:
-            self._put_first(flow)
-
-    def _put_first(self, flow: int) -> None:
-        ranks = self._ranks.get(flow)
-        if ranks:
-            heapq.heappush(self._heads, (*ranks[0], flow))

@@ -4,6 +4,8 @@ mod declared;
 mod dropper;
 pub(crate) mod failure;
 mod object;
+mod rank;
+mod rank_function;
 mod scheduler;
 mod seen;
 
@@ -16,5 +18,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<seen::PyQueue>()?;
     module.add_function(wrap_pyfunction!(dropper::register_dropper, module)?)?;
     module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
+    module.add_function(wrap_pyfunction!(rank::register_rank_scheduler, module)?)?;
     Ok(())
 }

@@ -46,6 +46,14 @@ impl Object {
         })
     }
 
+    /// Returns what the object says about itself when it is new.
+    ///
+    /// # Errors
+    /// The exception in words.
+    pub(super) fn read<R>(&self, read: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>) -> Result<R, String> {
+        Python::attach(|py| read(self.object.bind(py)).map_err(|error| failure::in_words(py, &error)))
+    }
+
     /// Calls the object; `None` once it has raised. `about` is the packet in question.
     pub(super) fn call<R>(
         &self,
