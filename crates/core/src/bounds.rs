@@ -1,6 +1,10 @@
-//! Delay bounds: the guarantees of a scheduler.
+//! Bounds on delay and backlog: the guarantees of a scheduler, and of a network.
 
+pub mod analysis;
 pub mod deadlines;
+pub mod network;
+mod tandem;
+mod total_flow;
 
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;

@@ -12,6 +12,7 @@ pub mod classifier;
 pub mod composite;
 pub mod context;
 pub mod credit;
+pub mod curves;
 pub mod detector;
 pub mod dropper;
 pub mod endpoint;

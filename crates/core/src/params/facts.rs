@@ -2,6 +2,7 @@
 
 use super::check::{Guarantee, Member, NodeContext};
 use super::fault::Fault;
+use super::line::{FixedPort, Line, NoLine};
 use super::policy::{KeepsRates, PolicyParams};
 use super::record::{Marking, PolicyRecord, ReceiverWindow};
 use super::table::Parameters;
@@ -40,6 +41,12 @@ pub trait PolicyFacts: fmt::Debug + Send + Sync {
 
     /// [`PolicyParams::guarantee`].
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee>;
+
+    /// [`PolicyParams::line`].
+    ///
+    /// # Errors
+    /// The reason for which there is none.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine>;
 
     /// [`PolicyParams::check`].
     ///
@@ -93,6 +100,10 @@ impl<T: PolicyParams> PolicyFacts for T {
 
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         PolicyParams::guarantee(self, server, members, index)
+    }
+
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        PolicyParams::line(self, port, index)
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -3,7 +3,8 @@
 use super::check::{Guarantee, Member, NodeContext};
 use super::contract::Refused;
 use super::fault::Fault;
-use super::record::{Marking, PolicyRecord, ReceiverWindow};
+use super::line::{FixedPort, Line, NoLine};
+use super::record::{Marking, PolicyRecord, ReceiverWindow, Role, Service};
 use super::table::Parameters;
 use crate::units::Span;
 
@@ -94,6 +95,19 @@ pub trait PolicyParams: Parameters {
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let _ = (server, members, index);
         None
+    }
+
+    /// Returns the line in which the flow with this index waits at a port, with a service curve of
+    /// the scheduler that holds whatever the flows do within the bounds on their traffic. Without a
+    /// published one, a scheduler that is never idle while a packet waits has that of any order.
+    ///
+    /// # Errors
+    /// The reason for which there is none.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        match Self::RECORD.role {
+            Role::Scheduler { service: Service::WorkConserving } => port.arbitrary(index),
+            _ => Err(NoLine::Because("no service curve is published for it, and it may idle")),
+        }
     }
 
     /// Checks the parameters against the link and the flows of a node. A scheduler receives flows

@@ -4,6 +4,7 @@
 use super::check::{Guarantee, Member, NodeContext};
 use super::facts::PolicyFacts;
 use super::fault::Fault;
+use super::line::{FixedPort, Line, NoLine};
 use super::policy::KeepsRates;
 use super::record::{Marking, PolicyRecord, ReceiverWindow};
 use super::value::Value;
@@ -59,6 +60,10 @@ impl PolicyFacts for RunTimeFacts {
 
     fn guarantee(&self, _: Guarantee, _: &[Member], _: usize) -> Option<Guarantee> {
         None
+    }
+
+    fn line(&self, _: &FixedPort<'_>, _: usize) -> Result<Line, NoLine> {
+        Err(NoLine::Because("a policy of the user's own promises nothing"))
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -77,6 +77,13 @@ pub struct Drr {
     changed: Vec<FlowIx>,
 }
 
+/// Returns the quantum of a flow with this weight, in units of 2⁻²⁴ bytes; the flow with the largest
+/// weight has `most` bytes.
+fn quantum(most: u32, weight: u64, largest: u64) -> u64 {
+    let quantum = (u128::from(most) << FRACTION) * u128::from(weight) / u128::from(largest);
+    u64::try_from(quantum).unwrap_or(u64::MAX).max(1)
+}
+
 /// Returns the length of the flow's first packet.
 fn head(flow: FlowIx, queues: &Queues) -> u32 {
     queues.first(flow).map_or(0, |first| first.packet.len)
@@ -102,9 +109,8 @@ impl Drr {
     fn renewed(&mut self, flow: FlowIx) -> &mut DrrFlow {
         let state = &mut self.flows[flow.ix()];
         if state.scale != self.scale {
-            let most = u128::from(self.params.quantum) << FRACTION;
-            let quantum = most * u128::from(state.weight) / u128::from(self.largest);
-            (state.quantum, state.scale) = (u64::try_from(quantum).unwrap_or(u64::MAX).max(1), self.scale);
+            state.quantum = quantum(self.params.quantum, state.weight, self.largest);
+            state.scale = self.scale;
         }
         state
     }

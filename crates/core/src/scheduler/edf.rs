@@ -16,9 +16,11 @@
 use super::deadlines::{self, Deadlines};
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
+use crate::curves::{Due, ServiceCurve, are_schedulable, left_by, seconds, whole};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, FixedPort, Line, NoLine, NodeContext, Parameters, PolicyParams, PolicyRecord, Role,
+    Service, Stamps, parameters,
 };
 use crate::queues::Queues;
 use crate::units::Time;
@@ -59,9 +61,44 @@ impl PolicyParams for EdfParams {
         true
     }
 
+    /// A flow's packets leave by their deadlines, if those of all flows can be kept as they reach the
+    /// port. Flows without a deadline are in a line behind all others.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        port.or_arbitrary(index, line(port, index))
+    }
+
     fn check_at(&self, node: &NodeContext<'_>) -> Result<(), Fault> {
         deadlines::check(node)
     }
+}
+
+fn line(port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+    let Some(deadline) = port.flows[index].contract.deadline else {
+        let before = port.arrivals(|_, flow| flow.contract.deadline.is_some())?;
+        return Ok(Line {
+            flows: port.chosen(|flow| flow.contract.deadline.is_none()),
+            service: left_by(&before, &port.server),
+            is_whole_port: false,
+            source: "behind all deadlines (Le Boudec and Thiran 2001, section 6.2)",
+        });
+    };
+    let mut demands = Vec::new();
+    for (other, flow) in port.flows.iter().enumerate() {
+        if let Some(deadline) = flow.contract.deadline {
+            let arrivals = flow.arrivals.clone().ok_or(NoLine::Unbounded(other))?;
+            demands.push(Due { arrivals, within: seconds(deadline), largest: whole(flow.largest) });
+        }
+    }
+    let other = port.largest(|flow| flow.contract.deadline.is_none());
+    if !are_schedulable(&demands, &other, &port.server) {
+        return Err(NoLine::Because("the deadlines cannot all be kept"));
+    }
+    Ok(Line {
+        flows: vec![index],
+        service: ServiceCurve::delay(seconds(deadline)),
+        is_whole_port: false,
+        source: "deadlines (Liebeherr, Wrege and Ferrari 1996, theorem 1)",
+    })
 }
 
 /// The rule of earliest deadline first.

@@ -13,7 +13,9 @@ use super::{Participation, Removal, Scheduler, Select, Stamped};
 use crate::context::Ctx;
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::queues::{Queued, Queues};
 use crate::ranking::ring::Ring;
 use crate::stats::Count;
@@ -48,6 +50,13 @@ impl PolicyParams for FifoParams {
 
     fn example() -> FifoParams {
         FifoParams {}
+    }
+
+    /// All flows are in one line, whose service is the port's (Cruz, A calculus for network delay,
+    /// part I, IEEE Transactions on Information Theory 37(1), 1991).
+    fn line(&self, port: &FixedPort<'_>, _: usize) -> Result<Line, NoLine> {
+        let (flows, service) = (port.chosen(|_| true), port.server.clone());
+        Ok(Line { flows, service, is_whole_port: true, source: "FIFO (Cruz 1991)" })
     }
 }
 

@@ -36,6 +36,7 @@ mod traits;
 mod turns;
 pub mod virtual_clock;
 mod virtual_time;
+mod weights;
 pub mod wf2q_plus;
 pub mod wfq;
 

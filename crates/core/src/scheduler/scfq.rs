@@ -13,8 +13,11 @@
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
+use super::weights::share;
 use crate::contract::Refused;
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::params::{
+    Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::units::Rate;
 
 parameters! {
@@ -51,6 +54,16 @@ impl PolicyParams for ScfqParams {
 
     fn example() -> ScfqParams {
         ScfqParams { unreserved: UNRESERVED }
+    }
+
+    /// A packet leaves by the time at which a server of the flow's share would have finished it, and
+    /// the time of a largest packet of every other flow (Golestani 1994; Goyal, Lam and Vin 1997).
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        let rule = port.has_whole_link().map(|()| {
+            let (share, late) = (share(port, index, self.unreserved), port.largest_of_others(index));
+            port.own_line(index, share, &late, "SCFQ (Golestani 1994)")
+        });
+        port.or_arbitrary(index, rule)
     }
 }
 

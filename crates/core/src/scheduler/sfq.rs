@@ -12,9 +12,14 @@
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
+use super::weights::share;
 use crate::contract::Refused;
-use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::curves::{Exact, whole};
+use crate::params::{
+    Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+};
 use crate::units::Rate;
+use num_traits::Zero;
 
 parameters! {
     /// Parameters of start-time fair queueing.
@@ -50,6 +55,21 @@ impl PolicyParams for SfqParams {
 
     fn example() -> SfqParams {
         SfqParams { unreserved: UNRESERVED }
+    }
+
+    /// A packet leaves by the time at which a server of the flow's share would have begun it, its own
+    /// time on the link, and that of a largest packet of every other flow (Goyal, Vin and Cheng 1996).
+    /// A server of the share r takes `len / r`, which is no less than `len / C`, for the
+    /// smallest packet, too: the difference comes off.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        let rule = port.has_whole_link().map(|()| {
+            let share = share(port, index, self.unreserved);
+            let smallest = whole(port.flows[index].smallest);
+            let sooner = &smallest * &port.rate / &share - smallest;
+            let late = (port.largest_of_others(index) - sooner).max(Exact::zero());
+            port.own_line(index, share, &late, "SFQ (Goyal, Vin and Cheng 1996)")
+        });
+        port.or_arbitrary(index, rule)
     }
 }
 

@@ -3,12 +3,15 @@
 use super::in_order::InOrder;
 use super::{StampRule, Stamped};
 use crate::contract::{Contract, Refused};
+use crate::curves::{ArrivalCurve, Exact, left_by};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{
-    Carry, Guarantee, Member, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, FixedPort, Guarantee, Line, Member, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service,
+    Stamps, parameters,
 };
 use crate::queues::Queues;
 use crate::units::Time;
+use num_traits::Zero;
 
 parameters! {
     /// Parameters of strict priority: none.
@@ -43,6 +46,21 @@ impl PolicyParams for StrictPriorityParams {
 
     fn waits_for_ties(&self) -> bool {
         true
+    }
+
+    /// The flows of a level are in one line, which is served behind the traffic of more urgent flows
+    /// and a packet in service of a less urgent one (Le Boudec and Thiran 2001, section 6.2).
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        let level = port.flows[index].contract.priority;
+        let urgent = port.arrivals(|_, flow| flow.contract.priority < level)?;
+        let blocking = port.largest(|flow| flow.contract.priority > level);
+        let before = urgent.and(&ArrivalCurve::bucket(blocking, Exact::zero()));
+        Ok(Line {
+            flows: port.chosen(|flow| flow.contract.priority == level),
+            service: left_by(&before, &port.server),
+            is_whole_port: false,
+            source: "strict priority (Le Boudec and Thiran 2001, section 6.2)",
+        })
     }
 
     /// Guarantees the rate that the more and equally urgent members leave, behind a packet in

@@ -23,11 +23,12 @@
 use super::fair_queueing::FairQueueing;
 use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{TagHeap, UNRESERVED, VirtualTime};
+use super::weights::share;
 use crate::contract::Refused;
 use crate::packet::FlowIx;
 use crate::params::{
-    Carry, Guarantee, KeepsRates, Member, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
-    parameters,
+    Carry, FixedPort, Guarantee, KeepsRates, Line, Member, NoLine, Parameters, PolicyParams, PolicyRecord,
+    Role, Service, Stamps, parameters,
 };
 use crate::units::{Rate, Time};
 
@@ -67,6 +68,16 @@ impl PolicyParams for Wf2qPlusParams {
     /// Theorem 4 of the paper.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         Some(KeepsRates { in_classes: true, longest_packet: None })
+    }
+
+    /// A packet leaves by the time at which a server of the flow's share would have finished it, and
+    /// L / C, L being the largest packet of any flow (Bennett and Zhang 1997, theorem 4).
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        let rule = port.has_whole_link().map(|()| {
+            let (share, late) = (share(port, index, self.unreserved), port.largest(|_| true));
+            port.own_line(index, share, &late, "WF²Q+ (Bennett and Zhang 1997, theorem 4)")
+        });
+        port.or_arbitrary(index, rule)
     }
 
     fn example() -> Wf2qPlusParams {

@@ -42,11 +42,12 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::fluid::{Fluid, FluidServer};
 use super::traits::ASK_AGAIN;
 use super::virtual_time::{UNRESERVED, VirtualTime};
+use super::weights::share;
 use crate::contract::Refused;
 use crate::packet::{BodyId, FlowIx, Packet};
 use crate::params::{
-    Carry, Fault, KeepsRates, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
-    Supply, parameters,
+    Carry, Fault, FixedPort, KeepsRates, Line, NoLine, NodeContext, Parameters, PolicyParams, PolicyRecord,
+    Role, Service, Stamps, Supply, parameters,
 };
 use crate::units::{Rate, Span, Time};
 
@@ -86,6 +87,16 @@ impl PolicyParams for WfqParams {
     /// Parekh and Gallager 1993, theorem 1.
     fn keeps_rates(&self) -> Option<KeepsRates> {
         Some(KeepsRates { in_classes: false, longest_packet: None })
+    }
+
+    /// A packet leaves by the time at which a server of the flow's share would have finished it, and
+    /// L / C, L being the largest packet of any flow (Parekh and Gallager 1993, theorem 1).
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        let rule = port.has_whole_link().map(|()| {
+            let (share, late) = (share(port, index, self.unreserved), port.largest(|_| true));
+            port.own_line(index, share, &late, "WFQ (Parekh and Gallager 1993, theorem 1)")
+        });
+        port.or_arbitrary(index, rule)
     }
 
     fn example() -> WfqParams {

@@ -1,9 +1,12 @@
 //! The parameters of deficit round robin, and its record.
 
-use super::Drr;
+use super::flow::FRACTION;
+use super::{Drr, quantum};
 use crate::contract::Refused;
+use crate::curves::{Exact, quotient, whole};
 use crate::params::{
-    Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+    Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps,
+    parameters, words,
 };
 use crate::units::Rate;
 
@@ -64,5 +67,37 @@ impl PolicyParams for DrrParams {
 
     fn example() -> DrrParams {
         DrrParams { quantum: 1_500, unreserved: UNRESERVED, form: DrrForm::LookAhead }
+    }
+
+    /// A flow with the quantum φ among quanta that sum to F has its share φ / F after `((F − φ)(1 + l /
+    /// φ) + ΣL) / C`, l being its largest packet and ΣL the sum of the others' (Boyer, Stea and
+    /// Sofack 2012, theorem 1; for equal packets Stiliadis and Varma 1998, table I). Here a turn ends
+    /// when the service of its last packet begins, so that a flow may join behind one packet more,
+    /// and a flow whose packets are longer than its quantum joins behind all others when it may
+    /// send, which may cost another F − φ.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        port.or_arbitrary(index, self.own_line(port, index))
+    }
+}
+
+impl DrrParams {
+    fn own_line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        port.has_whole_link()?;
+        if self.form == DrrForm::Linux {
+            let words = "in the form `linux` a flow whose last packet is on its way out loses its turn";
+            return Err(NoLine::Because(words));
+        }
+        let weights = port.flows.iter().map(|flow| flow.contract.reserve.unwrap_or(self.unreserved).weight());
+        let weights: Vec<u64> = weights.collect();
+        let heaviest = weights.iter().copied().max().unwrap_or(1);
+        let quanta = weights.iter().map(|weight| quantum(self.quantum, *weight, heaviest));
+        let quanta: Vec<Exact> = quanta.map(|quantum| quotient(quantum, 1 << FRACTION)).collect();
+        let (all, own) = (quanta.iter().sum::<Exact>(), &quanta[index]);
+        let largest = whole(port.flows[index].largest);
+        let joins = whole(if largest > *own { 2 } else { 1 });
+        let turns = (&all - own) * (joins + &largest / own);
+        let late = turns + port.largest_of_others(index) + port.largest(|_| true);
+        let source = "DRR (Boyer, Stea and Sofack 2012, theorem 1, and a packet)";
+        Ok(port.own_line(index, &port.rate * own / all, &late, source))
     }
 }

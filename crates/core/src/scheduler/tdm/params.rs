@@ -3,8 +3,10 @@
 use super::Tdm;
 use super::slots::{ROUNDING, slots_needed, slots_worth};
 use crate::contract::Refused;
+use crate::curves::{bytes_per_second, whole};
 use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
+    Carry, Fault, FixedPort, Line, NoLine, NodeContext, Parameters, PolicyParams, PolicyRecord, Role,
+    Service, Stamps, parameters,
 };
 use crate::units::Rate;
 
@@ -49,6 +51,30 @@ impl PolicyParams for TdmParams {
 
     fn example() -> TdmParams {
         TdmParams { rate: None, slot: 1500, slots: 20, window: 1 }
+    }
+
+    /// A flow with n slots of a frame of S slots of T seconds starts n packets in every S · T while it
+    /// has packets: its k-th packet starts within ⌈k / n⌉ frames, and takes its own time. So it has at
+    /// least n of its smallest packets in a frame, after (n − 1) / n of a frame and a packet. With a
+    /// window no packet is later.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        port.has_whole_link()?;
+        let slots_rate = self.rate.unwrap_or(port.link);
+        let rate = bytes_per_second(slots_rate);
+        let no = |words| Err(NoLine::Because(words));
+        let Some(reserve) = port.flows[index].contract.reserve else {
+            return no("it owns no slots");
+        };
+        if rate > port.rate || port.flows.iter().any(|flow| flow.largest > self.slot) {
+            return no("a packet takes longer than a slot");
+        }
+        let flow = &port.flows[index];
+        let owned = whole(slots_needed(reserve, slots_rate, self.slots));
+        let frame = whole(self.slots) * whole(self.slot) / &rate;
+        let share = &owned * whole(flow.smallest) / &frame;
+        let wait = frame * (&owned - whole(1)) / owned;
+        let late = wait * &port.rate + whole(flow.largest);
+        Ok(port.own_line(index, share, &late, "slots (n packets in every frame)"))
     }
 
     /// Checks that every packet fits a slot, and that there are slots for every reservation.

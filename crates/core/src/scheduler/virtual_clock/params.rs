@@ -2,8 +2,10 @@
 
 use super::VirtualClock;
 use crate::contract::Refused;
+use crate::curves::{Exact, left_by};
 use crate::params::{
-    Carry, KeepsRates, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters, words,
+    Carry, FixedPort, KeepsRates, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service,
+    Sharer, Stamps, parameters, words,
 };
 use crate::scheduler::Stamped;
 use crate::units::Span;
@@ -28,6 +30,39 @@ parameters! {
 /// of 1514 bytes takes this long at 48 kbit/s. At or above that rate, the bounds for reserved rates
 /// are those without `lead`. A pool of 1000 such packets drains in that time at 48 Mbit/s.
 const GATE_LEAD: Span = Span::from_millis(250);
+
+impl VirtualClockParams {
+    fn reserved_line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        if port.flows[index].contract.reserve.is_none() {
+            let before = port.arrivals(|_, flow| flow.contract.reserve.is_some())?;
+            return Ok(Line {
+                flows: port.chosen(|flow| flow.contract.reserve.is_none()),
+                service: left_by(&before, &port.server),
+                is_whole_port: false,
+                source: "behind all reservations (Le Boudec and Thiran 2001, section 6.2)",
+            });
+        }
+        port.has_whole_link()?;
+        let keeps = self.keeps_rates().ok_or(NoLine::Because("its clocks save credit"))?;
+        let late = |flow: &Sharer| {
+            let time = flow.contract.reserve.map(|reserve| reserve.time_for(flow.largest));
+            time.zip(keeps.longest_packet).is_some_and(|(time, lead)| time > lead)
+        };
+        let reserved: Exact = port.flows.iter().map(Sharer::reserve).sum();
+        let no = |words| Err(NoLine::Because(words));
+        match () {
+            () if port.flows.iter().any(|flow| flow.contract.head_start > Span::ZERO) => no("head starts"),
+            () if reserved > port.rate => no("the reservations exceed the link"),
+            () if port.flows.iter().any(late) => no("a packet takes longer than `lead` at its flow's rate"),
+            () => Ok(port.own_line(
+                index,
+                port.flows[index].reserve(),
+                &port.largest(|_| true),
+                "VirtualClock (Figueira and Pasquale 1995; Xie and Lam 1995)",
+            )),
+        }
+    }
+}
 
 words! {
     /// The clock that stamps packets.
@@ -78,6 +113,13 @@ impl PolicyParams for VirtualClockParams {
     fn keeps_rates(&self) -> Option<KeepsRates> {
         let never_late = self.stamp == StampClock::AuxVc && self.synchronise == Synchronise::EmptyQueue;
         never_late.then_some(KeepsRates { in_classes: false, longest_packet: self.lead })
+    }
+
+    /// A flow with a reservation has its packets sent by their stamps and L / C, L being the largest
+    /// packet of any flow ([`bounds`](crate::bounds) has the proof). Flows without one are in a
+    /// line behind all others.
+    fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
+        port.or_arbitrary(index, self.reserved_line(port, index))
     }
 
     fn example() -> VirtualClockParams {

@@ -1,0 +1,93 @@
+//! Bounds on the delay over a whole route.
+
+use super::network::Network;
+use super::total_flow::{Found, Served, is_never_idle};
+use crate::curves::{ArrivalCurve, Exact, ServiceCurve, longest_delay, whole};
+use num_traits::Zero;
+
+/// The delay of a flow over all its ports, each of which leaves it a service curve: it pays its burst
+/// once (Le Boudec and Thiran 2001, section 1.4.3). All but the last hand over whole packets. `None`
+/// if there is no bound.
+pub(super) fn separated_flow(arrivals: &ArrivalCurve, largest: u32, hops: &[&Served]) -> Option<Exact> {
+    let (last, before) = hops.split_last()?;
+    let mut service = last.service.clone()?;
+    for hop in before {
+        service = hop.service.as_ref()?.in_packets(&whole(largest)).then(&service);
+    }
+    longest_delay(arrivals, &service)
+}
+
+/// Another flow's passage through ports that follow each other on the route.
+struct Crossing {
+    burst: Exact,
+    rate: Exact,
+    /// Places of these ports on the route.
+    from: usize,
+    to: usize,
+}
+
+/// The delay of a flow over all its ports when these are never idle while a packet waits, in any
+/// order of service: with rates C and latencies T, and others with a burst b and the rate r over some
+/// ports in a row, the route is a server of the rate `R = min (C − Σr)` after `ΣT + Σ (b + r ΣT of
+/// their ports) / R` (Schmitt, Zdarsky and Martinovic 2008, theorem 1). `None` if there is no bound.
+///
+/// In whole packets, a port has the latency of a largest packet; the last one hands over bits.
+///
+/// Why it holds: let t₀ ≤ t₁ ≤ … be times such that port i has had packets from tᵢ₋₁ to tᵢ, and none
+/// before. It has served C (tᵢ − tᵢ₋₁ − T)⁺ of all flows meanwhile, and of each other flow what came
+/// to the first port that it shares since the t before that port, less what left the last one. The
+/// sum over all ports is the flow's own service since t₀.
+pub(super) fn multiplexing_once(network: &Network<'_>, flow: usize, found: &Found) -> Option<Exact> {
+    let terms = &network.flows[flow];
+    let members = network.members();
+    let mut latencies = Vec::new();
+    let mut rates = Vec::new();
+    for (place, port) in terms.route.iter().enumerate() {
+        if !is_never_idle(network, *port) {
+            return None;
+        }
+        let largest = network.largest_at(&members[*port]);
+        let server = network.ports[*port].server(&largest);
+        let rate = server.rate()?.clone();
+        let packet = if place + 1 < terms.route.len() { largest / &rate } else { Exact::zero() };
+        latencies.push(server.latency() + packet);
+        rates.push(rate);
+    }
+    let crossings = crossings(network, flow, found)?;
+    for crossing in &crossings {
+        rates[crossing.from..=crossing.to].iter_mut().for_each(|rate| *rate -= &crossing.rate);
+    }
+    let rate = rates.into_iter().min().filter(|rate| *rate > Exact::zero())?;
+    let mut behind: Exact = Exact::zero();
+    for crossing in &crossings {
+        let meanwhile: Exact = latencies[crossing.from..=crossing.to].iter().sum();
+        behind += &crossing.burst + &crossing.rate * meanwhile;
+    }
+    let latency = latencies.iter().sum::<Exact>() + behind / &rate;
+    longest_delay(terms.arrivals.as_ref()?, &ServiceCurve::rate_latency(rate, latency))
+}
+
+/// The passages of all other flows; `None` if one of them is not bounded.
+fn crossings(network: &Network<'_>, flow: usize, found: &Found) -> Option<Vec<Crossing>> {
+    let route = &network.flows[flow].route;
+    let mut crossings: Vec<Crossing> = Vec::new();
+    for (other, terms) in network.flows.iter().enumerate().filter(|(other, _)| *other != flow) {
+        let mut open = false;
+        for (hop, port) in terms.route.iter().enumerate() {
+            let Some(place) = route.iter().position(|on_way| on_way == port) else {
+                open = false;
+                continue;
+            };
+            match crossings.last_mut() {
+                Some(last) if open && last.to + 1 == place => last.to = place,
+                _ => {
+                    let sustained = found.arrivals[other][hop].as_ref()?.sustained();
+                    let (burst, rate) = (sustained.burst.clone(), sustained.rate.clone());
+                    crossings.push(Crossing { burst, rate, from: place, to: place });
+                }
+            }
+            open = true;
+        }
+    }
+    Some(crossings)
+}

@@ -1,0 +1,325 @@
+//! Total-flow analysis: a bound on the delay at every port, and on the traffic behind it.
+//!
+//! Behind a port in which no packet spends more than D, a flow has the arrival curve α(t + D). In a
+//! network without cycles, ports are visited in their order.
+//!
+//! # Cycles
+//!
+//! With cycles, the bounds on traffic depend on the delays and the delays on the traffic: `D =
+//! F(D)`. Delays are raised from zero until `F(D) ≤ D`. Such delays hold, if the network starts
+//! empty: take the first moment at which a packet has been at a port for longer than D. All packets
+//! that reached that port before had been no longer than D at the ports before it, or an earlier
+//! packet would have been late. The traffic at the port is therefore within the curves until then,
+//! service does not depend on later traffic, and the packet has left within F(D). There is a first
+//! moment because each packet takes time on each link. (Of token buckets and rate-latency servers,
+//! this is the fixed point of Cruz, "A calculus for network delay, part II", IEEE Transactions on
+//! Information Theory 37(1), 1991.) Where delays grow for [`ROUNDS`] rounds, there is no bound.
+
+use super::network::{Network, Unbounded};
+use crate::curves::{
+    ArrivalCurve, Exact, ServiceCurve, beside_fifo, bytes_per_second, largest_backlog, longest_delay, output,
+    whole,
+};
+use crate::params::{FixedPort, Line, NoLine, Role, Service, Sharer};
+use num_traits::Zero;
+
+/// Rounds after which delays that still grow are given up.
+const ROUNDS: usize = 300;
+
+/// Rounds by which bounds in cycles are lowered once they hold.
+const REFINEMENTS: usize = 30;
+
+/// A flow at a port.
+#[derive(Clone, Debug)]
+pub(super) struct Served {
+    pub(super) delay: Exact,
+    pub(super) backlog: Exact,
+    /// The service that the port leaves for this flow; `None` where the rest of its line leaves none.
+    pub(super) service: Option<ServiceCurve>,
+    pub(super) source: &'static str,
+    leaves: ArrivalCurve,
+}
+
+/// Bounds on the traffic and the delays of each flow at each port of its route.
+pub(super) struct Found {
+    pub(super) arrivals: Vec<Vec<Option<ArrivalCurve>>>,
+    pub(super) hops: Vec<Vec<Result<Served, Unbounded>>>,
+}
+
+pub(super) fn solve(network: &Network<'_>) -> Found {
+    let members = network.members();
+    let mut found = Found::new(network);
+    match order(network) {
+        Some(order) => order.into_iter().for_each(|port| found.visit(network, port, &members[port])),
+        None => found.solve_cycles(network, &members),
+    }
+    found
+}
+
+/// The ports in an order in which every flow passes them; `None` if there is a cycle.
+fn order(network: &Network<'_>) -> Option<Vec<usize>> {
+    let mut next = vec![Vec::new(); network.ports.len()];
+    let mut before = vec![0usize; network.ports.len()];
+    for pair in network.flows.iter().flat_map(|flow| flow.route.windows(2)) {
+        next[pair[0]].push(pair[1]);
+        before[pair[1]] += 1;
+    }
+    let mut order: Vec<usize> = (0..before.len()).filter(|port| before[*port] == 0).collect();
+    let mut at = 0;
+    while at < order.len() {
+        for port in core::mem::take(&mut next[order[at]]) {
+            before[port] -= 1;
+            if before[port] == 0 {
+                order.push(port);
+            }
+        }
+        at += 1;
+    }
+    (order.len() == before.len()).then_some(order)
+}
+
+impl Found {
+    /// Nothing is delayed yet.
+    fn new(network: &Network<'_>) -> Found {
+        let flows = network.flows.iter();
+        Found {
+            arrivals: flows.clone().map(|flow| vec![flow.arrivals.clone(); flow.route.len()]).collect(),
+            hops: flows.map(|flow| vec![Err(Unbounded::Source); flow.route.len()]).collect(),
+        }
+    }
+
+    /// Computes the bounds of all flows at a port, and of their traffic behind it.
+    fn visit(&mut self, network: &Network<'_>, port: usize, members: &[(usize, usize)]) {
+        let flows = self.sharers(network, members);
+        let fixed = fixed(network, port, members, &flows);
+        let lines = self.lines(network, port, members, &fixed);
+        for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
+            let served = line.map(|(line, delay)| served_by(&fixed, index, line, delay));
+            if let Some(next) = self.arrivals[*flow].get_mut(hop + 1) {
+                *next = served.as_ref().ok().map(|served| served.leaves.clone());
+            }
+            self.hops[*flow][*hop] = served;
+        }
+    }
+
+    /// Flows of a port, with the bounds on their arrivals.
+    fn sharers(&self, network: &Network<'_>, members: &[(usize, usize)]) -> Vec<Sharer> {
+        let sharer = |(flow, hop): &(usize, usize)| {
+            let terms = &network.flows[*flow];
+            Sharer {
+                contract: terms.contracts[*hop],
+                largest: terms.largest,
+                smallest: terms.smallest,
+                arrivals: self.arrivals[*flow][*hop].clone(),
+            }
+        };
+        members.iter().map(sharer).collect()
+    }
+
+    /// The line of each flow of a port, and the longest delay there.
+    fn lines(
+        &self,
+        network: &Network<'_>,
+        port: usize,
+        members: &[(usize, usize)],
+        fixed: &FixedPort<'_>,
+    ) -> Vec<Result<(Line, Exact), Unbounded>> {
+        let beside = |why| match why {
+            NoLine::Unbounded(other) => Unbounded::Beside { port, flow: members[other].0 },
+            why => Unbounded::Promise { port, why },
+        };
+        // The last line with several flows, and its delay: such flows often follow each other.
+        let mut last: Option<(Vec<usize>, Option<Exact>)> = None;
+        let mut one = |index: usize, flow: usize, hop: usize| {
+            if fixed.flows[index].arrivals.is_none() {
+                let before = hop.checked_sub(1).and_then(|before| self.hops[flow][before].as_ref().err());
+                return Err(before.copied().unwrap_or(Unbounded::Source));
+            }
+            let line = match network.ports[port].void {
+                Some(why) => Err(NoLine::Because(why)),
+                None => network.ports[port].scheduler.line(fixed, index),
+            };
+            let line = line.map_err(beside)?;
+            let delay = match &last {
+                Some((flows, delay)) if line.flows.len() > 1 && *flows == line.flows => delay.clone(),
+                _ => {
+                    let all = fixed.arrivals(|other, _| line.flows.contains(&other)).map_err(beside)?;
+                    let delay = longest_delay(&all, &line.service);
+                    last = Some((line.flows.clone(), delay.clone()));
+                    delay
+                }
+            };
+            Ok((line, delay.ok_or(Unbounded::Overload { port })?))
+        };
+        members.iter().enumerate().map(|(index, (flow, hop))| one(index, *flow, *hop)).collect()
+    }
+
+    /// Bytes at a port.
+    pub(super) fn backlog(
+        &self,
+        network: &Network<'_>,
+        port: usize,
+        members: &[(usize, usize)],
+    ) -> Option<Exact> {
+        let of_flows: Option<Exact> = members
+            .iter()
+            .map(|(flow, hop)| Some(self.hops[*flow][*hop].as_ref().ok()?.backlog.clone()))
+            .sum();
+        let arrivals: Option<Vec<&ArrivalCurve>> =
+            members.iter().map(|(flow, hop)| self.arrivals[*flow][*hop].as_ref()).collect();
+        let largest = network.largest_at(members);
+        let is_promised = |(flow, hop): &(usize, usize)| {
+            !matches!(self.hops[*flow][*hop], Err(Unbounded::Promise { why: NoLine::Because(_), .. }))
+        };
+        let serves = is_never_idle(network, port) && members.iter().all(is_promised);
+        let of_port = arrivals.filter(|_| serves).and_then(|arrivals| {
+            let server = network.ports[port].server(&largest).in_packets(&largest);
+            largest_backlog(&ArrivalCurve::sum(arrivals), &server)
+        });
+        match (of_flows, of_port) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn solve_cycles(&mut self, network: &Network<'_>, members: &[Vec<(usize, usize)>]) {
+        let mut delays: Vec<Vec<Option<Exact>>> =
+            network.flows.iter().map(|flow| vec![Some(Exact::zero()); flow.route.len()]).collect();
+        // Delays are raised by a 64th more than they must, until none has to be raised.
+        let raise =
+            |held: &Exact, needed: &Exact| (needed > held).then(|| round_up(&(needed + needed / whole(64))));
+        loop {
+            let mut raised = Vec::new();
+            for _ in 0..ROUNDS {
+                raised = self.round(network, members, &mut delays, raise);
+                if raised.is_empty() {
+                    break;
+                }
+            }
+            if raised.is_empty() {
+                break;
+            }
+            for (flow, hop) in raised {
+                delays[flow][hop] = None;
+                let port = network.flows[flow].route[hop];
+                self.hops[flow][hop] = Err(Unbounded::Cycle { port });
+            }
+        }
+        for _ in 0..REFINEMENTS {
+            let lower = |held: &Exact, needed: &Exact| Some(round_up(needed)).filter(|lower| lower < held);
+            if self.round(network, members, &mut delays, lower).is_empty() {
+                break;
+            }
+        }
+        self.follow(network, &delays);
+        for (port, members) in members.iter().enumerate() {
+            let flows = self.sharers(network, members);
+            let fixed = fixed(network, port, members, &flows);
+            let lines = self.lines(network, port, members, &fixed);
+            for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
+                if let (Ok((line, _)), Some(delay)) = (line, &delays[*flow][*hop]) {
+                    self.hops[*flow][*hop] = Ok(served_by(&fixed, index, line, delay.clone()));
+                }
+            }
+        }
+    }
+
+    /// Sets the traffic at every port to what follows from these delays; there is no bound behind a
+    /// port where there is none on the delay.
+    fn follow(&mut self, network: &Network<'_>, delays: &[Vec<Option<Exact>>]) {
+        for (flow, terms) in network.flows.iter().enumerate() {
+            let mut now = terms.arrivals.clone();
+            for (hop, port) in terms.route.iter().enumerate() {
+                self.arrivals[flow][hop] = now.clone();
+                let link = bytes_per_second(network.ports[*port].link);
+                let link = ArrivalCurve::bucket(whole(terms.largest), link);
+                let behind = now.zip(delays[flow][hop].as_ref()).map(|(now, delay)| now.behind(delay));
+                now = behind.map(|behind| behind.and_at_most(&link));
+            }
+        }
+    }
+
+    /// Computes all delays from the traffic that follows from `delays`, and changes those for which
+    /// `change` has another value, and to none where there is no bound. Returns what it has changed.
+    fn round(
+        &mut self,
+        network: &Network<'_>,
+        members: &[Vec<(usize, usize)>],
+        delays: &mut [Vec<Option<Exact>>],
+        change: impl Fn(&Exact, &Exact) -> Option<Exact>,
+    ) -> Vec<(usize, usize)> {
+        self.follow(network, delays);
+        let mut changed = Vec::new();
+        for (port, members) in members.iter().enumerate() {
+            let flows = self.sharers(network, members);
+            let fixed = fixed(network, port, members, &flows);
+            let lines = self.lines(network, port, members, &fixed);
+            for ((flow, hop), line) in members.iter().zip(lines) {
+                let Some(held) = delays[*flow][*hop].clone() else { continue };
+                let other = match line {
+                    Ok((_, needed)) => match change(&held, &needed) {
+                        Some(other) => Some(other),
+                        None => continue,
+                    },
+                    Err(why) => {
+                        self.hops[*flow][*hop] = Err(why);
+                        None
+                    }
+                };
+                delays[*flow][*hop] = other;
+                changed.push((*flow, *hop));
+            }
+        }
+        changed
+    }
+}
+
+fn fixed<'a>(
+    network: &Network<'_>,
+    port: usize,
+    members: &[(usize, usize)],
+    flows: &'a [Sharer],
+) -> FixedPort<'a> {
+    let plan = &network.ports[port];
+    let server = plan.server(&network.largest_at(members));
+    FixedPort { link: plan.link, rate: bytes_per_second(plan.link), server, flows }
+}
+
+/// Returns true if a port's scheduler is never idle while a packet waits.
+pub(super) fn is_never_idle(network: &Network<'_>, port: usize) -> bool {
+    let role = network.ports[port].scheduler.record().role;
+    role == Role::Scheduler { service: Service::WorkConserving }
+}
+
+/// The bounds of a flow of which those on its arrivals and on its delay are known.
+fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact) -> Served {
+    let own = port.flows[index].arrivals.as_ref().map_or_else(ArrivalCurve::zero, Clone::clone);
+    let largest = whole(port.flows[index].largest);
+    // Its packets follow each other at the rate of the link.
+    let link = ArrivalCurve::bucket(largest.clone(), port.rate.clone());
+    let mut leaves = own.behind(&delay).and_at_most(&link);
+    let service = if line.flows.len() == 1 {
+        Some(line.service)
+    } else {
+        // The line has a bound, so that every flow of it is known.
+        let others = port.arrivals(|other, _| other != index && line.flows.contains(&other)).ok();
+        others.and_then(|others| beside_fifo(&others, &line.service))
+    };
+    let mut backlog = own.at(&delay);
+    if let Some(service) = &service {
+        let packet = ArrivalCurve::bucket(largest.clone(), Exact::zero());
+        if let Some(bits) = output(&own, service) {
+            leaves = leaves.and_at_most(&bits.and(&packet));
+        }
+        if let Some(bytes) = largest_backlog(&own, &service.in_packets(&largest)) {
+            backlog = backlog.min(bytes);
+        }
+    }
+    Served { delay, backlog, service, source: line.source, leaves }
+}
+
+/// The next multiple of 2⁻⁴⁰ seconds, a picosecond, so that numbers stay short.
+fn round_up(time: &Exact) -> Exact {
+    let unit = whole(1u64 << 40);
+    (time * &unit).ceil() / unit
+}

@@ -1,0 +1,142 @@
+//! The promise of a scheduler to a flow beside others at a port, as a service curve.
+
+use super::contract::Contract;
+use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, left_by, whole};
+use crate::units::Rate;
+use core::fmt;
+use num_traits::Zero;
+
+/// A flow at a port.
+#[derive(Clone, Debug)]
+pub struct Sharer {
+    /// Its contract with the port.
+    pub contract: Contract,
+    /// Its largest packet, in bytes.
+    pub largest: u32,
+    /// Its smallest packet, in bytes.
+    pub smallest: u32,
+    /// Bound on its traffic as it reaches the port; `None` where there is none.
+    pub arrivals: Option<ArrivalCurve>,
+}
+
+impl Sharer {
+    /// The reserved rate in bytes a second; zero for none.
+    pub fn reserve(&self) -> Exact {
+        self.contract.reserve.map_or_else(Exact::zero, bytes_per_second)
+    }
+}
+
+/// A port whose flows are all known, and stay the same: no class and no ceiling of a flow is among
+/// them.
+#[derive(Clone, Debug)]
+pub struct FixedPort<'a> {
+    /// Rate of the link.
+    pub link: Rate,
+    /// Rate of the link, in bytes a second.
+    pub rate: Exact,
+    /// Strict service curve of the port: the link's, or less where the port has a ceiling.
+    pub server: ServiceCurve,
+    /// Its flows.
+    pub flows: &'a [Sharer],
+}
+
+/// The flows that wait in one line, in the order of their arrivals, and its service.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// Indexes of its flows.
+    pub flows: Vec<usize>,
+    /// Service curve of the whole line, in bits.
+    pub service: ServiceCurve,
+    /// True if the curve is that of the port itself, and no other flow is at the port.
+    pub is_whole_port: bool,
+    /// The bound in a few words, with its source.
+    pub source: &'static str,
+}
+
+/// The reason for which a scheduler promises nothing to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoLine {
+    /// In words.
+    Because(&'static str),
+    /// The traffic of the flow with this index is not bounded.
+    Unbounded(usize),
+}
+
+impl fmt::Display for NoLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoLine::Because(words) => f.write_str(words),
+            NoLine::Unbounded(_) => f.write_str("the traffic of a flow beside it is not bounded"),
+        }
+    }
+}
+
+/// The reason of a scheduler whose bound is about the whole rate of a link.
+const CEILING: NoLine = NoLine::Because("its bound needs the whole link, and the port has a ceiling");
+
+impl FixedPort<'_> {
+    /// Checks that the port has the whole rate of its link.
+    ///
+    /// # Errors
+    /// Under a ceiling.
+    pub fn has_whole_link(&self) -> Result<(), NoLine> {
+        match self.server == ServiceCurve::rate_latency(self.rate.clone(), Exact::zero()) {
+            true => Ok(()),
+            false => Err(CEILING),
+        }
+    }
+
+    /// Traffic of the flows that are chosen.
+    ///
+    /// # Errors
+    /// If one of them is not bounded.
+    pub fn arrivals(&self, chosen: impl Fn(usize, &Sharer) -> bool) -> Result<ArrivalCurve, NoLine> {
+        let mut sum = ArrivalCurve::zero();
+        for (index, flow) in self.flows.iter().enumerate().filter(|(index, flow)| chosen(*index, flow)) {
+            sum = sum.and(flow.arrivals.as_ref().ok_or(NoLine::Unbounded(index))?);
+        }
+        Ok(sum)
+    }
+
+    /// Indexes of the flows that are chosen.
+    pub fn chosen(&self, chosen: impl Fn(&Sharer) -> bool) -> Vec<usize> {
+        (0..self.flows.len()).filter(|index| chosen(&self.flows[*index])).collect()
+    }
+
+    /// Length of the largest packet of the flows that are chosen; zero of none.
+    pub fn largest(&self, chosen: impl Fn(&Sharer) -> bool) -> Exact {
+        whole(self.flows.iter().filter(|flow| chosen(flow)).map(|flow| flow.largest).max().unwrap_or(0))
+    }
+
+    /// Sum of the largest packets of all flows but this one.
+    pub fn largest_of_others(&self, index: usize) -> Exact {
+        let others = self.flows.iter().enumerate().filter(|(other, _)| *other != index);
+        whole(others.map(|(_, flow)| u64::from(flow.largest)).sum::<u64>())
+    }
+
+    /// The line of a flow by itself that is served at `rate`, and behind that by at most `late`
+    /// bytes of the link.
+    pub fn own_line(&self, index: usize, rate: Exact, late: &Exact, source: &'static str) -> Line {
+        let service = ServiceCurve::rate_latency(rate, late / &self.rate);
+        Line { flows: vec![index], service, is_whole_port: false, source }
+    }
+
+    /// The line of a flow by itself at a port that is never idle while a packet waits, whatever its
+    /// order.
+    ///
+    /// # Errors
+    /// If another flow is not bounded.
+    pub fn arbitrary(&self, index: usize) -> Result<Line, NoLine> {
+        let service = left_by(&self.arrivals(|other, _| other != index)?, &self.server);
+        let source = "any order of service (Le Boudec and Thiran 2001, theorem 6.2.1)";
+        Ok(Line { flows: vec![index], service, is_whole_port: false, source })
+    }
+
+    /// The line of a scheduler's rule; without it, that of any order of service.
+    ///
+    /// # Errors
+    /// The reason of the rule.
+    pub fn or_arbitrary(&self, index: usize, rule: Result<Line, NoLine>) -> Result<Line, NoLine> {
+        rule.or_else(|reason| self.arbitrary(index).map_err(|_| reason))
+    }
+}

@@ -1,0 +1,149 @@
+//! Formulas of the literature, evaluated beside the analyses.
+
+use crate::common::{kind, pick, rate, reserved, rounds};
+use crate::{flow, of, port};
+use num_traits::Zero;
+use tidegate_core::bounds::analysis::{Method, bounds_of};
+use tidegate_core::bounds::network::{Flow, Network, Unbounded};
+use tidegate_core::bounds::{Hop, virtual_clock_delay};
+use tidegate_core::contract::Contract;
+use tidegate_core::curves::{Exact, bytes_per_second, nearest, seconds, whole};
+use tidegate_core::params::NoLine;
+use tidegate_core::rng::Rng;
+use tidegate_core::units::Span;
+
+const LINK: u64 = 10_000_000;
+
+fn reserve(bits: u64) -> Contract {
+    reserved(bits).contract
+}
+
+/// A flow whose traffic nobody bounds.
+fn flood(route: &[usize], size: u32, contract: Contract) -> Flow {
+    Flow { arrivals: None, ..flow(route, size, 0, 8, contract) }
+}
+
+/// Parekh and Gallager 1994 (the multiple-node case, theorem 5 with equal rates) for WFQ; Goyal, Lam
+/// and Vin 1997 for VirtualClock; Bennett and Zhang 1997 for WF²Q+: with K hops, `(σ + (K − 1) L) / r +
+/// Σ Lₖ / Cₖ`, whatever others send. VirtualClock's is the formula of this crate.
+#[test]
+fn rate_guarantees_add_up_as_published() {
+    let mut rng = Rng::named(1, "published");
+    for _ in 0..rounds(100) {
+        let scheduler = kind(pick(&mut rng, &["wfq", "wf2q-plus", "virtual-clock"]));
+        let hops = 1 + rng.below(4) as usize;
+        let size = pick(&mut rng, &[100, 500, 1_500]);
+        let burst = u64::from(size) * (1 + rng.below(8));
+        let bits = pick(&mut rng, &[1_000_000, 2_000_000, 5_000_000]);
+        let mut plan = Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new() };
+        let delay = Span::from_micros(rng.below(5_000));
+        plan.ports.iter_mut().for_each(|port| port.delay = delay);
+        let route: Vec<usize> = (0..hops).collect();
+        plan.flows.push(flow(&route, size, burst, bits, reserve(bits)));
+        for hop in 0..hops {
+            plan.flows.push(flood(&[hop], 1_500, reserve(LINK - bits)));
+        }
+        let found = bounds_of(&plan);
+        let bound = found.flows[0].as_ref().unwrap();
+        let row = vec![Hop { rate: rate(LINK), largest: 1_500, delay }; hops];
+        let published = seconds(virtual_clock_delay(burst, rate(bits), size, &row));
+        let difference = nearest(&(&bound.delay - published)).abs();
+        assert!(difference < 1e-9, "{scheduler:?} {difference}");
+        assert_eq!(bound.method == Method::TotalFlow, hops == 1);
+        assert_eq!(found.flows[1].as_ref().unwrap_err(), &Unbounded::Source);
+    }
+}
+
+/// Golestani 1994 for SCFQ: a packet of every other flow comes on top. Goyal, Vin and Cheng 1996 for
+/// SFQ: the packet's own time is that of the link. With n equal flows of packets of L bytes, both
+/// at one hop: `σ / r + (n − 1) L / C`, and less by `L / r − L / C`.
+#[test]
+fn self_clocked_and_start_time_fair_queueing_wait_for_a_packet_of_each_flow() {
+    for (name, less) in [("scfq", false), ("sfq", true)] {
+        let scheduler = kind(name);
+        let bits = LINK / 10;
+        let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+        plan.flows.push(flow(&[0], 1_000, 3_000, bits, reserve(bits)));
+        (1..10).for_each(|_| plan.flows.push(flood(&[0], 1_000, reserve(bits))));
+        let time = |bytes: u64, bits: u64| of(8 * bytes, bits);
+        let mut published = time(3_000, bits) + time(9_000, LINK);
+        if less {
+            published = published + time(1_000, LINK) - time(1_000, bits);
+        }
+        assert_eq!(bounds_of(&plan).flows[0].as_ref().unwrap().delay, published, "{name}");
+    }
+}
+
+/// Stiliadis and Varma 1998, table I: with quanta φ of a packet, the latency of DRR is (3F − 2φ) / C.
+/// For n equal flows the curve of Boyer, Stea and Sofack 2012 has a packet less, and the one that
+/// our turns cost brings it back.
+#[test]
+fn deficit_round_robin_has_the_latency_of_its_table() {
+    let scheduler = kind("drr");
+    let (flows, size) = (6, 1_514);
+    let bits = LINK / flows;
+    let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+    plan.flows.push(flow(&[0], size, u64::from(size), bits, reserve(bits)));
+    (1..flows).for_each(|_| plan.flows.push(flood(&[0], size, reserve(bits))));
+    let quanta = flows * u64::from(size);
+    let latency = of(8 * (3 * quanta - 2 * u64::from(size)), LINK);
+    let own = of(8 * u64::from(size), LINK) * whole(flows);
+    assert_eq!(bounds_of(&plan).flows[0].as_ref().unwrap().delay, latency + own);
+}
+
+/// Cruz 1991, part I: at a FIFO port, every packet leaves within the sum of all bursts over the rate.
+/// In a ring, part II: with n ports, and flows of rate ρ and burst σ that start at each port and pass
+/// k of them, a fixed point exists while the rates fit, and is the solution of the linear equations.
+#[test]
+fn rings_have_the_fixed_point_of_their_equations() {
+    let scheduler = kind("fifo");
+    let (ports, passed, burst) = (4usize, 3usize, 1_000u64);
+    for (bits, solved) in [(LINK / 30, true), (LINK / 6, true), (LINK / 3 + 1, false)] {
+        let mut plan = Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new() };
+        for start in 0..ports {
+            let route: Vec<usize> = (0..passed).map(|hop| (start + hop) % ports).collect();
+            plan.flows.push(flow(&route, 1_000, burst, bits, Contract::default()));
+        }
+        let found = bounds_of(&plan);
+        // A port has a flow of each age, so that D = Σ (σ + ρ · age · D) / C.
+        let (rho, link) = (bytes_per_second(rate(bits)), bytes_per_second(rate(LINK)));
+        let ages = whole((0..passed as u64).sum::<u64>());
+        let left = &link - rho * ages;
+        match (solved, &found.flows[0]) {
+            (true, Ok(bound)) => {
+                let delay = whole(passed as u64 * burst) / left * whole(passed as u64);
+                // Links keep packets apart, so that the bound may be lower; it is no higher but for
+                // the last steps of the iteration.
+                let ratio = nearest(&(&bound.delay / &delay));
+                assert!(ratio < 1.000_1, "{bits}: {ratio}");
+                assert!(ratio > 0.3, "{bits}: {ratio}");
+            }
+            (false, Err(why)) => {
+                assert!(left <= Exact::zero());
+                assert!(matches!(why, Unbounded::Cycle { .. } | Unbounded::Overload { .. }), "{why:?}");
+            }
+            (_, other) => panic!("{bits}: {other:?}"),
+        }
+    }
+}
+
+/// A flow has no bound where its scheduler promises none, beside a flood that shares its line, above
+/// the rate, and behind a port where it has lost its bound.
+#[test]
+fn where_there_is_no_bound_the_first_reason_is_given() {
+    let fifo = kind("fifo");
+    let plain = Contract::default();
+    let mut plan = Network { ports: vec![port(&fifo, LINK); 2], flows: Vec::new() };
+    plan.flows.push(flow(&[0, 1], 1_000, 1_000, 1_000_000, plain));
+    plan.flows.push(flood(&[1], 1_000, plain));
+    let why = |plan: &Network<'_>| *bounds_of(plan).flows[0].as_ref().unwrap_err();
+    assert_eq!(why(&plan), Unbounded::Beside { port: 1, flow: 1 });
+    plan.flows[1] = flow(&[1], 1_000, 1_000, LINK, plain);
+    assert_eq!(why(&plan), Unbounded::Overload { port: 1 });
+    let clock = kind("virtual-clock");
+    plan.ports[1].scheduler = &*clock;
+    plan.flows[0].contracts[1] = reserve(1_000_000);
+    plan.flows[1] = flood(&[1], 1_000, reserve(LINK));
+    let words = NoLine::Because("the reservations exceed the link");
+    assert_eq!(why(&plan), Unbounded::Promise { port: 1, why: words });
+}
