@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Says every now and then that a long command goes on.
 NARRATE := $(PYTHON) tests/narrate.py
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
-PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name py.typed) pyproject.toml README.md
+PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name py.typed) pyproject.toml README.md
 # The distributions beside it, which are pure Python.
 BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
@@ -108,7 +108,8 @@ $(VENV)/python: constraints.txt
 # Needs of its tests, its linters and the build of the other distributions.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
-	  flit_core pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff
+	  flit_core pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
+	  bokeh selenium axe-core-python
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)

@@ -172,6 +172,7 @@ def test_every_command_has_json(chain, tmp_path):
         "fairness": [["fairness", out, "--groups", "voice"]],
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
         "draw": [["draw", chain, "--out", tmp_path / "network.png"]],
+        "report": [["report", out, "--out", tmp_path / "report.html"]],
         "gate": [],
         "schema": [["schema"], ["schema", "--gate"]],
         "reference": [["reference"]],

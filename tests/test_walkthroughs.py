@@ -72,6 +72,7 @@ WALKED = {
     "docs/credit.md": Walk(5),
     "docs/packets.md": Walk(2),
     "docs/replay.md": Walk(1),
+    "docs/report.md": Walk(3),
     "docs/score.md": Walk(2),
     "docs/service-profiles.md": Walk(5),
     "docs/side-by-side.md": Walk(1),

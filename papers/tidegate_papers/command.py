@@ -69,6 +69,15 @@ def command(
             show_default=False,
         ),
     ] = None,
+    report_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--report",
+            metavar="FILE.html",
+            help="Write a report of the claims to this page.",
+            show_default=False,
+        ),
+    ] = None,
     data: Annotated[
         Path | None,
         typer.Option(
@@ -92,6 +101,7 @@ def command(
         _list(as_json)
         return
     import tidegate_papers as papers
+    from tidegate import reports
     from tidegate_papers import directory
 
     paper = papers.load(name)
@@ -99,6 +109,8 @@ def command(
         raise TidegateError("--full and --replications: only one can be given")
     if out is not None:
         directory.KIND.check_writable(out)
+    if report_file is not None:
+        reports.check(report_file)
     with commands.bar(name) as progress:
         report = papers.conduct(
             paper,
@@ -109,14 +121,19 @@ def command(
             recordings=data,
             progress=progress,
         )
+    command = shlex.join(["tidegate", *sys.argv[1:]])
     if out is not None:
-        directory.write(report, out, shlex.join(["tidegate", *sys.argv[1:]]))
+        directory.write(report, out, command)
+    if report_file is not None:
+        reports.of_claims(report.document(), report.curves(), report_file, command=command)
     if as_json:
         typer.echo(json.dumps(report.document(), ensure_ascii=False, allow_nan=False))
     else:
         _print(report)
         if out is not None:
             typer.echo(commands.plain(f"claims and figures in {out}"))
+        if report_file is not None:
+            typer.echo(commands.plain(f"report in {report_file}"))
     if report.broken:
         raise typer.Exit(BROKEN)
 

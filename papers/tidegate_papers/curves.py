@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tidegate.summary import Values
+from tidegate.summary import Values, estimate
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,41 @@ class Panel:
     log_y: bool = False
     levels: tuple[Level, ...] = ()
     least: float | None = None
+
+
+def document(panel: Panel | HeatMap) -> dict[str, Any]:
+    """Return a panel as values of JSON: means over replications, with half their intervals."""
+    if isinstance(panel, HeatMap):
+        means = [estimate(values).mean for values in panel.cells]
+        width = len(panel.columns)
+        rows = [means[start : start + width] for start in range(0, len(means), width)]
+        return {
+            "kind": "map",
+            "title": panel.title,
+            "columns": list(panel.columns),
+            "rows": list(panel.rows),
+            "cells": rows,
+        }
+    return {
+        "kind": "lines",
+        "title": panel.title,
+        "x": panel.x,
+        "y": panel.y,
+        "log_x": panel.log_x,
+        "log_y": panel.log_y,
+        "least": panel.least,
+        "levels": [{"y": level.y, "name": level.name} for level in panel.levels],
+        "curves": [_curve(curve) for curve in panel.curves],
+    }
+
+
+def _curve(curve: Curve) -> dict[str, Any]:
+    estimates = [estimate(values) for values in curve.y]
+    return {
+        "name": curve.name,
+        "x": list(map(float, curve.x)),
+        "mean": [one.mean for one in estimates],
+        "ci95": [one.half_width for one in estimates],
+        "points": curve.points,
+        "joined": curve.joined,
+    }

@@ -1,4 +1,4 @@
-"""A report in a directory: `manifest.json`, `claims.json` and a figure of each experiment."""
+"""A report in a directory: `manifest.json`, claims, curves, and a figure of each experiment."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tidegate.atomic_dir import DirectoryFormat
 from tidegate_papers.report import Report
 
 CLAIMS = "claims.json"
-KIND = DirectoryFormat("tidegate report", 1, lambda name: name == CLAIMS or name.endswith(".png"))
+CURVES = "curves.json"
+KIND = DirectoryFormat("tidegate report", 1, lambda name: name in (CLAIMS, CURVES) or name.endswith(".png"))
 
 
 def write(report: Report, directory: str | os.PathLike[str], command: str | None = None) -> Path:
@@ -46,8 +47,9 @@ def _fill(directory: Path, report: Report) -> None:
     from tidegate.plots import save
     from tidegate_papers import plots
 
-    text = json.dumps(report.document(), indent=2, ensure_ascii=False, allow_nan=False)
-    (directory / CLAIMS).write_text(text + "\n", encoding="utf-8")
+    for name, document in ((CLAIMS, report.document()), (CURVES, report.curves())):
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        (directory / name).write_text(text + "\n", encoding="utf-8")
     for outcome in report.outcomes:
         draw = plots.curves if outcome.panels else plots.claims
         save(draw(outcome, report), directory / f"{outcome.experiment.name}.png")

@@ -10,8 +10,9 @@ from typing import Any
 
 from tidegate import TidegateError, __version__
 from tidegate.replications import Progress
+from tidegate_papers import phrases
 from tidegate_papers.claims import Finding, find
-from tidegate_papers.curves import HeatMap, Panel
+from tidegate_papers.curves import HeatMap, Panel, document
 from tidegate_papers.families import Carried, families
 from tidegate_papers.paper import Experiment, Paper, Table
 from tidegate_papers.planned import Planned
@@ -132,10 +133,19 @@ class Report:
             "reference": self.paper.reference,
             "tidegate_version": self.version,
             "replications": self.replications,
+            "experiments": [_experiment(outcome) for outcome in self.outcomes],
             "claims": [_claim(outcome, one) for outcome, one in rows if one.claim.judged],
             "figures": [_figure(outcome, one) for outcome, one in rows if not one.claim.judged],
             "skipped": {one.experiment.name: one.why for one in self.skipped},
             "left_out": [one.name for one in self.left_out],
+        }
+
+    def curves(self) -> dict[str, list[dict[str, Any]]]:
+        """Return the panels of each experiment that has some, as values of JSON."""
+        return {
+            outcome.experiment.name: [document(panel) for panel in outcome.panels]
+            for outcome in self.outcomes
+            if outcome.panels
         }
 
 
@@ -221,6 +231,19 @@ def _outcome(carried: Carried) -> Outcome:
     )
 
 
+def _experiment(outcome: Outcome) -> dict[str, Any]:
+    experiment = outcome.experiment
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "where": experiment.where,
+        "about": experiment.about,
+        "seeds": list(outcome.seeds),
+        "duration": outcome.duration,
+        "warmup": outcome.warmup,
+    }
+
+
 def _claim(outcome: Outcome, finding: Finding) -> dict[str, Any]:
     claim = finding.claim
     return _figure(outcome, finding) | {
@@ -249,5 +272,12 @@ def _figure(outcome: Outcome, finding: Finding) -> dict[str, Any]:
         "ci95": finding.measured.half_width,
         "beside": {
             name: {"measured": one.mean, "ci95": one.half_width} for name, one in finding.beside.items()
+        },
+        "words": {
+            "paper": phrases.published(claim),
+            "derived": phrases.derived(claim),
+            "measured": phrases.measured(finding),
+            "allowed": phrases.allowed(claim),
+            "beside": {name: phrases.figure(one) for name, one in finding.beside.items()},
         },
     }

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tidegate.replications import Simulation as Simulation
     from tidegate.replications import simulate as simulate
     from tidegate.replications import simulate_all as simulate_all
+    from tidegate.reports import report as report
     from tidegate.results import Results as Results
     from tidegate.scheduler import Scheduler as Scheduler
     from tidegate.source import load as load
@@ -73,6 +74,7 @@ _HOMES = {
     "measure_fairness": "fairness",
     "parse_rate": "_tidegate",
     "parse_time": "_tidegate",
+    "report": "reports",
     "simulate": "replications",
     "simulate_all": "replications",
     "sweep": "sweeps",

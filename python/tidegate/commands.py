@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate.cli.options import File, Force, Jobs, Json, Seed, Set, overrides, scenario, tell
+from tidegate.cli.options import File, Force, Jobs, Json, Report, Seed, Set, overrides, scenario, tell
 from tidegate.cli.plain import plain
 from tidegate.cli.progress import bar
 from tidegate.cli.screen import console, seconds, seeds, table
@@ -31,6 +31,7 @@ __all__ = [
     "Force",
     "Jobs",
     "Json",
+    "Report",
     "Seed",
     "Set",
     "Source",

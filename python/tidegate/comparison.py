@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -206,10 +206,9 @@ def compare(
         # Columns of one policy follow each other, in the order of what runs them.
         run = list(found.values())[index % len(found)]
         results[name] = run(under, replications=replications, jobs=jobs, seed=seed, progress=overall)
-    notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
-    notes += _same_outcomes(results) + _own_policies(source) + _unequal_packets(source, results)
+    notes = notes_of(results, source.scenario.toml)
     warnings = of_several({name: one.warnings for name, one in results.items()})
-    return Comparison(results, _rows(results), notes, warnings, identity(source, seeds))
+    return Comparison(results, rows_of(results), notes, warnings, identity(source, seeds))
 
 
 def _under_each(source: Source, columns: Mapping[str, Overrides]) -> dict[str, Source]:
@@ -223,7 +222,27 @@ def _under_each(source: Source, columns: Mapping[str, Overrides]) -> dict[str, S
     return sources
 
 
-def _rows(results: Mapping[str, Results]) -> list[Row]:
+def notes_of(results: Mapping[str, Results], text: str | None) -> list[str]:
+    """Return remarks for a reader of a comparison.
+
+    Args:
+        results: The results by the name of what differs, of the same seeds.
+        text: The scenario, whose sources sent the same packets each time unless they respond to
+            a policy; None where they need not have.
+
+    Raises:
+        TidegateError: They did not.
+    """
+    notes = list(dict.fromkeys(note for one in results.values() for note in one.notes))
+    notes += _same_outcomes(results)
+    if text is not None:
+        scenario = loads(text)
+        notes += _own_policies(scenario) + _unequal_packets(scenario, results)
+    return notes
+
+
+def rows_of(results: Mapping[str, Results]) -> list[Row]:
+    """Return every metric of every group under each name, with paired differences to the first."""
     # Identical replications count once in the figures: their differences have no interval either.
     figures = {name: one.group_figures() for name, one in results.items()}
     estimates = {
@@ -272,9 +291,9 @@ def _same_outcomes(results: Mapping[str, Results]) -> list[str]:
     ]
 
 
-def _own_policies(source: Source) -> list[str]:
+def _own_policies(scenario: Mapping[str, Any]) -> list[str]:
     """Say how many links keep a policy of their own in every run."""
-    links = loads(source.scenario.toml).get("link", [])
+    links = scenario.get("link", [])
     own = sum(not {"policy", "scheduler", "dropper"}.isdisjoint(link) for link in links)
     return [f"{own} of the scenario's links state a policy of their own and keep it"] if own else []
 
@@ -284,9 +303,8 @@ def _kind(choice: str | dict[str, object]) -> str:
     return choice if isinstance(choice, str) else str(choice["kind"])
 
 
-def _unequal_packets(source: Source, results: Mapping[str, Results]) -> list[str]:
+def _unequal_packets(scenario: Mapping[str, Any], results: Mapping[str, Results]) -> list[str]:
     """Make sure that every flow sent the same packets; say which sources do not by their nature."""
-    scenario = loads(source.scenario.toml)
     kinds = {flow["name"]: _kind(flow["source"]) for flow in scenario.get("flow", [])}
     for connection in scenario.get("connection", []):
         for group in (connection["name"], connection["name"] + ANSWERS):

@@ -30,6 +30,7 @@ COMMANDS = (
     "fairness",
     "plot",
     "draw",
+    "report",
     "gate",
     "schema",
     "reference",

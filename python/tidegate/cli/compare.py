@@ -19,6 +19,7 @@ from tidegate.cli.options import (
     Jobs,
     Json,
     Python,
+    Report,
     Seed,
     Set,
     define,
@@ -88,6 +89,7 @@ def command(
             metavar="DIR", help="Write the results of every policy to DIR/NAME.", show_default=False
         ),
     ] = None,
+    report: Report = None,
     sets: Set = None,
     force: Force = False,
     as_json: Json = False,
@@ -97,7 +99,7 @@ def command(
     Runs a scenario under each of them, and shows the differences with their intervals. With `--on
     sim,linux` it compares the simulator with a Linux kernel, under one policy or several.
     """
-    from tidegate import comparison_dir, outdir
+    from tidegate import comparison_dir, outdir, reports
     from tidegate.cli import comparison_tables
     from tidegate.cli.progress import bar
     from tidegate.comparison import compare
@@ -115,6 +117,8 @@ def command(
     if out is not None:
         identity = comparison_dir.identity(given, seeds_of(given, replications, seed))
         stale = comparison_dir.check(out, places.values(), given, identity, force=force)
+    if report is not None:
+        reports.check(report)
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             given,
@@ -137,6 +141,8 @@ def command(
             column=(position, name),
             force=force,
         )
+    if report is not None:
+        reports.of_comparison(comparison.results, report, command=command)
     if as_json:
         typer.echo(json.dumps(document(comparison), ensure_ascii=False, allow_nan=False))
         return
@@ -144,6 +150,8 @@ def command(
     comparison_tables.show(comparison, shown, [left_out] if left_out else [])
     if places:
         typer.echo(plain(_where(list(places.values()))))
+    if report is not None:
+        typer.echo(plain(f"report in {report}"))
 
 
 def _columns(

@@ -49,6 +49,10 @@ Jobs = Annotated[
     typer.Option(metavar="N", help="Runs in parallel; by default one per processor.", show_default=False),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace results of another scenario in DIR.")]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.html", help="Write a report of the results to this page.", show_default=False),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, in SI base units.")]
 
 

@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tidegate._tidegate import TidegateError
-from tidegate.cli.options import File, Force, Jobs, Json, Python, Seed, Set, define, overrides, scenario, tell
+from tidegate.cli.options import (
+    File,
+    Force,
+    Jobs,
+    Json,
+    Python,
+    Report,
+    Seed,
+    Set,
+    define,
+    overrides,
+    scenario,
+    tell,
+)
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -52,6 +65,7 @@ def command(
     csv: Annotated[
         bool, typer.Option("--csv", help="Write each table of --out as CSV, too.", show_default=False)
     ] = False,
+    report: Report = None,
     workahead: Annotated[
         str | None,
         typer.Option(
@@ -78,7 +92,8 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and show the results of its flows and links."""
-    from tidegate import captures, outdir
+    from tidegate import captures, outdir, reports
+    from tidegate.cli import workahead as workahead_of
     from tidegate.cli.progress import bar
     from tidegate.replications import run
     from tidegate.source import resolve
@@ -86,15 +101,18 @@ def command(
     if csv and out is None:
         raise TidegateError("--csv writes CSV files beside the others of --out DIR, which is not given")
     define(python)
-    factors = _factors(workahead)
+    factors = workahead_of.factors(workahead)
     captured = captures.parse(pcap or [])
     source = resolve(scenario(file), overrides(sets))
     tell(source.scenario.warnings, source.scenario.notes)
     edited = out is not None and outdir.replaces(out, source)
     if out is not None:
         outdir.check_writable(out, source, force=force)
+    if report is not None:
+        reports.check(report)
     points = source.scenario.series * source.scenario.samples
-    series = out is not None and points * replications <= MAX_POINTS
+    kept = out is not None or report is not None
+    series = kept and points * replications <= MAX_POINTS
     with bar(source.scenario.name) as progress:
         results = run(
             source,
@@ -106,8 +124,11 @@ def command(
             captures=captured,
             progress=progress,
         )
+    command = shlex.join(["tidegate", *sys.argv[1:]])
     if out is not None:
-        outdir.write(results, out, shlex.join(["tidegate", *sys.argv[1:]]), csv=csv, force=force)
+        outdir.write(results, out, command, csv=csv, force=force)
+    if report is not None:
+        reports.of_run(results, report, command=command)
     if as_json:
         from tidegate.cli.document import document
 
@@ -122,28 +143,13 @@ def command(
         without = "" if series else ", without series: there would be too many"
         replaced = "; they replace those of another text of the scenario" if edited else ""
         typer.echo(plain(f"results in {out}{without}{replaced}"))
-
-
-def _factors(given: str | None) -> list[float]:
-    """Return what `--workahead` was given.
-
-    Raises:
-        TidegateError: Something in it is not a number.
-    """
-    factors = []
-    for text in given.split(",") if given is not None else []:
-        try:
-            factors.append(float(text))
-        except ValueError:
-            raise TidegateError(
-                f"--workahead {given}: {text.strip()!r} is not a factor; write them as 1,1.02"
-            ) from None
-    return factors
+    if report is not None:
+        typer.echo(plain(f"report in {report}"))
 
 
 def show(results: Results, *, all_links: bool = False) -> None:
     """Show the results of a scenario on the terminal."""
-    from tidegate.cli import credit_tables, provisioning, screen, transfers, transports
+    from tidegate.cli import credit_tables, provisioning, screen, transfers, transports, workahead
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -166,7 +172,7 @@ def show(results: Results, *, all_links: bool = False) -> None:
         *credit_tables.print_links(results, console),
         *credit_tables.stalls(results),
         *_print_gate(results, console),
-        *_print_workahead(results, console),
+        *workahead.print_increases(results, console),
         *results.notes,
     ]
     if results.has_intervals:
@@ -330,51 +336,3 @@ def _print_gate(results: Results, console: Any) -> list[str]:
     console.print(table)
     console.print()
     return [*notes, "the gate's throughput counts charged bytes"]
-
-
-def _print_workahead(results: Results, console: Any) -> list[str]:
-    """Show of each group the flow with the greatest burstiness increase on its way, for every factor."""
-    from tidegate.cli import screen
-    from tidegate.show import with_interval
-    from tidegate.summary import Estimate
-
-    flows: dict[tuple[str, float, str], list[dict[str, Any]]] = {}
-    for row in results.workahead_rows():
-        flows.setdefault((row["group"], row["factor"], row["flow"]), []).append(row)
-    worst: dict[tuple[str, float], list[dict[str, Any]]] = {}
-    for (group, factor, _), places in flows.items():
-        if (group, factor) not in worst or _increase(places) > _increase(worst[group, factor]):
-            worst[group, factor] = places
-    if not worst:
-        return []
-
-    def figure(row: dict[str, Any], name: str) -> Estimate:
-        return Estimate(row[name], row["ci95"][name])
-
-    table = screen.table("workahead", "at", "flow", "W at source", "W at sink", "increase", "most at a link")
-    shown, notes = screen.cut(list(worst.items()), "group")
-    for (group, factor), places in shown:
-        source, sink = places[0], _last(places)
-        most = max(places[1:], key=lambda row: row["increase"] or 0.0)
-        table.add_row(
-            group,
-            f"{factor:g} r",
-            sink["flow"],
-            with_interval(figure(source, "workahead"), "B", "\n"),
-            with_interval(figure(sink, "workahead"), "B", "\n"),
-            with_interval(figure(sink, "increase_from_source"), "share", "\n"),
-            f"{with_interval(figure(most, 'increase'), 'share')}\n{most['link']}",
-        )
-    console.print(table)
-    console.print()
-    return [*notes, "workahead: of each group the flow with the greatest increase of W from source to sink"]
-
-
-def _last(places: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the place farthest from the source; of several, where W has grown most."""
-    return max(places, key=lambda row: (row["hop"], row["increase_from_source"] or 0.0))
-
-
-def _increase(places: list[dict[str, Any]]) -> float:
-    increase: float | None = _last(places)["increase_from_source"]
-    return -1.0 if increase is None else increase

@@ -13,7 +13,19 @@ import typer
 
 from tidegate._tidegate import TidegateError
 from tidegate.cli import screen
-from tidegate.cli.options import File, Jobs, Json, Python, Seed, define, listed, no_stdin, overrides, tell
+from tidegate.cli.options import (
+    File,
+    Jobs,
+    Json,
+    Python,
+    Report,
+    Seed,
+    define,
+    listed,
+    no_stdin,
+    overrides,
+    tell,
+)
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -113,6 +125,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    report: Report = None,
     force: Annotated[
         bool, typer.Option("--force", help="Remove runs in DIR that do not belong to this sweep.")
     ] = False,
@@ -123,6 +136,7 @@ def command(
     Replication k has the same seed at every point. The section [sweep] of FILE may say what is
     varied; options prevail.
     """
+    from tidegate import reports
     from tidegate.cli.sweep_progress import shown
     from tidegate.source import resolve
     from tidegate.sweeps.engine import conduct
@@ -132,6 +146,8 @@ def command(
 
     define(python)
     no_stdin(file)
+    if report is not None:
+        reports.check(report)
     asked = request(
         file,
         _values(sets),
@@ -147,6 +163,7 @@ def command(
     with shown(title, "points checked") as checked:
         plan = prepare(source, asked, seed, lambda done, total: checked(done, total, None))
     tell(plan.warnings)
+    command = shlex.join(["tidegate", *sys.argv[1:]])
     try:
         with shown(title, "runs") as bar:
             table = conduct(
@@ -154,7 +171,7 @@ def command(
                 jobs=jobs,
                 cluster=cluster,
                 out=out,
-                command=shlex.join(["tidegate", *sys.argv[1:]]),
+                command=command,
                 force=force,
                 progress=lambda status: bar(status.done, status.total, status.left),
             )
@@ -162,6 +179,8 @@ def command(
         if out is not None:
             tell([f"{out} is incomplete; the same command goes on with it"])
         raise
+    if report is not None:
+        reports.of_sweep(plan, table, report, command=command)
     found = summaries(table)
     if as_json:
         typer.echo(json.dumps(_document(plan, found), ensure_ascii=False, allow_nan=False))
@@ -169,6 +188,8 @@ def command(
     _show(plan, table, found, None if groups is None else listed("--groups", groups))
     if out is not None:
         typer.echo(plain(f"{table.num_rows} rows in {out}"))
+    if report is not None:
+        typer.echo(plain(f"report in {report}"))
 
 
 def _values(sets: list[str] | None) -> dict[str, str | list[str]]:

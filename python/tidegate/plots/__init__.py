@@ -25,7 +25,7 @@ __all__ = ["MAX_GROUPS", "comparison", "overview", "save", "sweep", "topology"]
 MAX_GROUPS = 7
 """Groups that are drawn unless others are named: as many as there are colours."""
 MAX_LINKS = 4
-"""Links whose queues are drawn, the longest, and whose in-traffic is, the greatest."""
+"""Links whose in-traffic is drawn, the greatest."""
 MAX_COLUMNS = 4
 """Delay distributions side by side."""
 LEGEND_COLUMNS = 6
@@ -59,7 +59,7 @@ def overview(results: Results, groups: Sequence[str] | None = None) -> Figure:
     names, left_out = style.chosen(list(summaries), groups, most)
     looks = {name: style.look(index) for index, name in enumerate(names)}
     rates = numbers.lines(results, "throughput", names)
-    queues = numbers.lines(results, "queue", _busiest(results))
+    queues = numbers.lines(results, "queue", numbers.busiest(results))
     leads, warnings = (numbers.lines(results, metric, names) for metric in ("lead", "warnings"))
     monitored = any(line.mean.any() for line in leads.values())
     provisioned = _provisioned(results)
@@ -304,10 +304,3 @@ def _provisioned(results: Results) -> list[str]:
     links = [link for link in results.link_rows() if (link.in_traffic.mean or 0.0) > 0]
     greatest = sorted(links, key=lambda link: -(link.in_traffic.mean or 0.0))[:MAX_LINKS]
     return [link.link for link in links if link in greatest]
-
-
-def _busiest(results: Results) -> list[str]:
-    """Return the links with the longest mean queues, in the order of the scenario."""
-    links = [link for link in results.link_rows() if (link.queue_mean.mean or 0.0) > 0]
-    longest = sorted(links, key=lambda link: -(link.queue_mean.mean or 0.0))[:MAX_LINKS]
-    return [link.link for link in links if link in longest]

@@ -21,6 +21,9 @@ MAX_POINTS = 120
 """Points of a line over time; finer samples are averaged, so that what is seen is not packets and
 gaps."""
 
+MAX_LINKS = 4
+"""Links whose queues are drawn, the longest."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -95,3 +98,10 @@ def tail(results: Results, group: str) -> Tail | None:
     delay = np.concatenate([bins["lower"].to_numpy()[:1], bins["upper"].to_numpy()])
     above = np.concatenate([[1.0], 1.0 - np.cumsum(counts) / packets])
     return Tail(delay, above, packets)
+
+
+def busiest(results: Results) -> list[str]:
+    """Return the links with the longest mean queues, in the order of the scenario."""
+    links = [link for link in results.link_rows() if (link.queue_mean.mean or 0.0) > 0]
+    longest = sorted(links, key=lambda link: -(link.queue_mean.mean or 0.0))[:MAX_LINKS]
+    return [link.link for link in links if link in longest]

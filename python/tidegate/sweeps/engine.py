@@ -73,7 +73,11 @@ def conduct(
     number = jobs_for(sys.maxsize, jobs)
     store: Store = Memory()
     if out is not None:
-        about = {"base_dir": str(plan.source.base_dir), "command": command}
+        about = {
+            "base_dir": str(plan.source.base_dir),
+            "command": command,
+            "warnings": list(plan.warnings),
+        }
         store = Directory(Path(out), plan.wanted, plan.source.scenario.toml, about, force=force)
     try:
         with _carrier(executor, cluster, number) as (carrier, at_a_time):

@@ -1,0 +1,20 @@
+"""The scenario's own words on its subject: the comment at the start of its text."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from tidegate.reports.blocks import Text
+
+INDENTED = "    "
+
+
+def about(text: str) -> list[Text]:
+    """Return the comment at the start of a scenario as paragraphs, without indented lines: commands."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line[1:].removeprefix(" ").rstrip())
+    parts = groupby(lines, key=lambda line: bool(line) and not line.startswith(INDENTED))
+    return [Text(" ".join(part)) for is_text, part in parts if is_text]
