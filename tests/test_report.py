@@ -15,7 +15,7 @@ import tidegate
 import tidegate_papers as papers
 from conftest import CHAIN, call
 from tidegate import TidegateError
-from tidegate.reports import blocks, libraries, output, page
+from tidegate.reports import axes, blocks, libraries, output, page
 from tidegate.show import signed, with_interval
 from tidegate_papers import directory
 
@@ -442,3 +442,28 @@ def test_many_curves_differ_in_colour_or_dash() -> None:
     text = page.html(blocks.Page("t", "k", None, [], [], [], [section]))
     looks = re.findall(r'stroke="(#\w+)" stroke-width="3"( stroke-dasharray="[\d ]+")?', text)
     assert len(looks) == len(set(looks)) == 20
+
+
+@pytest.mark.parametrize(("log", "least"), [(False, None), (False, 0.0), (True, None), (True, 0.5)])
+@pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], [3.0], [100.0, 1e5], [0.6, 0.6]])
+@pytest.mark.parametrize("half", [0.0, 0.1, 50.0, 1e9])
+def test_an_axis_has_all_points_and_the_intervals_that_are_near(
+    log: bool, least: float | None, values: list[float], half: float
+) -> None:
+    band = blocks.Band([one - half for one in values], [one + half for one in values])
+    curve = blocks.Curve("c", range(len(values)), values, [""] * len(values), band)
+    chart = blocks.Chart("t", "x", "y", [curve], log_y=log, least_y=least)
+    _, found = axes.ends(chart)
+    assert found is not None
+    start, end = found
+    low, high = min(values), max(values)
+    assert start <= low
+    assert high < end
+    assert start == least if least is not None else start < low
+    if log:
+        assert start > 0
+        assert end < 100 * high
+    else:
+        assert end <= high + 0.8 * max(high, high - low) + 1
+        if half == 0.1:
+            assert end > high + half

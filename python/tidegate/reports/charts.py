@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from tidegate.plots.style import COLOURS, MUTED
+from tidegate.reports import axes
 from tidegate.reports.blocks import Chart, Curve
 
 DASHES = ("solid", "dashed", "dotted")
@@ -32,7 +30,6 @@ ROW = 20
 FONT = "system-ui, sans-serif"
 INK = "#222222"
 GRID = "#e2e2e2"
-NUMBERS = "0,0.[0000]"
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ def drawn(chart: Chart, name: str) -> tuple[Any, list[Entry]]:
         tools=[BoxZoomTool(), ResetTool()],
     )
     _style(made)
-    _names(made, chart)
+    axes.prepare(made, chart)
     entries, pointed, marks = [], [], list(MARKERS)
     for number, curve in enumerate(chart.curves):
         marker = marks[number % len(marks)]
@@ -174,42 +171,6 @@ def _level(made: Any, y: float, name: str) -> None:
             text_baseline="bottom",
         )
     )
-
-
-def _names(made: Any, chart: Chart) -> None:
-    """Write words at the axes that have them, and set where these axes end."""
-    from bokeh.models import CustomJSTicker, FixedTicker, NumeralTickFormatter, Range1d
-
-    ways = ((made.xaxis, chart.log_x, chart.names_x), (made.yaxis, chart.log_y, chart.names_y))
-    for axis, log, names in ways:
-        axis.formatter = NumeralTickFormatter(format=NUMBERS)
-        if log:
-            axis.ticker = CustomJSTicker(major_code=_log_ticks())
-        if names:
-            axis.ticker = FixedTicker(ticks=list(names))
-            axis.major_label_overrides = dict(names)
-            axis.minor_tick_line_color = None
-    if chart.names_y:
-        rows = len(chart.names_y)
-        made.y_range = Range1d(rows - 0.5, -0.5)
-        made.ygrid.grid_line_color = None
-    elif chart.least_y is not None:
-        made.y_range.start = chart.least_y
-    if chart.names_x and not chart.log_x:
-        places = _ends(chart.names_x)
-        made.x_range = Range1d(*places)
-
-
-@cache
-def _log_ticks() -> str:
-    return (files("tidegate.reports") / "page" / "log_ticks.js").read_text(encoding="utf-8")
-
-
-def _ends(names: Mapping[float, str]) -> tuple[float, float]:
-    """Return where an axis with words ends: half a step beyond the first and the last."""
-    first, last = min(names), max(names)
-    step = (last - first) / max(1, len(names) - 1) or 1.0
-    return first - 0.3 * step, last + 0.3 * step
 
 
 def _style(made: Any) -> None:

@@ -92,8 +92,8 @@ def completion_times(title: str, times: Mapping[str, Array]) -> list[Chart]:
     return [
         Chart(
             title=title,
-            x=f"completion time ({unit})",
-            y="share of transfers that took at most that (%)",
+            x=f"within ({unit})",
+            y="share of transfers that ended (%)",
             curves=[_rising(name, of, len(times[name]), factor) for name, of in found.items()],
             log_x=True,
             least_y=0.0,

@@ -15,6 +15,9 @@ VERDICTS = {True: "✓ holds", None: "? undecided", False: "✗ does not hold"}
 
 Claim = Mapping[str, Any]
 
+REQUIRED = "\N{NO-BREAK SPACE}*"
+"""Stands behind what a required claim is of."""
+
 MEANING = (
     "A claim holds when what it allows contains the 95 % interval, or the interval all that it allows; it "
     "does not hold when they do not meet; otherwise it is undecided. * required."
@@ -60,6 +63,11 @@ def _findings(claims: Sequence[Claim]) -> list[str]:
     said = [f"{plural(len(claims), 'claim')}: {_counted(claims)}."]
     if required:
         said.append(f"{len(required)} of them are required: {_counted(required)}.")
+    others = Counter(claim["claim"].partition(": ")[0] for claim in claims if claim["holds"] is False)
+    if others:
+        said.append(
+            f"Those that do not hold are of {', '.join(f'{one} ({n})' for one, n in others.items())}."
+        )
     return said + [f"Required, and does not hold: {one}." for one in broken]
 
 
@@ -162,7 +170,7 @@ def _beside(claims: Sequence[Claim]) -> list[str]:
 def _label(claim: Claim, title: str) -> str:
     name = claim["claim"].removeprefix(f"{title}: ")
     unit = f" ({claim['unit']})" if claim["unit"] else ""
-    return f"{name}{unit}{' *' if claim.get('required') else ''}"
+    return f"{name}{unit}{REQUIRED if claim.get('required') else ''}"
 
 
 def _panel(panel: Mapping[str, Any]) -> Block:

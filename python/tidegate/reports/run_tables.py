@@ -232,6 +232,8 @@ def sentence(row: GroupSummary) -> str:
     lost = row.lost.mean or 0.0
     parts = [f"{with_interval(row.throughput, 'bit/s')} arrived"]
     parts.append(f"{with_interval(row.lost, 'share')} were lost" if lost else "nothing was lost")
-    if row.delay_p99.mean is not None:
+    if row.transfer_p99.mean is not None:
+        parts.append(f"99 % of the transfers ended within {with_interval(row.transfer_p99, 's')}")
+    elif row.delay_p99.mean is not None:
         parts.append(f"99 % of the packets took at most {with_interval(row.delay_p99, 's')}")
     return f"{row.group}: {', '.join(parts)}."

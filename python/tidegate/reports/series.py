@@ -45,9 +45,9 @@ def _of_each(several: Mapping[str, Results], metric: str, subject: str) -> dict[
 
 
 def _of_connections(results: Results, metric: str) -> dict[str, Line]:
-    """Return the lines of single connections, of which there are many: the first ones."""
+    """Return the lines of connections where these are few; of many, single ones say nothing."""
     names = [row["flow"] for row in results.flow_rows() if row["goodput"] is not None]
-    return numbers.lines(results, metric, names[:MAX_CURVES])
+    return numbers.lines(results, metric, names) if len(names) <= MAX_CURVES else {}
 
 
 def _kept(*charts: Chart | None) -> list[Chart]:
