@@ -296,7 +296,7 @@ def test_a_report_is_written_straight_away(words: tuple[str, ...], chain: Path, 
         assert done.exit_code == 0, done.stderr
         assert done.stdout.endswith(f"report in {report}\n")
         now = read(report)
-        assert ("Throughput of groups" in now.text) is (name == "run")
+        assert ("Throughput of groups" if name == "run" else "Queue of s1->s2") in now.text
         if out:
             later = read(tidegate.report(tmp_path / "out" / name, tmp_path / "later.html"))
             assert re.sub(r"Made at [-\d]+ [:\d]+ UTC ", "", later.text) == now.text

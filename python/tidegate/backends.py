@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,8 +105,8 @@ def find(name: str) -> Backend:
     raise TidegateError(f"nothing runs scenarios on `{name}`\n  help: it is one of {known}")
 
 
-def find_all(names: Sequence[str]) -> dict[str, Backend]:
-    """Return backends by their names.
+def find_all(names: Sequence[str], *, series: bool = False) -> dict[str, Backend]:
+    """Return backends by their names; with `series` the simulator records quantities over time.
 
     Raises:
         TidegateError: One is unknown, or named twice.
@@ -113,7 +114,8 @@ def find_all(names: Sequence[str]) -> dict[str, Backend]:
     for name in names:
         if names.count(name) > 1:
             raise TidegateError(f"`{name}` is named twice")
-    return {name: find(name) for name in names}
+    recorded: Backend = partial(simulator.run, series=series)
+    return {name: recorded if name == SIMULATOR else find(name) for name in names}
 
 
 def network(scenario: LoadedScenario) -> dict[str, Any]:

@@ -164,6 +164,7 @@ def compare(
     seed: int | None = None,
     sets: Overrides = (),
     on: Sequence[str] = (backends.SIMULATOR,),
+    series: bool = False,
     progress: Progress | None = None,
 ) -> Comparison:
     """Run a scenario under each of `policies`, at every port of a switch that does not state its own.
@@ -184,6 +185,7 @@ def compare(
         on: What runs them: the simulator (`sim`), a Linux kernel in virtual time (`linux`, which
             another distribution adds), or several. With several there is a column for each policy
             on each, and `policies` may be one or none.
+        series: Whether the simulator records queues, utilisation and throughput over time.
         progress: Called with the share that is done, 0 to 1.
 
     Raises:
@@ -191,7 +193,7 @@ def compare(
             columns, or one occurs twice.
     """
     source = resolve(scenario, sets)
-    found = backends.find_all(on)
+    found = backends.find_all(on, series=series)
     given = list(policies.items()) if isinstance(policies, Mapping) else of_policies(policies)
     columns = unique(on_each(given, on))
     sources = _under_each(source, columns)

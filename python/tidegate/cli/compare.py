@@ -102,6 +102,7 @@ def command(
     from tidegate import comparison_dir, outdir, reports
     from tidegate.cli import comparison_tables
     from tidegate.cli.progress import bar
+    from tidegate.cli.run import has_room
     from tidegate.comparison import compare
     from tidegate.comparison_columns import on_each, unique
     from tidegate.groups import chosen
@@ -119,6 +120,7 @@ def command(
         stale = comparison_dir.check(out, places.values(), given, identity, force=force)
     if report is not None:
         reports.check(report)
+    kept = out is not None or report is not None
     with bar(" · ".join(names)) as progress:
         comparison = compare(
             given,
@@ -127,6 +129,7 @@ def command(
             replications=replications,
             jobs=jobs,
             seed=seed,
+            series=kept and has_room(given.scenario, len(names) * replications),
             progress=progress,
         )
     tell(comparison.warnings)

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tidegate.results import Results
+    from tidegate.source import LoadedScenario
     from tidegate.summary import GroupSummary, LinkSummary
 
 MAX_POINTS = 20_000_000
-"""Points that the series of `--out` have at most, over all replications: some 1.8 GB of memory."""
+"""Points that the series of `--out` have at most, over all runs: some 1.8 GB of memory."""
 
 REFUSALS = {"refused": "refused", "change refused": "changes refused"}
 """Answers of the table `signals` that are refusals, and their wording."""
@@ -110,9 +111,8 @@ def command(
         outdir.check_writable(out, source, force=force)
     if report is not None:
         reports.check(report)
-    points = source.scenario.series * source.scenario.samples
     kept = out is not None or report is not None
-    series = kept and points * replications <= MAX_POINTS
+    series = kept and has_room(source.scenario, replications)
     with bar(source.scenario.name) as progress:
         results = run(
             source,
@@ -145,6 +145,11 @@ def command(
         typer.echo(plain(f"results in {out}{without}{replaced}"))
     if report is not None:
         typer.echo(plain(f"report in {report}"))
+
+
+def has_room(scenario: LoadedScenario, runs: int) -> bool:
+    """Return whether the series of so many runs have at most MAX_POINTS."""
+    return scenario.series * scenario.samples * runs <= MAX_POINTS
 
 
 def show(results: Results, *, all_links: bool = False) -> None:
