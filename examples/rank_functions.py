@@ -3,6 +3,8 @@
 They are loaded with `--python examples/rank_functions.py`, or `tidegate.load_policies`.
 """
 
+from typing import Any
+
 import tidegate
 from tidegate.policy import NEVER, TICKS
 
@@ -14,7 +16,7 @@ class StrictPriority(tidegate.RankScheduler):
     reads = ("priority",)
 
     @staticmethod
-    def rank(packet, flow, state):
+    def rank(packet: Any, flow: Any, state: Any) -> int:
         return flow.priority
 
 
@@ -25,7 +27,7 @@ class EarliestDeadlineFirst(tidegate.RankScheduler):
     reads = ("deadline",)
 
     @staticmethod
-    def rank(packet, flow, state):
+    def rank(packet: Any, flow: Any, state: Any) -> int:
         return NEVER if flow.deadline < 0 else packet.arrived + flow.deadline
 
 
@@ -37,7 +39,7 @@ class VirtualClock(tidegate.RankScheduler):
     flow_state = {"clock": 0}
 
     @staticmethod
-    def rank(packet, flow, state):
+    def rank(packet: Any, flow: Any, state: Any) -> int:
         if flow.reserve < 0:
             return NEVER
         flow.clock = max(flow.clock, packet.arrived) + packet.time
@@ -54,7 +56,7 @@ class SelfClocked(tidegate.RankScheduler):
     port_state = {"virtual_time": 0, "latest": 0, "over": 0}
 
     @staticmethod
-    def rank(packet, flow, state):
+    def rank(packet: Any, flow: Any, state: Any) -> int:
         # When a busy period is over, no flow is ahead of another.
         if state.packets == 0 and state.now >= state.over:
             state.virtual_time = state.latest
@@ -64,7 +66,7 @@ class SelfClocked(tidegate.RankScheduler):
         return flow.finish
 
     @staticmethod
-    def served(packet, flow, state):
+    def served(packet: Any, flow: Any, state: Any) -> None:
         state.virtual_time = max(state.virtual_time, packet.rank)
         state.latest = max(state.latest, packet.rank)
         sent = round(8 * packet.length * TICKS / state.rate)
@@ -80,7 +82,7 @@ class WeightedFair(tidegate.RankScheduler):
     port_state = {"virtual_time": 0.0, "as_of": 0, "weights": [0.0] * 64, "finish": [0.0] * 64}
 
     @staticmethod
-    def rank(packet, flow, state):
+    def rank(packet: Any, flow: Any, state: Any) -> int:
         # The fluid server serves the backlogged flows from `as_of` until now.
         left = (state.now - state.as_of) * state.rate
         state.as_of = state.now

@@ -8,5 +8,5 @@ class ShortestFirst(tidegate.Scheduler):
 
     name = "shortest-first"
 
-    def select(self, now):
+    def select(self, now: int) -> int | None:
         return min(self.queues, key=lambda flow: self.queues[flow][0].length, default=None)

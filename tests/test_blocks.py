@@ -144,6 +144,7 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "toml": None,
         "mermaid": {"docs/gate.md"},
         "python": {
+            "docs/fabrics.md",
             "docs/tutorial.md",
             "docs/sweeps.md",
             "docs/policies-in-python.md",

@@ -173,6 +173,7 @@ def test_every_command_has_json(chain, tmp_path):
         "plot": [["plot", out, "--out", tmp_path / "figure.png"]],
         "draw": [["draw", chain, "--out", tmp_path / "network.png"]],
         "report": [["report", out, "--out", tmp_path / "report.html"]],
+        "diff": [["diff", chain, chain]],
         "gate": [],
         "schema": [["schema"], ["schema", "--gate"]],
         "reference": [["reference"]],

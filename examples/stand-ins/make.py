@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 
 def pareto(rng: random.Random, mean: float, shape: float) -> float:
     """Draw a Pareto distributed time with this mean."""
-    return mean * (shape - 1) / shape / (1 - rng.random()) ** (1 / shape)
+    return float(mean * (shape - 1) / shape / (1 - rng.random()) ** (1 / shape))
 
 
 def ethernet(seconds: float = 30, sources: int = 8, gap: float = 0.0018, rate: float = 396) -> list[str]:

@@ -40,14 +40,19 @@ if TYPE_CHECKING:
     from tidegate.fairness import measure_fairness as measure_fairness
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
+    from tidegate.packet_table import packets as packets
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.policy import load_policies as load_policies
+    from tidegate.quantities import Rate as Rate
+    from tidegate.quantities import Size as Size
+    from tidegate.quantities import Time as Time
     from tidegate.rank import RankScheduler as RankScheduler
     from tidegate.replications import Simulation as Simulation
     from tidegate.replications import simulate as simulate
     from tidegate.replications import simulate_all as simulate_all
     from tidegate.reports import report as report
     from tidegate.results import Results as Results
+    from tidegate.scenario_diff import differences as differences
     from tidegate.scheduler import Scheduler as Scheduler
     from tidegate.source import load as load
     from tidegate.sweeps import sweep as sweep
@@ -61,17 +66,22 @@ _HOMES = {
     "Fairness": "fairness",
     "MaxMin": "maxmin",
     "RankScheduler": "rank",
+    "Rate": "quantities",
     "Results": "results",
     "Scheduler": "scheduler",
     "Simulation": "replications",
+    "Size": "quantities",
     "TidegateError": "_tidegate",
+    "Time": "quantities",
     "__version__": "_tidegate",
     "compare": "comparison",
     "contract": "contracts",
+    "differences": "scenario_diff",
     "load": "source",
     "load_policies": "policy",
     "max_min": "maxmin",
     "measure_fairness": "fairness",
+    "packets": "packet_table",
     "parse_rate": "_tidegate",
     "parse_time": "_tidegate",
     "report": "reports",

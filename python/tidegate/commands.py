@@ -99,6 +99,6 @@ def show_results(results: Results, *, as_json: bool, all_links: bool) -> None:
             print(part, end="")
         print()
         return
-    from tidegate.cli.run import show
+    from tidegate.cli.run_screen import show
 
     show(results, all_links=all_links)

@@ -14,8 +14,6 @@ from typing import Any
 from tidegate._tidegate import TidegateError
 from tidegate.rank_records import FAILED, Record
 
-__all__ = ["RankFunctions"]
-
 Function = Callable[[Any, Any, Any], Any]
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)

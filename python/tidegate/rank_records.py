@@ -12,8 +12,6 @@ from typing import Any
 
 from tidegate._tidegate import TidegateError
 
-__all__ = ["FAILED", "FLOW", "PACKET", "PORT", "Field", "Record", "fields_of"]
-
 
 @dataclass(frozen=True)
 class Field:

@@ -6,12 +6,19 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidegate._tidegate import TidegateError, parse_time
 
 if TYPE_CHECKING:
     import polars as pl
 
 Column = TypeVar("Column", bound=str)
 """The names of a table's columns, as a literal type."""
+
+
+TIMES = ("time", "start", "arrived")
+"""Columns that hold the time of a row, each in tables that do not have those before it."""
 
 
 class Table(dict[str, Any], Generic[Column]):
@@ -61,6 +68,25 @@ class Table(dict[str, Any], Generic[Column]):
         import polars as pl
 
         return pl.DataFrame(self.arrow)
+
+    def from_to(self, start: str | float, end: str | float) -> Table[Column]:
+        """Return the rows from one time on and before another: seconds, or text such as `5ms`.
+
+        A row's time is its `time`; in the table `transfers` its `start`, and in that of packets its
+        arrival.
+
+        Raises:
+            TidegateError: The table has none of these columns; or a text is not a time.
+        """
+        column = next((name for name in TIMES if name in self), None)
+        if column is None:
+            raise TidegateError(
+                f"a table of the columns {', '.join(self)} is of the whole run: measure a part of it by "
+                "`warmup` and `duration`"
+            )
+        first, last = (parse_time(when) if isinstance(when, str) else when for when in (start, end))
+        times = self.arrow[column]
+        return Table(self.arrow.filter(pc.and_(pc.greater_equal(times, first), pc.less(times, last))))
 
     def __len__(self) -> int:
         """Return the number of rows."""

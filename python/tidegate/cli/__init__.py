@@ -31,6 +31,7 @@ COMMANDS = (
     "plot",
     "draw",
     "report",
+    "diff",
     "gate",
     "schema",
     "reference",
