@@ -1,5 +1,6 @@
 """The drawn topology."""
 
+import itertools
 import json
 
 import pytest
@@ -42,6 +43,16 @@ def test_results_have_what_was_measured():
     figure = plots.topology(results)
     assert f"20 Mbit/s\n10 ms\n{100 * used:.0f} %" in texts(figure)
     assert figure.axes[1].get_ylabel() == "utilisation"
+
+
+@pytest.mark.parametrize("name", ["bufferbloat", "receiver-pay", "transfers"])
+def test_labels_do_not_overlap(name):
+    figure = plots.topology(tidegate.load(ROOT / "examples" / f"{name}.toml"))
+    figure.canvas.draw()
+    labels = [text for text in figure.axes[0].texts if "bit/s" in text.get_text()]
+    boxes = [text.get_window_extent() for text in labels]
+    assert len(boxes) >= 3
+    assert not [one for one, other in itertools.combinations(boxes, 2) if one.overlaps(other)]
 
 
 def test_a_fat_tree_is_drawn_in_its_levels(tmp_path):

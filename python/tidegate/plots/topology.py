@@ -30,6 +30,12 @@ MANY = 30
 
 LAYOUT_STEPS = 400
 
+CROWDED = 7
+"""Links between two levels from which their labels are not all as high."""
+
+NEARER = (0.5, 0.3)
+"""Places of the labels of neighbouring links then, from the lower end."""
+
 IDLE = "#bbbbbb"
 SHOWN = 0.01
 """Least load that is shown, as a share."""
@@ -127,7 +133,7 @@ def _drawn(name: str, nodes: list[Mapping[str, Any]], cables: list[_Cable], is_m
         axes.set_axis_off()
         # From light to dark, in any colour vision and in print.
         colours, scale = mpl.colormaps["viridis_r"], Normalize(0.0, 1.0)
-        for cable in cables:
+        for cable, at in zip(cables, _label_places(cables, places), strict=True):
             (x0, y0), (x1, y1) = places[cable.ends[0]], places[cable.ends[1]]
             load = cable.load or 0.0
             bend = 0.0 if not cable.nth else 0.15 * ((cable.nth + 1) // 2) * (-1) ** cable.nth
@@ -145,7 +151,8 @@ def _drawn(name: str, nodes: list[Mapping[str, Any]], cables: list[_Cable], is_m
                 },
             )
             if len(cables) <= MAX_LABELLED:
-                middle = ((x0 + x1) / 2 - bend * (y1 - y0) / 2, (y0 + y1) / 2 + bend * (x1 - x0) / 2)
+                along = (x0 + at * (x1 - x0), y0 + at * (y1 - y0))
+                middle = (along[0] - bend * (y1 - y0) / 2, along[1] + bend * (x1 - x0) / 2)
                 axes.annotate(
                     _label(cable),
                     middle,
@@ -162,6 +169,24 @@ def _drawn(name: str, nodes: list[Mapping[str, Any]], cables: list[_Cable], is_m
             bar.set_label("utilisation" if is_measured else "load that the sources offer")
             bar.ax.yaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
     return figure
+
+
+def _label_places(cables: list[_Cable], places: Any) -> list[float]:
+    """Return where on each link its label stands; those of links side by side are not all as high."""
+    beside: dict[tuple[float, float], list[int]] = {}
+    for index, cable in enumerate(cables):
+        heights = [places[end][1] for end in cable.ends]
+        if heights[0] != heights[1]:
+            beside.setdefault((min(heights), max(heights)), []).append(index)
+    found = [0.5] * len(cables)
+    for row in beside.values():
+        if len(row) >= CROWDED:
+            row.sort(key=lambda index: sum(places[end][0] for end in cables[index].ends))
+            for nth, index in enumerate(row):
+                low = min(cables[index].ends, key=lambda end: places[end][1])
+                share = NEARER[nth % len(NEARER)]
+                found[index] = share if low == cables[index].ends[0] else 1 - share
+    return found
 
 
 def _label(cable: _Cable) -> str:

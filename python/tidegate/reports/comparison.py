@@ -43,6 +43,7 @@ def page(study: Compared) -> Page:
     drawn = names[:MAX_GROUPS]
     warnings = of_several({name: one.warnings for name, one in results.items()})
     notes = [*comparison.notes_of(results, first.scenario_toml if study.same_traffic else None)]
+    notes = [note for note in notes if note not in first.notes]
     remarks = [left_out.capitalize() + "."] if left_out else []
     sections = [
         Section("Figures", [*_points(rows, drawn), *_tables(rows, names, first)]),
@@ -96,11 +97,11 @@ def _best(row: Row, metric: str) -> str | None:
 def _tables(rows: Mapping[tuple[str, str], Row], groups: Sequence[str], first: Results) -> list[Block]:
     """Return a table for each group: a row for each column, with its differences to the first."""
     tables: list[Block] = [_table(rows, group) for group in groups[:MAX_TABLES]]
-    notes = list(first.notes)
+    notes = run_tables.intervals(first)
     if first.has_intervals:
         base = next(iter(next(iter(rows.values())).values))
         notes = [
-            run_tables.INTERVAL,
+            *notes,
             f"Δ: difference to {base}, run by run under the same seeds, with its interval.",
             "* the interval of the difference excludes zero; by chance alone, 1 in 20 does.",
             "pp: percentage points, the difference of two shares.",

@@ -28,7 +28,7 @@ def page(study: Run) -> Page:
         Section("Network", network.of_results(results)),
         Section("Delays and time", [*charts, *([Notes(remarks)] if remarks and charts else [])]),
         Section("Links", [*run_tables.links(results), *run_tables.others(results)]),
-        *closing(results, list(results.warnings), [*results.notes, *run_tables.not_shown(results)]),
+        *closing(results, list(results.warnings), run_tables.not_shown(results)),
     ]
     return Page(
         title=results.scenario_name,

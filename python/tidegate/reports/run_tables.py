@@ -80,7 +80,7 @@ LARGE = (
 def groups(results: Results) -> list[Table]:
     """Return the table of groups of flows, and that of connections where there are any."""
     rows = results.groups()
-    notes = [INTERVAL] if results.has_intervals else list(results.notes)
+    notes = intervals(results)
     if results.warmup > 0:
         notes.append("Throughput counts what was sent after the warm-up.")
     some = {
@@ -96,6 +96,13 @@ def groups(results: Results) -> list[Table]:
         note = "Goodput: data that reached the application, each byte once."
         tables.append(figures("Connections", "group", connections, CONNECTIONS, {}, [note]))
     return tables
+
+
+def intervals(results: Results) -> list[str]:
+    """Say what intervals are, or why there are none."""
+    if results.has_intervals:
+        return [INTERVAL]
+    return [f"{note[:1].upper()}{note[1:]}." for note in results.notes]
 
 
 def links(results: Results) -> list[Table]:
