@@ -15,7 +15,9 @@ import tidegate
 import tidegate_papers as papers
 from conftest import CHAIN, call
 from tidegate import TidegateError
-from tidegate.reports import axes, blocks, libraries, output, page
+from tidegate.comparison import Difference, Row
+from tidegate.estimates import Estimate
+from tidegate.reports import axes, blocks, comparison, libraries, output, page
 from tidegate.show import signed, with_interval
 from tidegate_papers import directory
 
@@ -467,3 +469,30 @@ def test_an_axis_has_all_points_and_the_intervals_that_are_near(
         assert end <= high + 0.8 * max(high, high - low) + 1
         if half == 0.1:
             assert end > high + half
+
+
+def row(differences: dict[str, tuple[float, float | None]], metric: str) -> Row:
+    """A row of a comparison with `a`, whose mean is 10."""
+    values = {"a": Estimate(10.0, 1.0)}
+    values |= {name: Estimate(10.0 + mean, half) for name, (mean, half) in differences.items()}
+    changes = {name: Difference(*one) for name, one in differences.items()}
+    return Row("g", metric, "s" if metric == "delay_p99" else "bit/s", values, changes)
+
+
+@pytest.mark.parametrize(
+    ("differences", "delay", "throughput"),
+    [
+        ({"b": (-4, 1), "c": (-6, 1)}, "shortest under c, 4.000 s", "highest under a, 10.00 bit/s"),
+        ({"b": (4, 1), "c": (6, 1)}, "longest under c, 16.00 s", "highest under c, 16.00 bit/s"),
+        ({"b": (-4, 5), "c": (-3, 1)}, "shortest under c, 7.000 s", "lowest under c, 7.000 bit/s"),
+        ({"b": (-4, 5), "c": (4, 5)}, None, None),
+        ({"b": (-4, None), "c": (1, None)}, "shortest under b, 6.000 s", "highest under c, 11.00 bit/s"),
+        ({"b": (0, None)}, "10.00 s ± 1.00 under each", "10.00 bit/s ± 1.00 under each"),
+    ],
+)
+def test_a_sentence_names_the_best_of_the_differences_that_are_certain(
+    differences: dict[str, tuple[float, float | None]], delay: str | None, throughput: str | None
+) -> None:
+    for metric, said in (("delay_p99", delay), ("throughput", throughput)):
+        found = comparison.best(row(differences, metric), metric)
+        assert (found is None) if said is None else (found is not None and said in found)

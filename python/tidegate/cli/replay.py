@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -164,7 +166,8 @@ def command(
     for name, results in played.results.items():
         # Files in the way were checked before.
         if places:
-            written.append(("results", results.save(places[name], force=True)))
+            command = shlex.join(["tidegate", *sys.argv[1:]])
+            written.append(("results", outdir.write(results, places[name], command, force=True)))
     if scenario is not None and gate is not None:
         written.append(("scenario", played.write_scenario(scenario, force=force)))
         written.append(("gate's file", played.write_gate(gate, force=force)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate import comparison
@@ -23,8 +23,12 @@ from tidegate.show import plural, signed, with_interval
 MAX_TABLES = 20
 """Groups that have a table of their own."""
 
-SAID = {"delay_p99": ("99 % delay", "shortest", False), "throughput": ("throughput", "highest", True)}
-"""Figures of which a sentence says which column is the best: their names, and whether more is better."""
+SAID = {
+    "delay_p99": ("99 % delay", "shortest", "longest", False),
+    "throughput": ("throughput", "highest", "lowest", True),
+}
+"""Figures of which a sentence says where they are best: names, words for best and worst, and whether
+more is better."""
 
 SMALLEST = 1e-3
 """Lower end of an interval on a logarithmic axis, as a share of its mean, where it would reach zero."""
@@ -66,32 +70,50 @@ def page(study: Compared) -> Page:
 
 
 def _findings(rows: Mapping[tuple[str, str], Row], groups: Sequence[str]) -> list[str]:
-    """Say of the first groups which column is the best by the figures of SAID."""
-    return [
-        sentence
-        for group in groups[: run.MAX_SENTENCES]
-        for metric in SAID
-        if (sentence := _best(rows[group, metric], metric)) is not None
-    ]
+    """Say of the first groups which column is the best by the figures of SAID, and where that is open."""
+    said, open_ones = [], []
+    for group in groups[: run.MAX_SENTENCES]:
+        for metric, (name, *_) in SAID.items():
+            row = rows[group, metric]
+            if any(one.mean is None for one in row.values.values()):
+                continue
+            sentence = best(row, metric)
+            if sentence is None:
+                open_ones.append(f"{group}, {name}")
+            else:
+                said.append(sentence)
+    if open_ones:
+        said.append(f"No interval of a difference excludes zero: {'; '.join(open_ones)}.")
+    if not _has_intervals(rows.values()):
+        said.append("There are no intervals: one run of each, or nothing is drawn at random.")
+    return said
 
 
-def _best(row: Row, metric: str) -> str | None:
-    """Say under which column a figure is better than under the first; None where nothing was measured."""
-    name, superlative, more = SAID[metric]
+def _has_intervals(rows: Iterable[Row]) -> bool:
+    return any(one.half_width is not None for row in rows for one in row.differences.values())
+
+
+def best(row: Row, metric: str) -> str | None:
+    """Say under which column a figure is the best; None where no difference is certain.
+
+    Where nothing has an interval, every difference counts.
+    """
+    name, best_word, worst_word, more = SAID[metric]
     first, *others = row.values
-    if any(one.mean is None for one in row.values.values()):
-        return None
     unit, begin = row.unit or "share", f"{row.group}, {name}"
-    told = [column for column in others if row.differences[column].excludes_zero]
-    if not told:
-        return f"{begin}: no interval of a difference to {first} excludes zero."
-    before = with_interval(row.values[first], unit)
+    certain = _has_intervals([row])
+    told = [column for column in others if row.differences[column].excludes_zero or not certain]
     gains = {column: (row.differences[column].mean or 0.0) * (1 if more else -1) for column in told}
-    best = max(told, key=gains.__getitem__)
-    if gains[best] < 0:
-        return f"{begin}: {superlative} under {first}, {before}; {', '.join(told)} differ from it."
-    shown, change = with_interval(row.values[best], unit), signed(row.differences[best], unit)
-    return f"{begin}: {superlative} under {best}, {shown} instead of {before} under {first} ({change})."
+    before = with_interval(row.values[first], unit)
+    if not any(gains.values()):
+        return None if certain or not told else f"{begin}: {before} under each."
+    top, worst = max(told, key=gains.__getitem__), min(told, key=gains.__getitem__)
+    is_better = gains[top] > 0
+    shown = top if is_better else worst
+    value, change = with_interval(row.values[shown], unit), signed(row.differences[shown], unit)
+    if is_better:
+        return f"{begin}: {best_word} under {top}, {value} instead of {before} under {first} ({change})."
+    return f"{begin}: {best_word} under {first}, {before}; {worst_word} under {worst}, {value} ({change})."
 
 
 def _tables(rows: Mapping[tuple[str, str], Row], groups: Sequence[str], first: Results) -> list[Block]:
