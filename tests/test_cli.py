@@ -165,6 +165,7 @@ def test_every_command_has_json(chain, tmp_path):
         "sweep": [["sweep", chain, "--set", "port.policy=fifo,drr", "--replications", 1, "--jobs", 1]],
         "score": [["score", "fq-codel", "--suite", "guarantee"]],
         "check": [["check", chain]],
+        "bound": [["bound", chain]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],
         "credit": [["credit", "size", "--link", "100gbit", "--length", "2km"]],

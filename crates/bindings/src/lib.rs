@@ -1,5 +1,6 @@
 //! The Python bindings: they carry values across and decide nothing.
 
+mod bounds;
 mod capture;
 mod contract;
 mod credit;

@@ -1,5 +1,6 @@
 //! A scenario, read and built.
 
+use crate::bounds;
 use crate::error::TidegateError;
 use crate::interruptible::interruptible;
 use crate::network;
@@ -183,6 +184,11 @@ impl Scenario {
     /// The network as JSON: nodes, links with their ports' policies, and flows with their routes.
     fn network_json(&self) -> String {
         network::json(&self.spec, &self.network).to_string()
+    }
+
+    /// Bounds on delays and backlogs as JSON, of every flow and link.
+    fn bounds_json(&self) -> String {
+        bounds::json(&self.network).to_string()
     }
 
     /// Sends the packets of a record through the port of a link, in lockstep: packets, those that

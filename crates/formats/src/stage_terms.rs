@@ -21,6 +21,11 @@ impl StageTerms {
         })
     }
 
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Sets the terms of a type, in place of earlier ones; `None` changes nothing.
     pub fn set<T: Any + Debug + Send + Sync>(&mut self, terms: Option<T>) {
         if let Some(terms) = terms {

@@ -6,6 +6,7 @@
 pub mod assemble;
 pub mod assurance;
 mod bins;
+pub mod bounds;
 pub mod capture;
 pub mod demands;
 pub mod event_queue;

@@ -23,6 +23,7 @@ COMMANDS = (
     "sweep",
     "score",
     "check",
+    "bound",
     "replay",
     "contract",
     "credit",

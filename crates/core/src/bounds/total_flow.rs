@@ -93,8 +93,9 @@ impl Found {
         let flows = self.sharers(network, members);
         let fixed = fixed(network, port, members, &flows);
         let lines = self.lines(network, port, members, &fixed);
+        let mut beside = Beside::default();
         for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
-            let served = line.map(|(line, delay)| served_by(&fixed, index, line, delay));
+            let served = line.map(|(line, delay)| served_by(&fixed, index, line, delay, &mut beside));
             if let Some(next) = self.arrivals[*flow].get_mut(hop + 1) {
                 *next = served.as_ref().ok().map(|served| served.leaves.clone());
             }
@@ -131,10 +132,10 @@ impl Found {
         // The last line with several flows, and its delay: such flows often follow each other.
         let mut last: Option<(Vec<usize>, Option<Exact>)> = None;
         let mut one = |index: usize, flow: usize, hop: usize| {
-            if fixed.flows[index].arrivals.is_none() {
+            let Some(own) = &fixed.flows[index].arrivals else {
                 let before = hop.checked_sub(1).and_then(|before| self.hops[flow][before].as_ref().err());
                 return Err(before.copied().unwrap_or(Unbounded::Source));
-            }
+            };
             let line = match network.ports[port].void {
                 Some(why) => Err(NoLine::Because(why)),
                 None => network.ports[port].scheduler.line(fixed, index),
@@ -149,7 +150,17 @@ impl Found {
                     delay
                 }
             };
-            Ok((line, delay.ok_or(Unbounded::Overload { port })?))
+            // With little traffic beside it, a flow may be sooner in any order of service than by its
+            // share.
+            let arbitrary = Some(()).filter(|()| line.flows.len() == 1 && is_never_idle(network, port));
+            let arbitrary = arbitrary.and_then(|()| fixed.arbitrary(index).ok());
+            let sooner = arbitrary.and_then(|any| Some((longest_delay(own, &any.service)?, any)));
+            match (delay, sooner) {
+                (None, None) => Err(Unbounded::Overload { port }),
+                (Some(delay), Some((other, any))) if other < delay => Ok((any, other)),
+                (None, Some((other, any))) => Ok((any, other)),
+                (Some(delay), _) => Ok((line, delay)),
+            }
         };
         members.iter().enumerate().map(|(index, (flow, hop))| one(index, *flow, *hop)).collect()
     }
@@ -216,9 +227,11 @@ impl Found {
             let flows = self.sharers(network, members);
             let fixed = fixed(network, port, members, &flows);
             let lines = self.lines(network, port, members, &fixed);
+            let mut beside = Beside::default();
             for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
                 if let (Ok((line, _)), Some(delay)) = (line, &delays[*flow][*hop]) {
-                    self.hops[*flow][*hop] = Ok(served_by(&fixed, index, line, delay.clone()));
+                    let served = served_by(&fixed, index, line, delay.clone(), &mut beside);
+                    self.hops[*flow][*hop] = Ok(served);
                 }
             }
         }
@@ -281,8 +294,7 @@ fn fixed<'a>(
     flows: &'a [Sharer],
 ) -> FixedPort<'a> {
     let plan = &network.ports[port];
-    let server = plan.server(&network.largest_at(members));
-    FixedPort { link: plan.link, rate: bytes_per_second(plan.link), server, flows }
+    FixedPort::new(plan.link, plan.server(&network.largest_at(members)), flows)
 }
 
 /// Returns true if a port's scheduler is never idle while a packet waits.
@@ -291,8 +303,28 @@ pub(super) fn is_never_idle(network: &Network<'_>, port: usize) -> bool {
     role == Role::Scheduler { service: Service::WorkConserving }
 }
 
+/// The last line with several flows, and the traffic of all of them but each.
+#[derive(Default)]
+struct Beside {
+    flows: Vec<usize>,
+    others: Vec<Option<ArrivalCurve>>,
+}
+
+impl Beside {
+    /// The traffic beside a flow in its line.
+    fn of(&mut self, port: &FixedPort<'_>, index: usize, line: &Line) -> Option<&ArrivalCurve> {
+        if self.flows != line.flows {
+            let arrivals = line.flows.iter().map(|flow| port.flows[*flow].arrivals.as_ref());
+            self.others = ArrivalCurve::sums_of_others(&arrivals.collect::<Vec<_>>());
+            self.flows.clone_from(&line.flows);
+        }
+        let place = self.flows.iter().position(|flow| *flow == index)?;
+        self.others[place].as_ref()
+    }
+}
+
 /// The bounds of a flow of which those on its arrivals and on its delay are known.
-fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact) -> Served {
+fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact, beside: &mut Beside) -> Served {
     let own = port.flows[index].arrivals.as_ref().map_or_else(ArrivalCurve::zero, Clone::clone);
     let largest = whole(port.flows[index].largest);
     // Its packets follow each other at the rate of the link.
@@ -301,9 +333,7 @@ fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact) -> Se
     let service = if line.flows.len() == 1 {
         Some(line.service)
     } else {
-        // The line has a bound, so that every flow of it is known.
-        let others = port.arrivals(|other, _| other != index && line.flows.contains(&other)).ok();
-        others.and_then(|others| beside_fifo(&others, &line.service))
+        beside.of(port, index, &line).and_then(|others| beside_fifo(others, &line.service))
     };
     let mut backlog = own.at(&delay);
     if let Some(service) = &service {

@@ -118,6 +118,23 @@ impl ArrivalCurve {
         curves.into_iter().fold(ArrivalCurve::zero(), |sum, curve| sum.and(curve))
     }
 
+    /// The traffic of all but one, for each of them; `None` if one of the others has no curve.
+    pub fn sums_of_others(curves: &[Option<&ArrivalCurve>]) -> Vec<Option<ArrivalCurve>> {
+        let add =
+            |sum: &Option<ArrivalCurve>, curve: &Option<&ArrivalCurve>| Some(sum.as_ref()?.and((*curve)?));
+        let mut behind = vec![Some(ArrivalCurve::zero())];
+        for curve in curves.iter().skip(1).rev() {
+            behind.push(add(&behind[behind.len() - 1], curve));
+        }
+        let mut before = Some(ArrivalCurve::zero());
+        let mut sums = Vec::new();
+        for (curve, behind) in curves.iter().zip(behind.iter().rev()) {
+            sums.push(before.as_ref().zip(behind.as_ref()).map(|(before, behind)| before.and(behind)));
+            before = add(&before, curve);
+        }
+        sums
+    }
+
     /// The traffic behind a server in which no packet spends more than `delay`: what leaves over a
     /// time t has arrived over at most t and the delay.
     #[must_use]

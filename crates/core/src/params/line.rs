@@ -38,6 +38,8 @@ pub struct FixedPort<'a> {
     pub server: ServiceCurve,
     /// Its flows.
     pub flows: &'a [Sharer],
+    /// Traffic of all flows but each; `None` if one of the others is not bounded.
+    others: Vec<Option<ArrivalCurve>>,
 }
 
 /// The flows that wait in one line, in the order of their arrivals, and its service.
@@ -74,7 +76,14 @@ impl fmt::Display for NoLine {
 /// The reason of a scheduler whose bound is about the whole rate of a link.
 const CEILING: NoLine = NoLine::Because("its bound needs the whole link, and the port has a ceiling");
 
-impl FixedPort<'_> {
+impl<'a> FixedPort<'a> {
+    /// Creates a port with a strict service curve.
+    pub fn new(link: Rate, server: ServiceCurve, flows: &'a [Sharer]) -> FixedPort<'a> {
+        let arrivals: Vec<_> = flows.iter().map(|flow| flow.arrivals.as_ref()).collect();
+        let others = ArrivalCurve::sums_of_others(&arrivals);
+        FixedPort { link, rate: bytes_per_second(link), server, flows, others }
+    }
+
     /// Checks that the port has the whole rate of its link.
     ///
     /// # Errors
@@ -127,7 +136,10 @@ impl FixedPort<'_> {
     /// # Errors
     /// If another flow is not bounded.
     pub fn arbitrary(&self, index: usize) -> Result<Line, NoLine> {
-        let service = left_by(&self.arrivals(|other, _| other != index)?, &self.server);
+        let service = match &self.others[index] {
+            Some(others) => left_by(others, &self.server),
+            None => left_by(&self.arrivals(|other, _| other != index)?, &self.server),
+        };
         let source = "any order of service (Le Boudec and Thiran 2001, theorem 6.2.1)";
         Ok(Line { flows: vec![index], service, is_whole_port: false, source })
     }

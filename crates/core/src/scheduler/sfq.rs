@@ -14,7 +14,7 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use super::weights::share;
 use crate::contract::Refused;
-use crate::curves::{Exact, whole};
+use crate::curves::{Exact, bytes_per_second, whole};
 use crate::params::{
     Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
@@ -57,13 +57,19 @@ impl PolicyParams for SfqParams {
         SfqParams { unreserved: UNRESERVED }
     }
 
-    /// A packet leaves by the time at which a server of the flow's share would have begun it, its own
-    /// time on the link, and that of a largest packet of every other flow (Goyal, Vin and Cheng 1996).
-    /// A server of the share r takes `len / r`, which is no less than `len / C`, for the
-    /// smallest packet, too: the difference comes off.
+    /// A packet leaves by the time at which a server of the rate r would have begun it, its own time
+    /// on the link, and that of a largest packet of every other flow (Goyal, Vin and Cheng 1996). A
+    /// server of the rate r takes `len / r`, which is no less than `len / C`, for the smallest packet,
+    /// too: the difference comes off.
+    ///
+    /// r is the flow's share, but no more than its weight. The paper advances virtual time to the
+    /// latest finish tag when a busy period ends. Here this happens once all flows have had the time
+    /// to be served their tags at their weights: until then a flow is ahead of those that come, as
+    /// one of its weight is, not one of its share.
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
         let rule = port.has_whole_link().map(|()| {
-            let share = share(port, index, self.unreserved);
+            let weight = bytes_per_second(port.flows[index].contract.reserve.unwrap_or(self.unreserved));
+            let share = share(port, index, self.unreserved).min(weight);
             let smallest = whole(port.flows[index].smallest);
             let sooner = &smallest * &port.rate / &share - smallest;
             let late = (port.largest_of_others(index) - sooner).max(Exact::zero());

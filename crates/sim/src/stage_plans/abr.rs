@@ -30,7 +30,8 @@ pub(super) fn plan(scenario: &Scenario, network: &mut Network) {
         let coupling = coupling.map(|chosen| chosen.policy.clone());
         Some(RateControlPlan { link: ix, algorithm, coupling })
     };
-    network.stage_terms.set(Some(RateControlPlans(links.filter_map(plan).collect())));
+    let plans: Vec<RateControlPlan> = links.filter_map(plan).collect();
+    network.stage_terms.set((!plans.is_empty()).then_some(RateControlPlans(plans)));
 }
 
 fn algorithm(link: &Link) -> Option<&Chosen<BuiltInRateControl>> {

@@ -5,5 +5,6 @@ use tidegate_formats::{Load, Scenario};
 
 /// Adds the plans of links with credit. The links in the other direction carry the credit cells.
 pub(super) fn plan(scenario: &Scenario, loads: &[Load], network: &mut Network) {
-    network.stage_terms.set(Some(scenario.credit_plans(loads)));
+    let plans = scenario.credit_plans(loads);
+    network.stage_terms.set(plans.links.iter().any(Option::is_some).then_some(plans));
 }

@@ -1,0 +1,48 @@
+//! The bounds of a network as JSON. Times are in seconds, sizes in bytes.
+
+use serde_json::{Value as Json, json};
+use tidegate_core::bounds::analysis::FlowBound;
+use tidegate_core::curves::{Exact, nearest};
+use tidegate_sim::bounds::{NetworkBounds, bounds};
+use tidegate_sim::network::{FlowSetup, Network};
+
+/// Bounds of all flows and ports, in the order of the network.
+pub fn json(network: &Network) -> Json {
+    let NetworkBounds { flows, ports } = bounds(network);
+    let flow = |(flow, bound): (&FlowSetup, Result<FlowBound, String>)| {
+        let mut one = match bound {
+            Ok(bound) => bound_json(network, flow, &bound),
+            Err(why) => json!({"delay": null, "method": null, "hops": [], "reason": why}),
+        };
+        one["flow"] = json!(flow.name);
+        one["group"] = json!(network.groups[flow.group]);
+        one
+    };
+    let link = |(ix, bytes): (usize, &Option<Exact>)| json!({"link": network.links[ix].name, "backlog": bytes.as_ref().map(whole)});
+    json!({
+        "flows": network.flows.iter().zip(flows).map(flow).collect::<Vec<_>>(),
+        "links": ports.iter().enumerate().map(link).collect::<Vec<_>>(),
+    })
+}
+
+fn bound_json(network: &Network, flow: &FlowSetup, bound: &FlowBound) -> Json {
+    let hops = flow.route.iter().zip(&bound.hops).map(|(link, hop)| {
+        json!({
+            "link": network.links[*link].name,
+            "delay": nearest(&hop.delay),
+            "backlog": whole(&hop.backlog),
+            "source": hop.source,
+        })
+    });
+    json!({
+        "delay": nearest(&bound.delay),
+        "method": bound.method.to_string(),
+        "hops": hops.collect::<Vec<_>>(),
+        "reason": null,
+    })
+}
+
+/// Packets are whole bytes, so that a bound on them may be rounded down.
+fn whole(bytes: &Exact) -> u64 {
+    nearest(&bytes.floor()) as u64
+}

@@ -1,0 +1,274 @@
+//! Random networks never exceed the bounds on their delays and backlogs, port by port and end to
+//! end, while their flows conform.
+
+mod common;
+
+use common::{add, chain, rate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tidegate_core::curves::nearest;
+use tidegate_core::params::{Limit, NamedPolicy};
+use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::SchedulerKind;
+use tidegate_core::shaper::{Excess, ShaperPlan};
+use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
+use tidegate_sim::bounds::bounds;
+use tidegate_sim::event_queue::Calendar;
+use tidegate_sim::input::TraceFlow;
+use tidegate_sim::network::Network;
+use tidegate_sim::packet_log::{PacketEvent, PacketId};
+use tidegate_sim::probe::Probes;
+use tidegate_sim::source::Traffic;
+use tidegate_sim::world::World;
+
+const LINK: u64 = 1_000_000;
+
+fn pick<T: Copy>(rng: &mut Rng, from: &[T]) -> T {
+    from[rng.below(from.len() as u64) as usize]
+}
+
+/// A source that keeps its envelope full: it sends all that its bucket allows at once, over and over,
+/// at times that several flows share, so that their bursts meet.
+fn bursts(rng: &mut Rng, size: u32, burst: u32, bits: u64) -> Traffic {
+    let refill = rate(bits).time_for(burst);
+    let mut packets = Vec::new();
+    let mut at = Span::from_millis(100 * rng.below(4)) + Span::from_micros(pick(rng, &[0, 0, 500, 7_000]));
+    while at < Span::from_secs(2) {
+        let count = u64::from(burst / size) + rng.below(3);
+        (0..count).for_each(|_| packets.push((at, size)));
+        at += match rng.below(3) {
+            0 => refill,
+            1 => Span::from_millis(100 * (1 + rng.below(5))),
+            _ => refill + refill,
+        };
+    }
+    packets.sort_unstable();
+    let flow = TraceFlow { name: String::new(), packets, period: Span::ZERO, headers: None };
+    Traffic::Recorded { flow: Arc::new(flow), speed: 1.0, repeat: 1 }
+}
+
+/// A network of up to five nodes, of which each has links to some others; one of `ring` nodes has a
+/// cycle of ports.
+fn network(rng: &mut Rng, seed: u64) -> Network {
+    let schedulers = SchedulerKind::examples();
+    let one = &schedulers[seed as usize % schedulers.len()];
+    let is_mixed = rng.chance(0.3);
+    let is_ring = rng.chance(0.25);
+    let hops = 1 + rng.below(4) as usize;
+    let mut network = chain(hops, LINK, Span::ZERO, "fifo", Span::from_secs(3));
+    for link in &mut network.links {
+        let other = &schedulers[rng.below(schedulers.len() as u64) as usize];
+        link.port.scheduler = if is_mixed { other.clone() } else { one.clone() };
+        link.rate = rate(pick(rng, &[LINK, LINK, 2 * LINK]));
+        link.port.rate = Some(link.rate);
+        link.delay = Span::from_micros(pick(rng, &[0, 0, 10, 3_000]));
+    }
+    if is_ring {
+        // The last link goes back to the first node.
+        network.nodes.pop();
+        network.links.last_mut().unwrap().to = 0;
+    }
+    let flows = 2 + rng.below(6);
+    // Together the flows of a port have up to 0.3, 0.6 or 0.9 of a link.
+    let share = pick(rng, &[3, 6, 9]) * LINK / 10 / flows;
+    for _ in 0..flows {
+        let first = rng.below(hops as u64) as usize;
+        let longest = if is_ring { hops } else { hops - first };
+        let passed = 1 + rng.below(longest as u64) as usize;
+        let route: Vec<usize> = (0..passed).map(|hop| (first + hop) % hops).collect();
+        let bits = pick(rng, &[share, share / 2, share / 7]).max(8_000);
+        let size = pick(rng, &[100, 400, 1_000, 1_500]);
+        let burst = size * (1 + rng.below(5) as u32);
+        let is_cbr = rng.chance(0.2);
+        let traffic = match is_cbr {
+            true => Traffic::Cbr { rate: rate(bits), sizes: Arc::new([size, size / 2]) },
+            false => bursts(rng, size, burst, bits),
+        };
+        add(&mut network, 0..passed, rng.chance(0.9).then_some(bits), traffic);
+        let peak = rng.chance(0.3).then(|| rate(bits * 2));
+        let deadline = Span::from_millis(pick(rng, &[20, 60, 200]));
+        let (priority, states) = (rng.below(3) as u8, rng.chance(0.8));
+        let flow = network.flows.last_mut().unwrap();
+        flow.route = route;
+        for plan in &mut flow.plans {
+            plan.contract.priority = priority;
+            plan.contract.deadline = states.then_some(deadline);
+        }
+        if !is_cbr {
+            let plain = ShaperPlan {
+                rate: rate(bits),
+                burst,
+                peak,
+                queue: None,
+                excess: Excess::Wait,
+                calendar: None,
+            };
+            flow.envelope = Some(plain);
+        }
+    }
+    network
+}
+
+/// Delays and backlogs that were measured, as shares of their bounds.
+#[derive(Default)]
+struct Shares {
+    delay: f64,
+    hop: f64,
+    backlog: f64,
+    bounded: u32,
+}
+
+/// Runs a network and compares it with its bounds.
+fn compare(network: &Network, seed: u64) -> Result<Shares, String> {
+    let found = bounds(network);
+    let mut world: World<Calendar> = World::new(network, seed, &Probes { log: true, ..Probes::default() })
+        .map_err(|why| format!("{why}"))?;
+    while !world.advance(1_000_000) {}
+    let mut shares = Shares {
+        bounded: found.flows.iter().filter(|bound| bound.is_ok()).count() as u32,
+        ..Shares::default()
+    };
+    // Rates are exact in a bound, and transmission times whole ticks: half a tick for each packet
+    // of all, however long a port has been busy.
+    let slack = world.packet_hops() as f64 / TICKS_PER_SECOND as f64;
+    let mut joined: BTreeMap<(PacketId, u32), Time> = BTreeMap::new();
+    let mut lens: BTreeMap<PacketId, u32> = BTreeMap::new();
+    let mut left: BTreeMap<PacketId, Time> = BTreeMap::new();
+    let mut here = vec![0u64; network.links.len()];
+    let compare = |what: &str, took: f64, bound: f64, share: &mut f64| {
+        *share = share.max(took / bound);
+        match took <= bound + slack {
+            true => Ok(()),
+            false => Err(format!("{what} {took} of {bound}")),
+        }
+    };
+    for entry in world.log() {
+        let link = entry.link as usize;
+        let port = &network.links[link].name;
+        let mut joins = None;
+        match entry.what {
+            PacketEvent::Arrived { packet, len } => {
+                lens.insert(packet, len);
+                let flow = &network.flows[packet.flow as usize];
+                joins = (flow.envelope.is_none() || flow.route[0] != link).then_some(packet);
+            }
+            PacketEvent::Released(packet) => joins = Some(packet),
+            PacketEvent::Departed(packet) => {
+                here[link] -= u64::from(lens[&packet]);
+                let flow = &network.flows[packet.flow as usize];
+                if let Ok(bound) = &found.flows[packet.flow as usize] {
+                    let hop = flow.route.iter().position(|at| *at == link).unwrap();
+                    let took = entry.at.since(joined[&(packet, entry.link)]).as_secs_f64();
+                    let what = format!("{} at {port}, {}", flow.name, bound.hops[hop].source);
+                    compare(&what, took, nearest(&bound.hops[hop].delay), &mut shares.hop)?;
+                }
+            }
+            PacketEvent::Received(packet) => {
+                if let Ok(bound) = &found.flows[packet.flow as usize] {
+                    let took = entry.at.since(left[&packet]).as_secs_f64();
+                    let what = format!("{} ({})", network.flows[packet.flow as usize].name, bound.method);
+                    compare(&what, took, nearest(&bound.delay), &mut shares.delay)?;
+                }
+            }
+            _ => {}
+        }
+        if let Some(packet) = joins {
+            joined.insert((packet, entry.link), entry.at);
+            left.entry(packet).or_insert(entry.at);
+            here[link] += u64::from(lens[&packet]);
+            let bound = found.ports[link].as_ref().map_or(f64::INFINITY, nearest);
+            compare(&format!("{port} holds"), here[link] as f64, bound, &mut shares.backlog)?;
+        }
+    }
+    Ok(shares)
+}
+
+#[test]
+fn no_random_network_exceeds_its_bounds() {
+    let few = if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 5_000 } else { 400 };
+    let mut by_scheduler: BTreeMap<&str, (u32, u32, f64, f64, f64)> = BTreeMap::new();
+    let mut refused = 0;
+    for seed in 0..few {
+        let mut rng = Rng::named(seed, "bounds");
+        let network = network(&mut rng, seed);
+        let shares = match compare(&network, seed) {
+            Ok(shares) => shares,
+            Err(why) if why.contains(" of ") && !why.contains("slot") => panic!("seed {seed}: {why}"),
+            Err(_) => {
+                refused += 1;
+                continue;
+            }
+        };
+        let kind = network.links[0].port.scheduler.record().name;
+        let all = by_scheduler.entry(kind).or_default();
+        *all = (
+            all.0 + 1,
+            all.1 + shares.bounded,
+            all.2.max(shares.delay),
+            all.3.max(shares.hop),
+            all.4.max(shares.backlog),
+        );
+    }
+    for (kind, (networks, bounded, delay, hop, backlog)) in &by_scheduler {
+        println!("{kind}: {networks} networks, {bounded} flows; {delay:.3} {hop:.3} {backlog:.3}");
+        assert!(*bounded > 0 && *delay > 0.5 && *hop > 0.5 && *backlog > 0.5, "{kind}");
+    }
+    assert!(refused < few / 10, "{refused}");
+}
+
+/// A pool of the size of its bound loses nothing, and without bounds on its ports none is promised.
+#[test]
+fn a_buffer_of_the_bound_loses_nothing_and_a_smaller_one_voids_it() {
+    let mut tried = 0;
+    for seed in 0..60 {
+        let mut rng = Rng::named(seed, "buffer");
+        let mut network = network(&mut rng, seed);
+        // Packets that wait in an envelope take memory, too.
+        for flow in &mut network.flows {
+            flow.envelope = flow.envelope.map(|envelope| ShaperPlan { excess: Excess::Drop, ..envelope });
+        }
+        let needed: Option<Vec<f64>> =
+            bounds(&network).ports.iter().map(|port| port.as_ref().map(nearest)).collect();
+        let Some(needed) = needed else { continue };
+        for (node, plan) in network.nodes.iter_mut().enumerate() {
+            let own = network.links.iter().zip(&needed).filter(|(link, _)| link.from == node);
+            plan.buffer = Some(Limit::Bytes(own.map(|(_, bytes)| bytes.ceil() as u64).sum::<u64>().max(1)));
+        }
+        let Ok(mut world) = World::<Calendar>::new(&network, seed, &Probes::default()) else { continue };
+        while !world.advance(1_000_000) {}
+        assert!(world.records().iter().all(|record| record.dropped == 0), "seed {seed}");
+        assert!(bounds(&network).flows.iter().all(Result::is_ok), "seed {seed}");
+        tried += 1;
+        let first = network.links[0].from;
+        network.nodes[first].buffer = Some(Limit::Bytes(needed[0] as u64 / 2));
+        let passes = |flow: &tidegate_sim::network::FlowSetup| {
+            flow.route.iter().any(|link| network.links[*link].from == first)
+        };
+        for (flow, bound) in network.flows.iter().zip(bounds(&network).flows) {
+            assert!(!passes(flow) || bound.is_err(), "seed {seed}");
+        }
+    }
+    assert!(tried > 20, "{tried}");
+}
+
+/// A flow that has kept its share of a link under SFQ waits for more than a packet of each other flow,
+/// but for no more than a flow of its weight.
+#[test]
+fn under_sfq_a_flow_has_its_weight_and_not_its_share() {
+    let mut network = chain(1, LINK, Span::ZERO, "sfq", Span::from_secs(1));
+    network.links[0].port.rate = Some(rate(LINK));
+    let at = |packets: Vec<(Span, u32)>| Traffic::Recorded {
+        flow: Arc::new(TraceFlow { name: String::new(), packets, period: Span::ZERO, headers: None }),
+        speed: 1.0,
+        repeat: 1,
+    };
+    // The burst is handled first.
+    add(&mut network, 0..1, Some(100_000), at(vec![(Span::from_millis(16), 100); 10]));
+    add(&mut network, 0..1, Some(100_000), at(vec![(Span::ZERO, 1_000), (Span::from_millis(16), 1_000)]));
+    let world = common::run(&network, 1);
+    let worst = world.records()[1].delay.max().unwrap();
+    assert_eq!(worst, Span::from_millis(16));
+    let bounds = bounds(&network);
+    let bound = nearest(&bounds.flows[1].as_ref().unwrap().delay);
+    assert!(worst.as_secs_f64() <= bound, "{bound}");
+}
