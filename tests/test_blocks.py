@@ -144,6 +144,7 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "toml": None,
         "mermaid": {"docs/gate.md"},
         "python": {
+            "README.md",
             "docs/fabrics.md",
             "docs/tutorial.md",
             "docs/sweeps.md",
@@ -151,6 +152,7 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
             "docs/studies.md",
         },
         "rust": {
+            "README.md",
             "CONTRIBUTING.md",
             # Its blocks are those of `crates/sim/tests/outside`.
             "docs/policies-from-outside.md",

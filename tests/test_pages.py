@@ -96,22 +96,22 @@ def test_every_quoted_command_exists() -> None:
 
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The program that measures the tables of the README."""
+    """The program that measures the tables of benchmarks."""
     monkeypatch.syspath_prepend(ROOT / "benches")
     return runpy.run_path(str(ROOT / "benches" / "report.py"))
 
 
-def readme_tables() -> tuple[list[list[str]], list[list[str]]]:
+def benchmark_tables() -> tuple[list[list[str]], list[list[str]]]:
     """Return the rows of the two tables of benchmarks, without their headings."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
     tables = text.partition("<!-- bench -->\n")[2].partition("\n<!-- /bench -->")[0].split("\n\n")
     rows = [[[cell.strip() for cell in line[1:-1].split("|")] for line in one.splitlines()] for one in tables]
     (chain, others) = (one[2:] for one in rows)
     return chain, others
 
 
-def test_the_peers_of_the_readme_have_the_chain_of_our_rows_beside_them(bench: dict[str, Any]) -> None:
-    chain, _ = readme_tables()
+def test_the_peers_have_the_chain_of_our_rows_beside_them(bench: dict[str, Any]) -> None:
+    chain, _ = benchmark_tables()
     ours = [row for row in chain if "tidegate" in row[0]]
     assert [row[:2] for row in ours] == [
         ["**tidegate, FIFO**", "none"],
@@ -132,7 +132,7 @@ def test_the_peers_of_the_readme_have_the_chain_of_our_rows_beside_them(bench: d
 
 
 def test_a_bar_says_which_way_it_goes_and_whether_it_is_met(bench: dict[str, Any]) -> None:
-    chain, others = readme_tables()
+    chain, others = benchmark_tables()
     for scheduler, title in bench["TITLES"].items():
         row = next(one for one in chain if title in one[0] and one[1] == "none")
         assert row[4] == bench["bars"].CHAIN[scheduler, 0].cell(float(row[3].replace(",", "")))
