@@ -270,6 +270,15 @@ def test_the_report_of_a_paper_has_every_verdict(tmp_path: Path) -> None:
         for panel in outcome.panels:
             assert panel.title in found.text
     assert "tidegate paper virtualclock" in found.text
+    (place / "curves.json").unlink()
+    with pytest.raises(TidegateError, match="these claims cannot be read"):
+        tidegate.report(place, tmp_path / "r.html")
+    manifest = json.loads((place / "manifest.json").read_text())
+    (place / "manifest.json").write_text(json.dumps(manifest | {"format_version": 1}))
+    with pytest.raises(
+        TidegateError, match="claims of format 1, and this version of tidegate reads format 2"
+    ):
+        tidegate.report(place, tmp_path / "r.html")
 
 
 def test_nothing_in_a_scenario_is_taken_for_html(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from tidegate_papers.report import Report
 
 CLAIMS = "claims.json"
 CURVES = "curves.json"
-KIND = DirectoryFormat("tidegate report", 1, lambda name: name in (CLAIMS, CURVES) or name.endswith(".png"))
+KIND = DirectoryFormat("tidegate report", 2, lambda name: name in (CLAIMS, CURVES) or name.endswith(".png"))
 
 
 def write(report: Report, directory: str | os.PathLike[str], command: str | None = None) -> Path:

@@ -16,7 +16,7 @@ from tidegate.sweeps import store
 from tidegate.sweeps.rows import table_of
 
 CLAIMS, CURVES = "claims.json", "curves.json"
-PAPER = DirectoryFormat("tidegate report", 1, lambda _: True)
+PAPER = DirectoryFormat("tidegate report", 2, lambda _: True)
 """The directory of a paper's claims, which another distribution writes."""
 
 KINDS = "--out of `tidegate run`, `compare` and `sweep` writes them"
@@ -159,10 +159,13 @@ def _sweep(place: Path) -> Swept:
 
 
 def _paper(place: Path, manifest: Mapping[str, Any]) -> Paper:
+    if manifest.get("format_version") != PAPER.version:
+        raise TidegateError(
+            f"{place}: claims of format {manifest.get('format_version')}, and this version of tidegate reads "
+            f"format {PAPER.version}\n  help: run the command in its {MANIFEST} again"
+        )
     try:
-        document = json.loads((place / CLAIMS).read_text(encoding="utf-8"))
-        drawn = place / CURVES
-        curves = json.loads(drawn.read_text(encoding="utf-8")) if drawn.exists() else {}
+        document, curves = (json.loads((place / name).read_text("utf-8")) for name in (CLAIMS, CURVES))
     except (OSError, ValueError) as error:
         raise TidegateError(f"{place}: these claims cannot be read: {error}") from error
     return Paper(document, curves, _origin(manifest))
