@@ -230,6 +230,14 @@ def test_directories_of_one_scenario_are_compared(tmp_path: Path) -> None:
     assert not (tmp_path / "n.html").exists()
 
 
+def test_one_of_several_is_alone(runs: Path, tmp_path: Path) -> None:
+    for of in ([runs], {"only": tidegate.Results.load(runs)}):
+        assert "Results of 4 runs" in read(tidegate.report(of, tmp_path / "r.html")).text
+    for nothing in ([], {}):
+        with pytest.raises(TidegateError, match="at least one directory"):
+            tidegate.report(nothing, tmp_path / "n.html")
+
+
 @pytest.mark.parametrize("complete", [True, False])
 def test_the_report_of_a_sweep_has_every_point(complete: bool, tmp_path: Path) -> None:
     (tmp_path / "chain.toml").write_text(CHAIN)

@@ -254,6 +254,25 @@ def test_tables_scroll_in_their_boxes_on_a_phone(opened: Opened) -> None:
         assert box.size["width"] <= PHONE
 
 
+def test_a_finger_that_moves_over_a_chart_scrolls_the_page(
+    opened: Opened, chromium: webdriver.Chrome
+) -> None:
+    touched = """
+        const figure = Bokeh.documents[0].get_model_by_name("chart-0");
+        const events = Bokeh.index.find_one(figure).canvas_view.events_el;
+        return getComputedStyle(events).touchAction;
+    """
+    driver = opened("run", PHONE)
+    # A mouse that is dragged zooms.
+    assert driver.execute_script(touched) == "pinch-zoom"
+    chromium.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        opened("run", PHONE)
+        WebDriverWait(driver, 5).until(lambda _: driver.execute_script(touched) == "auto")
+    finally:
+        chromium.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+
+
 def test_a_print_has_all_tables_and_no_buttons(opened: Opened) -> None:
     driver = opened("compare")
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidegate._tidegate import __version__
+from tidegate._tidegate import TidegateError, __version__
 from tidegate.comparison import Comparison
 from tidegate.reports import libraries, output, reading
 from tidegate.reports.studies import Compared, Origin, Paper, Run, Study, Swept
@@ -137,10 +137,12 @@ def _study(of: Subject) -> Study:
             return Run(of, Origin())
         case Comparison():
             return Compared(of.results, Origin(), same_traffic=True)
-        case Mapping():
-            reading.matching(of)
-            return Compared(of, Origin(), same_traffic=False)
         case str() | os.PathLike():
             return reading.read([Path(of)])
-        case _:
-            return reading.read([Path(one) for one in of])
+    if not of:
+        raise TidegateError("a report is of at least one directory, or of results")
+    if isinstance(of, Mapping):
+        reading.matching(of)
+        one, *others = of.values()
+        return Compared(of, Origin(), same_traffic=False) if others else Run(one, Origin())
+    return reading.read([Path(one) for one in of])
