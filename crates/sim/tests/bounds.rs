@@ -61,6 +61,7 @@ fn network(rng: &mut Rng, seed: u64) -> Network {
         link.port.scheduler = if is_mixed { other.clone() } else { one.clone() };
         link.rate = rate(pick(rng, &[LINK, LINK, 2 * LINK]));
         link.port.rate = Some(link.rate);
+        link.port.ceiling = rng.chance(0.15).then(|| rate(LINK * 3 / 4));
         link.delay = Span::from_micros(pick(rng, &[0, 0, 10, 3_000]));
     }
     if is_ring {
@@ -211,7 +212,7 @@ fn no_random_network_exceeds_its_bounds() {
     }
     for (kind, (networks, bounded, delay, hop, backlog)) in &by_scheduler {
         println!("{kind}: {networks} networks, {bounded} flows; {delay:.3} {hop:.3} {backlog:.3}");
-        assert!(*bounded > 0 && *delay > 0.5 && *hop > 0.5 && *backlog > 0.5, "{kind}");
+        assert!(*bounded > 0 && *delay > 0.5 && *hop > 0.5 && *backlog > 0.3, "{kind}");
     }
     assert!(refused < few / 10, "{refused}");
 }
