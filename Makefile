@@ -11,7 +11,7 @@ BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
 RECORDS := $(shell find crates/core/src crates/formats/src -name '*.rs') crates/formats/examples/formats_docs.rs
 
-.PHONY: help demo test lint verify fuzz lab-kernel bench bench-readme wheel generated clean
+.PHONY: help docs demo test lint verify fuzz lab-kernel bench bench-readme wheel generated clean
 
 help:
 	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
@@ -21,6 +21,7 @@ help:
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
 	@echo "make lab-kernel builds the Linux kernel in which \`tidegate lab run\` runs scenarios: some minutes, once"
+	@echo "make docs       the documentation as a site, in target/site"
 	@echo "make bench      instructions, speed and memory, in one report; bench-readme writes it into the pages"
 	@echo "make generated  reference pages and Python types, from the records of policies and files"
 	@echo "make clean      remove $(VENV) and target"
@@ -109,7 +110,7 @@ $(VENV)/python: constraints.txt
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  flit_core pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
-	  bokeh selenium axe-core-python
+	  bokeh selenium axe-core-python mkdocs-material
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)
@@ -120,6 +121,11 @@ $(VENV)/installed: $(VENV)/wheel
 	$(BIN)/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
 	  $$(ls -t target/wheels/tidegate-*.whl | head -n 1)
 	touch $@
+
+# The documentation as a site without network, in target/site.
+docs: $(VENV)/tools
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the site is in target/site; to read it: $(PYTHON) -m http.server --directory target/site"
 
 # pip itself would look for the tidegate that they need in an index; the check says if its version is another.
 $(VENV)/beside: $(VENV)/installed $(VENV)/tools $(BESIDE)
