@@ -49,7 +49,7 @@ def test_every_picture_is_on_a_page() -> None:
     shown = {
         (page.parent / link).resolve() for page in PAGES for link in LINK.findall(page.read_text("utf-8"))
     }
-    pictures = {path.resolve() for path in (ROOT / "docs" / "images").iterdir()}
+    pictures = {path.resolve() for path in (ROOT / "docs" / "images").rglob("*.png")}
     assert pictures
     assert not pictures - shown
 
