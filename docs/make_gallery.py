@@ -56,7 +56,7 @@ ORDER = (
     "deadlines",
     "shares",
     "small-packets",
-    "bufferbloat",
+    "bloat",
     "pie",
     "red",
     "buffer-size",
