@@ -1,5 +1,5 @@
-//! A tandem of two links, slot by slot. It shares no code with the bounds or the schedulers: a slot
-//! is the time of a byte, and all times are whole slots.
+//! A tandem of two links, slot by slot. It shares no code with the bounds or the schedulers: a byte
+//! takes one slot or more, and all times are whole slots.
 
 use std::collections::VecDeque;
 
@@ -12,6 +12,10 @@ pub enum Order {
     Levels([u64; 3]),
     /// By clocks that advance by a packet's size times the slots per byte of its flow.
     Clocks([u64; 3]),
+    /// By such clocks, which are never behind that of the packet in service, and do not follow time.
+    SelfClocked([u64; 3]),
+    /// By deadlines, these numbers of slots after the arrival.
+    Deadlines([u64; 3]),
 }
 
 /// A packet on its way.
@@ -31,6 +35,10 @@ struct Link {
     busy: Option<(Packet, u64)>,
     clocks: [u64; 3],
     came: u64,
+    /// The clock of the last packet in service.
+    served: u64,
+    /// Slots that a byte takes.
+    slots: u64,
 }
 
 impl Link {
@@ -39,11 +47,13 @@ impl Link {
         packet.rank = match order {
             Order::Fifo => self.came,
             Order::Levels(levels) => levels[packet.flow] * 1_000 + self.came,
-            Order::Clocks(slots) => {
+            Order::Clocks(slots) | Order::SelfClocked(slots) => {
+                let from = if order == Order::Clocks(slots) { now } else { self.served };
                 let clock = &mut self.clocks[packet.flow];
-                *clock = now.max(*clock) + sizes[packet.flow] * slots[packet.flow];
+                *clock = from.max(*clock) + sizes[packet.flow] * slots[packet.flow];
                 *clock * 1_000 + self.came
             }
+            Order::Deadlines(within) => (now + within[packet.flow]) * 1_000 + self.came,
         };
         self.queue.push_back(packet);
         self.start(now, sizes);
@@ -54,7 +64,8 @@ impl Link {
             && let Some(first) = (0..self.queue.len()).min_by_key(|place| self.queue[*place].rank)
         {
             let packet = self.queue.remove(first).unwrap();
-            self.busy = Some((packet, now + sizes[packet.flow]));
+            self.served = packet.rank / 1_000;
+            self.busy = Some((packet, now + sizes[packet.flow] * self.slots));
         }
     }
 }
@@ -68,6 +79,8 @@ pub struct Tandem {
     pub sizes: [u64; 3],
     /// First and last link of each flow.
     pub ways: [(usize, usize); 3],
+    /// Slots that a byte takes at each link.
+    pub slots: [u64; 2],
 }
 
 impl Tandem {
@@ -75,9 +88,9 @@ impl Tandem {
     /// these numbers of packets at the beginning of each slot. Of those that come at one time, packets
     /// of flows come in the order `ties`, those from the first link before or after the others.
     pub fn run(&self, sends: [&[u64]; 3], ties: [usize; 3], links_first: bool) -> (u64, [u64; 2]) {
-        let mut links = [Link::default(), Link::default()];
+        let mut links = self.slots.map(|slots| Link { slots, ..Link::default() });
         let (mut longest, mut most, mut now) = (0, [0, 0], 0);
-        let slots = sends.iter().map(|sends| sends.len() as u64).max().unwrap();
+        let last = sends.iter().map(|sends| sends.len() as u64).max().unwrap();
         loop {
             let mut done = Vec::new();
             for (at, link) in links.iter_mut().enumerate() {
@@ -115,7 +128,7 @@ impl Tandem {
                 most[at] = most[at].max(bytes);
             }
             now += 1;
-            if now >= slots && links.iter().all(|link| link.busy.is_none()) {
+            if now >= last && links.iter().all(|link| link.busy.is_none()) {
                 return (longest, most);
             }
         }
