@@ -292,8 +292,8 @@ pub(super) fn check(stated: &[ThresholdArgs], weight: f64, limit: Option<Limit>)
         }
     }
     for ThresholdArgs { min, max, max_p } in stated {
-        if units(min.1) >= units(max.1) {
-            return Err(Fault::at(min.0, format!("`{}` is not below `{}`", min.0, max.0)));
+        if units(min.1) > units(max.1) {
+            return Err(Fault::at(min.0, format!("`{}` is above `{}`", min.0, max.0)));
         }
         if max_p.1 <= 0.0 {
             return Err(Fault::at(max_p.0, format!("`{}` is not above 0", max_p.0)));

@@ -7,7 +7,7 @@ use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::dropper::red::RedParams;
 use tidegate_core::dropper::{BuiltInDropper, Dropper, DropperKind, Occupancy};
 use tidegate_core::packet::{BodyId, Packet};
-use tidegate_core::params::{Limit, PolicyParams};
+use tidegate_core::params::{Limit, NamedPolicy, PolicyParams, Value};
 use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::units::{Span, Time};
@@ -120,5 +120,25 @@ fn a_count_beyond_one_over_p_chooses() {
             // And the next distance begins.
             assert!((0..9).any(|_| ask(105) == Verdict::Accept));
         }
+    }
+}
+
+/// Step marking (RFC 8257, section 3.1): with equal thresholds and a weight of 1, a packet is chosen
+/// where the queue is that long, and nowhere else.
+#[test]
+fn equal_thresholds_are_a_step() {
+    let values = [
+        ("min_th", Value::Limit(Limit::Packets(20))),
+        ("max_th", Value::Limit(Limit::Packets(20))),
+        ("weight", Value::Number(1.0)),
+        ("signal", Value::Text("mark".into())),
+    ];
+    let step = BuiltInDropper::read("red", &values).unwrap().unwrap();
+    let mut dropper = DropperKind::BuiltIn(step).build().unwrap();
+    let mut rng = Rng::named(1, "step");
+    for packets in (0..40).chain((0..40).rev()) {
+        let mut cx = Ctx { now: Time::ORIGIN, rng: &mut rng, out: &mut Vec::new() };
+        let chosen = matches!(dropper.arrive(&mut cx, &packet(), &queue(packets)), Verdict::Congested(_));
+        assert_eq!(chosen, packets >= 20, "{packets}");
     }
 }

@@ -152,7 +152,7 @@ fn draw(rng: &mut Rng) -> (BuiltInDropper, Oracle) {
     let (mut values, mut classes) = (Vec::new(), Vec::new());
     for [min_key, max_key, p_key] in keys {
         let min = 1 + rng.below(10);
-        let max = min + 1 + rng.below(15);
+        let max = min + rng.below(16);
         let max_p = pick(rng, &[0.02, 0.1, 0.5, 1.0]);
         values.extend([(*min_key, Value::Limit(limit(min))), (*max_key, Value::Limit(limit(max)))]);
         values.push((*p_key, Value::Number(max_p)));

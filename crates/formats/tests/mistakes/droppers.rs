@@ -6,18 +6,18 @@ use crate::policies::scenario;
 
 /// Correct settings, an entry that replaces one of them (or is added), and the message.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    (RED, "min_th = \"15p\"", "`min_th` is not below `max_th`"),
+    (RED, "min_th = \"16p\"", "`min_th` is above `max_th`"),
     (RED, "max_th = \"15kB\"", "`max_th` and `min_th` are not both in packets or both in bytes"),
     (RED, "max_p = 0", "`max_p` is not above 0"),
     (RED, "weight = 0", "`weight` is not above 0"),
     (RED, "limit = \"14p\"", "`limit` is below `max_th`"),
-    (RIO, "min_out = \"9p\"", "`min_out` is not below `max_out`"),
-    (RIO, "min_in = \"21p\"", "`min_in` is not below `max_in`"),
+    (RIO, "min_out = \"10p\"", "`min_out` is above `max_out`"),
+    (RIO, "min_in = \"21p\"", "`min_in` is above `max_in`"),
     (RIO, "max_out = \"9kB\"", "`max_out` and `min_in` are not both in packets or both in bytes"),
     (RIO, "max_p_in = 0", "`max_p_in` is not above 0"),
     (RIO, "max_p_out = 0", "`max_p_out` is not above 0"),
     (RIO, "limit = \"19p\"", "`limit` is below `max_in`"),
-    (WRED, "min_yellow = \"20p\"", "`min_yellow` is not below `max_yellow`"),
+    (WRED, "min_yellow = \"21p\"", "`min_yellow` is above `max_yellow`"),
     (WRED, "max_red = \"10kB\"", "`max_red` and `min_green` are not both in packets or both in bytes"),
     (WRED, "max_p_green = 0", "`max_p_green` is not above 0"),
     (WRED, "limit = \"29p\"", "`limit` is below `max_green`"),
