@@ -55,7 +55,7 @@ def sources(pages: list[Path]) -> dict[Path, bytes]:
     # Cargo names what it builds after a package's version and its place in the workspace. With the
     # version of the sources, it would take what is built from the copy for theirs.
     manifest = found[Path("Cargo.toml")].decode()
-    assert manifest.count(VERSION) == 1
+    assert VERSION in manifest
     found[Path("Cargo.toml")] = manifest.replace(VERSION, 'version = "0.0.0"').encode()
     for where, file, line, text in (step for page in pages for step in steps(page)):
         if where == "create":

@@ -18,7 +18,7 @@ NOTES = (
 
 
 def command(file: File, python: Python = None, sets: Set = None, as_json: Json = False) -> None:
-    """Bound the delays and buffers of a scenario's flows, by network calculus.
+    """Bound the delays and buffers of a scenario's flows.
 
     Nothing runs. A flow has a bound if its source or its envelope limits its traffic.
     """
