@@ -143,6 +143,8 @@ def _returned(name: str, jitted: Any, types: Sequence[Any]) -> Any:
 
 def _in_short(message: str) -> str:
     """Return the reason of numba's message, and its place."""
+    # numba colours its messages where it can.
+    message = re.sub(r"\x1b\[[0-9;]*m", "", message)
     lines = [line for line in message.splitlines() if line and not line.startswith("Failed in nopython mode")]
     place = re.search(r'File "(.+)", line (\d+)', message)
     at = f" ({Path(place[1]).name}, line {place[2]})" if place else ""

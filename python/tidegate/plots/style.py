@@ -27,6 +27,7 @@ MOST = len(COLOURS) * len(DASHES)
 """Most lines of one panel."""
 
 MUTED = "#666666"
+"""Colour of remarks."""
 
 NARROW = 5
 """Span of a logarithmic axis below which its ticks are even steps."""
