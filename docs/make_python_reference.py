@@ -93,6 +93,9 @@ def constant(module: str, name: str) -> str:
     found = re.search(rf'^{name}\b[^\n]*(?:\n[^"\n][^\n]*)*\n"""(.*?)"""', source, re.MULTILINE | re.DOTALL)
     if found:
         return " ".join(found[1].split())
+    value = getattr(importlib.import_module(module), name)
+    if typing.get_origin(value) is typing.Literal:
+        return "One of " + ", ".join(f"`{one}`" for one in typing.get_args(value)) + "."
     stated = re.search(rf"^{name} = (.*)$", source, re.MULTILINE)
     return f"`{stated[1]}`" if stated else f"From `{origin(source, name)}`."
 
