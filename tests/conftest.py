@@ -1,5 +1,6 @@
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -122,3 +123,52 @@ def kernel() -> Any:
         return build.find()
     except TidegateError as error:
         pytest.skip(f"{error}".splitlines()[0])
+
+
+def nine_flows(
+    port: str,
+    *,
+    seed: int = 1,
+    pool: str = "",
+    flows: str = "",
+    reserve: bool = True,
+    smooth: str = "120kbit",
+) -> str:
+    """Return a scenario of nine flows over two servers."""
+    text = f"""
+version = 1
+duration = "6s"
+seed = {seed}
+topology = {{ kind = "chain", switches = 3, rate = "1mbit" }}
+port = {port}
+{f'switch = {{ buffer = "{pool}" }}' if pool else ""}
+[[flow]]
+name = "smooth"
+count = 4
+from = "s1"
+to = "s3"
+size = "250B"
+source = {{ kind = "poisson", rate = "120kbit" }}
+reserve = "{smooth}"
+priority = 2
+deadline = "5ms"
+{flows}
+[[flow]]
+name = "large"
+count = 3
+from = "s1"
+to = "s2"
+size = "1000B"
+source = {{ kind = "poisson", rate = "150kbit" }}
+reserve = "100kbit"
+priority = 1
+deadline = "20ms"
+[[flow]]
+name = "datagrams"
+count = 2
+from = "s2"
+to = "s3"
+size = "500B"
+source = {{ kind = "poisson", rate = "200kbit" }}
+"""
+    return text if reserve else re.sub("reserve = .*", "", text)

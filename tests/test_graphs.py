@@ -44,6 +44,19 @@ def test_delays_follow_from_places():
     assert tidegate.parse_time(link.delay) == pytest.approx(878e3 / 2e8, rel=0.005)
 
 
+def test_a_gml_file_is_read_with_labels_that_are_shared(tmp_path):
+    (tmp_path / "a.gml").write_text(
+        'graph [ node [ id 0 label "A" ] node [ id 1 label "B" ] node [ id 2 label "B" ]'
+        " edge [ source 0 target 1 LinkSpeedRaw 2000000.0 ] edge [ source 1 target 2 ] ]"
+    )
+    nodes, links = graphs.network(tmp_path / "a.gml", rate="1mbit")
+    assert [node.name for node in nodes] == ["A", "1", "2"]
+    assert [(link.from_, link.to, link.rate) for link in links] == [
+        ("A", "1", "2000000bit"),
+        ("1", "2", "1mbit"),
+    ]
+
+
 def test_nodes_that_share_a_label_keep_their_keys():
     graph = networkx.Graph()
     graph.add_node(0, label="X")
@@ -72,10 +85,11 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path, name, text, message):
 def test_a_link_without_a_rate_is_refused():
     with pytest.raises(TidegateError, match="link a-b: the graph states no rate"):
         graphs.network(networkx.Graph([("a", "b")]))
-    graph = networkx.Graph()
-    graph.add_edge("a", "b", LinkSpeedRaw="fast")
-    with pytest.raises(TidegateError, match="link a-b: the `LinkSpeedRaw` 'fast' is not a rate in bit/s"):
-        graphs.network(graph)
+    for stated in ("fast", float("inf"), 0):
+        graph = networkx.Graph()
+        graph.add_edge("a", "b", LinkSpeedRaw=stated)
+        with pytest.raises(TidegateError, match=r"link a-b: the `LinkSpeedRaw` .* is not a rate in bit/s"):
+            graphs.network(graph)
     graph = networkx.Graph()
     graph.add_node(0, label="1")
     graph.add_node(1, label="")

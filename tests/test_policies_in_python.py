@@ -17,6 +17,7 @@ import pyarrow.dataset
 import pytest
 
 import tidegate
+from conftest import nine_flows as network
 from tidegate.determinism import check_deterministic
 from tidegate.dropper import Congested, Drop, Dropper, Packet, Queue
 from tidegate.policy import TICKS
@@ -33,47 +34,6 @@ def blocks(language: str) -> list[str]:
 for block in blocks("python"):
     if "class " in block:
         exec(compile(block, PAGE.name, "exec"))  # defines the page's schedulers
-
-
-def network(port: str, *, seed: int = 1, pool: str = "", flows: str = "", reserve: bool = True) -> str:
-    """Return a scenario of nine flows over two servers."""
-    text = f"""
-version = 1
-duration = "6s"
-seed = {seed}
-topology = {{ kind = "chain", switches = 3, rate = "1mbit" }}
-port = {port}
-{f'switch = {{ buffer = "{pool}" }}' if pool else ""}
-[[flow]]
-name = "smooth"
-count = 4
-from = "s1"
-to = "s3"
-size = "250B"
-source = {{ kind = "poisson", rate = "120kbit" }}
-reserve = "120kbit"
-priority = 2
-deadline = "5ms"
-{flows}
-[[flow]]
-name = "large"
-count = 3
-from = "s1"
-to = "s2"
-size = "1000B"
-source = {{ kind = "poisson", rate = "150kbit" }}
-reserve = "100kbit"
-priority = 1
-deadline = "20ms"
-[[flow]]
-name = "datagrams"
-count = 2
-from = "s2"
-to = "s3"
-size = "500B"
-source = {{ kind = "poisson", rate = "200kbit" }}
-"""
-    return text if reserve else re.sub("reserve = .*", "", text)
 
 
 class Fifo(Scheduler):

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import pytest
 
 import tidegate
+from conftest import nine_flows
 from tidegate.policy import NEVER, TICKS
 from tidegate.rank import RankScheduler
 
@@ -30,44 +31,10 @@ PAIRS = {
 }
 
 
-def network(scheduler: str, *, seed: int = 1, more: str = "", pool: str = "") -> str:
+def network(scheduler: str, **settings: Any) -> str:
     """Return a scenario of nine flows over two servers; a packet takes whole ticks at every weight."""
-    return f"""
-version = 1
-duration = "6s"
-seed = {seed}
-topology = {{ kind = "chain", switches = 3, rate = "1mbit" }}
-port = {{ scheduler = {scheduler if scheduler.startswith("{") else json.dumps(scheduler)} }}
-{f'switch = {{ buffer = "{pool}" }}' if pool else ""}
-[[flow]]
-name = "smooth"
-count = 4
-from = "s1"
-to = "s3"
-size = "250B"
-source = {{ kind = "poisson", rate = "120kbit" }}
-reserve = "125kbit"
-priority = 2
-deadline = "5ms"
-{more}
-[[flow]]
-name = "large"
-count = 3
-from = "s1"
-to = "s2"
-size = "1000B"
-source = {{ kind = "poisson", rate = "150kbit" }}
-reserve = "100kbit"
-priority = 1
-deadline = "20ms"
-[[flow]]
-name = "datagrams"
-count = 2
-from = "s2"
-to = "s3"
-size = "500B"
-source = {{ kind = "poisson", rate = "200kbit" }}
-"""
+    stated = scheduler if scheduler.startswith("{") else json.dumps(scheduler)
+    return nine_flows(f"{{ scheduler = {stated} }}", smooth="125kbit", **settings)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
@@ -82,7 +49,7 @@ def test_a_rank_function_has_the_fingerprint_of_the_built_in_scheduler(mine: str
 # is another moment than its arrival.
 @pytest.mark.parametrize("mine", [mine for mine in PAIRS if mine != "scfq-by-rank"])
 def test_flows_that_are_held_wait(mine: str) -> None:
-    runs = [tidegate.simulate(network(name, more='ceiling = "130kbit"')) for name in (mine, PAIRS[mine])]
+    runs = [tidegate.simulate(network(name, flows='ceiling = "130kbit"')) for name in (mine, PAIRS[mine])]
     assert runs[0].fingerprints == runs[1].fingerprints
 
 
@@ -303,3 +270,16 @@ def test_a_class_may_be_defined_again() -> None:
     assert runs[0] == tidegate.simulate(network("sjf-by-rank")).fingerprints
     with pytest.raises(tidegate.TidegateError, match="was defined before in another role, or with other"):
         defined("again-by-rank", rank=staticmethod(Paced.rank), eligible=staticmethod(Paced.eligible))
+
+
+def test_a_class_that_is_given_other_fields_is_compiled_anew() -> None:
+    def last(packet: Any, flow: Any, state: Any) -> int:
+        state.list[-1] += 1
+        return state.list[-1]
+
+    many = defined("grown-by-rank", rank=staticmethod(last), port_state={"list": [0] * 1000})
+    fifo = tidegate.simulate(network("fifo")).fingerprints
+    assert tidegate.simulate(network("grown-by-rank")).fingerprints == fifo
+    # Functions of the longer array would write beyond this one.
+    many.port_state = {"list": [0]}
+    assert tidegate.simulate(network("grown-by-rank")).fingerprints == fifo

@@ -13,7 +13,7 @@ functions here are what one is made of.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import entry_points
@@ -153,11 +153,17 @@ class PacketLog:
     names: tuple[str, ...]
 
 
-def logged_run(scenario: LoadedScenario, seed: int) -> tuple[PacketLog, dict[str, pa.Table]]:
-    """Run a scenario in the simulator; return the log of its packets, and its tables."""
+def logged_run(
+    scenario: LoadedScenario, seed: int, progress: Callable[[float], None] | None = None
+) -> tuple[PacketLog, dict[str, pa.Table]]:
+    """Run a scenario in the simulator; return the log of its packets, and its tables.
+
+    `progress` is called from time to time with the share that is done.
+    """
     run = _tidegate.Run.logged(scenario, seed)
     while not run.advance(SLICE):
-        pass
+        if progress is not None:
+            progress(run.progress)
     log = run.log()
     whole = ("time", "link", "flow", "sequence", "length")
     columns = {name: memoryview(log[name]).cast("q") for name in whole}

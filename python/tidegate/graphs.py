@@ -72,9 +72,9 @@ def network(
     """Return the switches and links of a graph, as a scenario takes them.
 
     A node's name is its `label` if no other node has that, or else its key; other characters than
-    letters, digits, `-` and `_` become `-`. A link's rate is the
-    edge's attribute `rate`, which is text as in a scenario, or `LinkSpeedRaw` in bit/s as in the
-    Topology Zoo; `rate` where there is none. Its delay is the edge's attribute `delay`; or that of
+    letters, digits, `-` and `_` become `-`. A link's rate is the edge's attribute `rate`, which is
+    text as in a scenario, or `LinkSpeedRaw` in bit/s as in the Topology Zoo; `rate` where there is
+    none. Its delay is the edge's attribute `delay`; or that of
     light in fibre over the great circle between its ends, where both have a `Latitude` and a
     `Longitude` in degrees; or `delay`. Every edge is a link in both directions, and in one direction
     if the graph is directed. Edges from a node to itself are left out.
@@ -128,7 +128,7 @@ def _rate(attributes: Mapping[str, Any], default: str | None, link: str) -> str:
     if "rate" not in attributes and "LinkSpeedRaw" in attributes:
         try:
             stated = Rate(round(float(attributes["LinkSpeedRaw"])))
-        except (TypeError, ValueError) as error:
+        except (OverflowError, TidegateError, TypeError, ValueError) as error:
             raise TidegateError(
                 f"link {link}: the `LinkSpeedRaw` {attributes['LinkSpeedRaw']!r} is not a rate in bit/s"
             ) from error

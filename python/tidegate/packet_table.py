@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,27 +24,34 @@ WAITING = "waiting"
 Numbers = npt.NDArray[np.int64]
 
 
-def packets(scenario: ScenarioLike, *, seed: int | None = None, sets: Overrides = ()) -> Table[Any]:
+def packets(
+    scenario: ScenarioLike,
+    *,
+    seed: int | None = None,
+    sets: Overrides = (),
+    progress: Callable[[float], None] | None = None,
+) -> Table[Any]:
     """Run a scenario and return what happened to each packet at each link, in the order of arrival.
 
     The columns are `flow`, `number` (of the packet in its flow, from 0), `link`, `length` in bytes,
     `arrived`, `started` and `departed` (the last bit in, the first bit out, the last bit out, in s;
     null if it did not come to that), `outcome` (`departed`, `dropped`, `lost` on the link behind,
     `absorbed` by the port, or `waiting` at the end of the run) and `marked`. Every packet is kept in
-    memory: some 300 bytes for each packet and link.
+    memory: some 340 bytes for each packet and link.
 
     Args:
         scenario: A path, TOML text, a `tidegate.Scenario` built in Python, or what `tidegate.load`
             returned.
         seed: Seed of the run; by default the scenario's own.
         sets: Overrides such as `("switch.buffer", "50p")`, applied in order.
+        progress: Called from time to time with the share of the run that is done, 0 to 1.
 
     Raises:
         TidegateError: The scenario cannot be read or has a mistake.
     """
     loaded = resolve(scenario, sets).scenario
     network = backends.network(loaded)
-    log, _ = backends.logged_run(loaded, loaded.seed if seed is None else seed)
+    log, _ = backends.logged_run(loaded, loaded.seed if seed is None else seed, progress)
     events = np.frombuffer(log.event, np.uint8)
     visit, first = _visits(log)
     count = len(first)

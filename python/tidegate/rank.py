@@ -9,8 +9,8 @@
             flow.sent += packet.length
             return flow.sent
 
-From then on `port = "least-sent"` is a port with this scheduler. numba compiles the functions;
-without it they are interpreted, to the same result.
+From then on `port = "least-sent"` is a port with this scheduler. numba compiles the functions.
+Without it they are interpreted, to the same result while whole numbers stay within 64 bits.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class RankScheduler(Policy):
     def __new__(cls, **parameters: Value) -> Self:  # noqa: D102
         self = super().__new__(cls, **parameters)
         records = cls._layout(parameters)
-        if cls._compiled is None:
+        # A class may have been given other fields since; its functions must not see older ones.
+        if cls._compiled is None or not cls._compiled.fits(records):
             cls._compiled = RankFunctions(cls._stated(), records)
         self._functions = cls._compiled
         self._addresses = cls._compiled.addresses

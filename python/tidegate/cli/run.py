@@ -116,6 +116,8 @@ def command(
     captured = captures.parse(pcap or [])
     if packets is not None and replications > 1:
         raise TidegateError("--packets is of one run, and --replications asks for more")
+    if packets is not None and not packets.parent.is_dir():
+        raise TidegateError(f"--packets {packets}: there is no folder {packets.parent}")
     window = [(key, value) for key, value in (("warmup", start), ("duration", end)) if value is not None]
     source = resolve(scenario(file), [*overrides(sets), *window])
     tell(source.scenario.warnings, source.scenario.notes)
@@ -173,11 +175,14 @@ def _write_packets(source: Source, seed: int | None, path: Path) -> None:
     """Write the table of packets; the file is there once it is whole."""
     import pyarrow.parquet
 
+    from tidegate.cli.progress import bar
     from tidegate.packet_table import packets
 
     part = path.with_name(f"{path.name}.part")
     try:
-        pyarrow.parquet.write_table(packets(source.scenario, seed=seed).arrow, part)
+        with bar("packets") as progress:
+            table = packets(source.scenario, seed=seed, progress=progress)
+        pyarrow.parquet.write_table(table.arrow, part)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
