@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tidegate._tidegate import parse_time as parse_time
     from tidegate.comparison import Comparison as Comparison
     from tidegate.comparison import compare as compare
+    from tidegate.congestion import CongestionControl as CongestionControl
     from tidegate.contracts import ContractCurve as ContractCurve
     from tidegate.contracts import contract as contract
     from tidegate.dropper import Congested as Congested
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Comparison": "comparison",
     "Congested": "dropper",
+    "CongestionControl": "congestion",
     "ContractCurve": "contracts",
     "Drop": "dropper",
     "Dropper": "dropper",

@@ -116,6 +116,60 @@ class Queue:
         """Bytes of all queues of the port."""
 
 @final
+class Windows:
+    """The windows of a connection, in bytes."""
+
+    @property
+    def mss(self) -> int:
+        """Segment size."""
+
+    @property
+    def cwnd(self) -> int:
+        """Congestion window."""
+
+    @property
+    def ssthresh(self) -> int:
+        """Slow start threshold."""
+
+    @property
+    def is_slow_start(self) -> bool:
+        """True below the threshold."""
+
+    def slow_start(self, new: int) -> int:
+        """Return the congestion window after `new` bytes in slow start (RFC 5681, equation 2)."""
+
+    def avoid(self) -> int:
+        """Return it after an acknowledgement in congestion avoidance (RFC 5681, equation 3)."""
+
+@final
+class Acknowledgement:
+    """The report of an acknowledgement."""
+
+    @property
+    def new(self) -> int:
+        """Bytes that it acknowledges for the first time."""
+
+    @property
+    def delivered(self) -> int:
+        """Segments that it reports as arrived."""
+
+    @property
+    def marked(self) -> int:
+        """Those of them that came with a congestion mark."""
+
+    @property
+    def acknowledged(self) -> int:
+        """Bytes acknowledged in all."""
+
+    @property
+    def sent(self) -> int:
+        """Bytes sent in all, each once."""
+
+    @property
+    def round_trip(self) -> int | None:
+        """Smoothed round trip in ticks; None before the first."""
+
+@final
 class Contract:
     """The contract of a flow with every port on its way; times are ticks of 10 ps."""
 
@@ -299,6 +353,16 @@ class Run:
 
 def detect_format(path: str | Path) -> str: ...
 def buffer_for(backlogs: Sequence[tuple[int, int]], largest: int) -> tuple[int, int]: ...
+def register_congestion_control(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+    responds: str = "loss",
+) -> None:
+    """Register a congestion control whose objects `make(name, parameters)` returns."""
+
 def register_dropper(
     name: str,
     about: str,

@@ -1949,14 +1949,12 @@ class Abr(Record):
 class Tcp(Record):
     """TCP.
 
-    Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno, DCTCP or Prague, with
-    one of several loss recoveries, with or without ECN. The congestion window grows until packets are lost or
-    marked, then shrinks.
+    Sends data reliably and in order, as fast as congestion control allows, with one of several loss
+    recoveries, with or without ECN. The congestion window grows until packets are lost or marked, then
+    shrinks.
 
     Attributes:
-        congestion: Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
-            RFC 8257 (dctcp), or draft-briscoe-iccrg-prague-congestion-control (prague), which needs `recovery
-            = "rack"` and `ecn = "on"` (reno or cubic or dctcp or prague). Default: cubic.
+        congestion: Congestion control, which sets the congestion window. Default: cubic.
         recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
             RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
             acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
@@ -1991,12 +1989,12 @@ class Tcp(Record):
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
             such as "250B"). Default: 40B.
 
-    Source: RFC 5681, 9438, 8257, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168.
+    Source: RFC 5681, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168.
     """
 
     _kind: ClassVar[str | None] = "tcp"
 
-    congestion: Literal["reno", "cubic", "dctcp", "prague"] | None = None
+    congestion: CongestionControlName | CongestionControlKind | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
     growth: Literal["bytes", "segments"] | None = None
     slow_start: Literal["standard", "hystart"] | None = None
@@ -2042,6 +2040,60 @@ class Window(Record):
 TransportName = Literal["abr", "tcp", "window"]
 
 TransportKind = Abr | Tcp | Window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reno(Record):
+    """Reno.
+
+    Grows the congestion window by a segment per round trip, and halves it after a loss.
+
+    Source: RFC 5681, section 3.1.
+    """
+
+    _kind: ClassVar[str | None] = "reno"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cubic(Record):
+    """CUBIC.
+
+    Grows the congestion window by a cubic function of the time since the last loss, which leaves 0.7 of it.
+
+    Source: RFC 9438.
+    """
+
+    _kind: ClassVar[str | None] = "cubic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dctcp(Record):
+    """DCTCP.
+
+    As Reno, but marks take the share of half the window that was marked.
+
+    Source: RFC 8257.
+    """
+
+    _kind: ClassVar[str | None] = "dctcp"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prague(Record):
+    """Prague.
+
+    For L4S queues: reduces the congestion window by the share of marked packets, and has a rate that depends
+    little on the round trip. It needs `recovery = "rack"` and `ecn = "on"`.
+
+    Source: draft-briscoe-iccrg-prague-congestion-control; RFC 9331, section 4.
+    """
+
+    _kind: ClassVar[str | None] = "prague"
+
+
+CongestionControlName = Literal["reno", "cubic", "dctcp", "prague"]
+
+CongestionControlKind = Reno | Cubic | Dctcp | Prague
 
 
 @dataclass(frozen=True, kw_only=True)

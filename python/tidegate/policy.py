@@ -190,8 +190,9 @@ def files_of(scenario: LoadedScenario) -> tuple[PolicyFile, ...]:
 def _policies(described: Any) -> Iterator[str]:
     """Return the names of the policies in a description of a network."""
     match described:
-        case {"name": str() as name, "values": _}:
+        case {"name": str() as name, "values": values}:
             yield name
+            yield from _policies(values)
         case dict():
             for value in described.values():
                 yield from _policies(value)

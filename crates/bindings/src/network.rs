@@ -82,9 +82,13 @@ fn dropper_json(dropper: &DropperPlan) -> Json {
 
 /// A policy: its name and the values of its parameters, defaults included.
 fn policy(facts: &dyn PolicyFacts) -> Json {
+    named(facts.record().name, &facts.values())
+}
+
+fn named(policy: &str, values: &[(&str, Value)]) -> Json {
     let values: Map<String, Json> =
-        facts.values().into_iter().map(|(name, value)| (name.to_owned(), value_json(&value))).collect();
-    json!({"name": facts.record().name, "values": values})
+        values.iter().map(|(name, value)| ((*name).to_owned(), value_json(value))).collect();
+    json!({"name": policy, "values": values})
 }
 
 fn value_json(value: &Value) -> Json {
@@ -96,6 +100,7 @@ fn value_json(value: &Value) -> Json {
         Value::Integer(number) => json!(number),
         Value::Number(number) => json!(number),
         Value::Text(text) => json!(text),
+        Value::Policy(policy) => named(&policy.name, &policy.values),
     }
 }
 

@@ -9,6 +9,7 @@ use crate::composite;
 use crate::contract::Refused;
 use crate::detector::{self, Detector, DetectorKind};
 use crate::dropper::{self, Dropper, DropperKind};
+use crate::endpoint::tcp::congestion::{self, CongestionControl, CongestionControlKind};
 use crate::endpoint::{self, Transport, TransportKind};
 use crate::meter::{self, Meter, MeterKind};
 use crate::params::{
@@ -27,6 +28,7 @@ pub fn built_in() -> impl Iterator<Item = &'static PolicyRecord> {
         detector::RECORDS,
         shaper::RECORDS,
         endpoint::RECORDS,
+        congestion::RECORDS,
         abr::RECORDS,
         abr::coupling::RECORDS,
     ];
@@ -121,6 +123,31 @@ where
 {
     let fits = matches!(T::RECORD.role, Role::Meter { .. });
     register::<T, _, _>("meter", fits, &["kind"], MeterKind::outside)
+}
+
+/// Registers a congestion control, which files then name.
+///
+/// # Errors
+/// As [`register_scheduler`].
+pub fn register_congestion_control<T>() -> Result<(), Refused>
+where
+    T: PolicyParams<Policy: CongestionControl + 'static>,
+{
+    let fits = T::RECORD.role == Role::CongestionControl;
+    register::<T, _, _>("congestion control", fits, &["kind"], CongestionControlKind::outside)
+}
+
+/// Registers a congestion control whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_congestion_control_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<CongestionControlKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "congestion control", record.role == Role::CongestionControl, &["kind"])?;
+    add_at_run_time(record, read)
 }
 
 /// Registers a transport, which files then name.

@@ -19,7 +19,7 @@ use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of a token bucket in front of a flow's queue.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct TokenBucketParams {
         /// Rate at which the bucket refills; without it, the flow's `reserve`
         rate: Option<Rate>,

@@ -34,6 +34,7 @@ impl Dropper for Short {
 
 parameters! {
     /// Parameters of the limit.
+    #[derive(Copy)]
     pub struct ShortParams {
         /// Most packets that wait
         limit: u32 as Integer(1, 100) = 8,
@@ -184,6 +185,7 @@ macro_rules! refused {
     ($params:ident { $($field:ident: $type:ty),* } $name:literal, $reads:expr, $needs:expr) => {
         parameters! {
             /// They are refused.
+            #[derive(Copy)]
             pub struct $params {
                 $(
                     /// A key

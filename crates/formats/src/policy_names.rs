@@ -112,18 +112,19 @@ fn records() -> impl Iterator<Item = &'static PolicyRecord> {
     policies::built_in().chain(policies::registered())
 }
 
-/// The key that takes the policies of a role, and their name in prose.
-fn key_and_noun(role: Role) -> (&'static str, &'static str) {
+/// The key that takes the policies of a role.
+fn key_of(role: Role) -> &'static str {
     match role {
-        Role::Composite(_) => ("policy", "policy"),
-        Role::Scheduler { .. } => ("scheduler", "scheduler"),
-        Role::Dropper => ("dropper", "dropper"),
-        Role::Meter { .. } => ("meter", "meter"),
-        Role::Detector => ("detector", "detector"),
-        Role::Shaper => ("envelope", "shaper"),
-        Role::Transport { .. } => ("transport", "transport"),
-        Role::RateControl => ("rate_control", "switch algorithm"),
-        Role::Coupling => ("vsvd", "coupling"),
+        Role::Composite(_) => "policy",
+        Role::Scheduler { .. } => "scheduler",
+        Role::Dropper => "dropper",
+        Role::Meter { .. } => "meter",
+        Role::Detector => "detector",
+        Role::Shaper => "envelope",
+        Role::Transport { .. } => "transport",
+        Role::CongestionControl => "congestion",
+        Role::RateControl => "rate_control",
+        Role::Coupling => "vsvd",
     }
 }
 
@@ -139,7 +140,7 @@ pub(crate) fn help<'c>(
 /// The help for a policy of another kind than is wanted.
 fn of_another_kind(what: &str, name: &str) -> Option<String> {
     let record = records().find(|record| record.name == name)?;
-    let (key, noun) = key_and_noun(record.role);
+    let (key, noun) = (key_of(record.role), record.role.name());
     Some(match record.role {
         Role::Composite(consists) => {
             format!(

@@ -7,6 +7,7 @@
 use crate::units::show_value;
 use std::borrow::Cow;
 use tidegate_core::params::{Kind, Param, PolicyRecord};
+use tidegate_core::policies;
 
 /// A table with declared keys: a section, a policy, a kind of source or of topology.
 #[derive(Clone, Debug)]
@@ -119,11 +120,21 @@ impl Field {
     pub fn of_param(param: &Param) -> Field {
         Field {
             name: param.name,
-            shape: Shape::Value(param.kind),
+            shape: Shape::of_kind(param.kind),
             default: (param.default)().map(|value| Cow::Owned(show_value(&value))),
             required: param.required,
             help: param.help,
         }
+    }
+}
+
+impl Shape {
+    /// The values of a parameter.
+    fn of_kind(kind: Kind) -> Shape {
+        let Kind::Policy(role) = kind else { return Shape::Value(kind) };
+        let records = policies::built_in().chain(policies::registered());
+        let options = records.filter(|record| record.role == role).map(Section::of_policy).collect();
+        Shape::OneOf(OneOf { what: role.name(), default_kind: None, options })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::units::{parse_limit, parse_rate, parse_size, parse_time};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 use tidegate_core::classifier::matching::PortRange;
-use tidegate_core::params::{Kind, Value};
+use tidegate_core::params::{Kind, PolicyValue, Value};
 
 /// Reads `content` as a value of `kind` for the key `name`.
 pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, Complaint> {
@@ -23,6 +23,7 @@ pub(crate) fn read(kind: Kind, name: &str, content: &Content) -> Result<Value, C
         Kind::Integer(..) | Kind::Number(..) => Err(unquoted(text)),
         Kind::Dscp => dscp::named(text).map(Value::Integer),
         Kind::Text | Kind::Word(_) => Ok(Value::Text(text.to_owned())),
+        Kind::Policy(_) => Ok(Value::Policy(PolicyValue { name: text.to_owned(), values: Vec::new() })),
     };
     let value = match (kind, content) {
         (_, Content::Text(text)) => quantity(text),
@@ -119,6 +120,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Dscp => dscp::TAKES.to_owned(),
         Kind::Word(words) => format!("one of {}", words.join(", ")),
         Kind::Text => "text".to_owned(),
+        Kind::Policy(role) => format!("a {}", role.name()),
     }
 }
 
@@ -130,7 +132,7 @@ pub(crate) fn example(kind: Kind) -> Option<&'static str> {
         Kind::Size => Some("\"250B\""),
         Kind::Limit => Some("\"100p\""),
         Kind::Dscp => Some("\"ef\""),
-        Kind::Integer(..) | Kind::Number(..) | Kind::Word(_) | Kind::Text => None,
+        Kind::Integer(..) | Kind::Number(..) | Kind::Word(_) | Kind::Policy(_) | Kind::Text => None,
     }
 }
 
@@ -139,7 +141,9 @@ pub(crate) fn content_of_default(kind: Kind, text: &str) -> Content {
     let as_number = match kind {
         Kind::Integer(..) | Kind::Dscp => text.parse().ok().map(Content::Integer),
         Kind::Number(..) => text.parse().ok().map(Content::Number),
-        Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Text => None,
+        Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Word(_) | Kind::Policy(_) | Kind::Text => {
+            None
+        }
     };
     as_number.unwrap_or_else(|| Content::Text(text.to_owned()))
 }

@@ -196,7 +196,7 @@ def _connection(flow: Mapping[str, Any], start: int, stop: int | None) -> dict[s
     window = values["receiver_window"]
     return {
         "kind": "connection",
-        "congestion": values["congestion"],
+        "congestion": values["congestion"]["name"],
         "receive_buffer": None if window >= GREATEST_WINDOW else window,
         "size": None,
         "start": start,

@@ -4,7 +4,7 @@ use crate::error::TidegateError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tidegate_core::params::{
-    Carry, Fault, Kind, Marking, Param, PolicyRecord, Role, RunTimeFacts, Stamps, Value,
+    Carry, Fault, Kind, MarkResponse, Marking, Param, PolicyRecord, Role, RunTimeFacts, Stamps, Value,
 };
 
 /// A policy as its class declares it.
@@ -13,6 +13,7 @@ pub(super) struct Declared {
     /// Its parameters, with their defaults.
     defaults: Vec<(&'static str, Value)>,
     marking: Marking,
+    mark_response: MarkResponse,
 }
 
 impl Declared {
@@ -43,7 +44,12 @@ impl Declared {
             needs: None,
             carries: Carry::Nothing,
         }));
-        Ok(Declared { record, defaults, marking })
+        Ok(Declared { record, defaults, marking, mark_response: MarkResponse::Loss })
+    }
+
+    /// A congestion control that responds to marks in this way.
+    pub(super) fn responding(self, mark_response: MarkResponse) -> Declared {
+        Declared { mark_response, ..self }
     }
 
     /// The facts about a policy that a file gives these values.
@@ -53,7 +59,7 @@ impl Declared {
             (*name, own.map_or_else(|| default.clone(), |(_, value)| value.clone()))
         };
         let values = self.defaults.iter().map(value).collect();
-        RunTimeFacts { record: self.record, values, marking: self.marking }
+        RunTimeFacts { record: self.record, values, marking: self.marking, mark_response: self.mark_response }
     }
 }
 

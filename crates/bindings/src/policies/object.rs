@@ -3,7 +3,7 @@
 use super::failure::{self, Failure};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidegate_core::packet::Packet;
 use tidegate_core::params::Value;
 use tidegate_core::units::Time;
@@ -14,7 +14,7 @@ pub(super) struct Object {
     what: String,
     object: Py<PyAny>,
     /// True once a call has raised: nothing is called any more, and the run reports it.
-    failed: Cell<bool>,
+    failed: AtomicBool,
 }
 
 impl Object {
@@ -42,7 +42,7 @@ impl Object {
                 make.call1(py, (name, parameters))
             };
             let object = object().map_err(|error| failure::in_words(py, &error))?;
-            Ok(Object { what: format!("{role} `{name}`"), object, failed: Cell::new(false) })
+            Ok(Object { what: format!("{role} `{name}`"), object, failed: AtomicBool::new(false) })
         })
     }
 
@@ -54,6 +54,17 @@ impl Object {
         Python::attach(|py| read(self.object.bind(py)).map_err(|error| failure::in_words(py, &error)))
     }
 
+    /// A copy of the object with its state.
+    pub(super) fn copied(&self, now: Time) -> Object {
+        let copied = self.call("__deepcopy__", None, now, |object| {
+            let copy = object.py().import("copy")?.getattr("deepcopy")?;
+            Ok(copy.call1((object,))?.unbind())
+        });
+        let failed = AtomicBool::new(copied.is_none());
+        let object = copied.unwrap_or_else(|| Python::attach(|py| py.None()));
+        Object { what: self.what.clone(), object, failed }
+    }
+
     /// Calls the object; `None` once it has raised. `about` is the packet in question.
     pub(super) fn call<R>(
         &self,
@@ -62,13 +73,13 @@ impl Object {
         now: Time,
         call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
-        if self.failed.get() {
+        if self.failed.load(Ordering::Relaxed) {
             return None;
         }
         Python::attach(|py| match call(self.object.bind(py)) {
             Ok(result) => Some(result),
             Err(error) => {
-                self.failed.set(true);
+                self.failed.store(true, Ordering::Relaxed);
                 let packet = about.map_or(String::new(), |packet| {
                     format!(", at a packet of {} bytes of the port's flow {}", packet.len, packet.flow.0)
                 });

@@ -31,6 +31,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of intelligent congestion control.
+    #[derive(Copy)]
     pub struct AprcParams {
         /// Weight of an RM cell's rate in the estimate of the fair share (MACR)
         weight: f64 = 0.0625,

@@ -144,7 +144,7 @@ words! {
 
 parameters! {
     /// Parameters of VS/VD.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct VsVdParams {
         /// Current rate of a VC: declared by its source (frm1) or by the virtual source (frm2), or
         /// measured at the entry to the per-VC or the class queue

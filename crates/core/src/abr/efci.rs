@@ -9,7 +9,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of EFCI marking.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct EfciParams {
         /// Length of the class queue, in cells, at or above which data cells are marked
         threshold: u32 as Integer(1, 100_000_000) = 100,

@@ -16,6 +16,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of EPRCA.
+    #[derive(Copy)]
     pub struct EprcaParams {
         /// Weight of an RM cell's rate in the mean allowed cell rate (MACR)
         weight: f64 = 0.0625,

@@ -52,6 +52,7 @@ words! {
 
 parameters! {
     /// Parameters of ERICA.
+    #[derive(Copy)]
     pub struct EricaParams {
         /// Target utilisation: share of the link for CBR, VBR and ABR together, above 0
         utilisation: f64 = 0.9,

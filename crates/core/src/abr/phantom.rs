@@ -27,6 +27,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of Phantom.
+    #[derive(Copy)]
     pub struct PhantomParams {
         /// Allocation of a VC over the rate that all leave (the utilisation factor)
         factor: u32 as Integer(1, 1_000_000) = 5,

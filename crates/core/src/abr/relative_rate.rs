@@ -9,7 +9,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of relative-rate marking.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct RelativeRateParams {
         /// Length of the class queue, in cells, at or above which rates are not increased (NI)
         no_increase: u32 as Integer(1, 100_000_000) = 50,

@@ -34,6 +34,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of UCSC.
+    #[derive(Copy)]
     pub struct UcscParams {
         /// Target utilisation: share of the link for CBR, VBR and ABR together, above 0
         utilisation: f64 = 0.9,

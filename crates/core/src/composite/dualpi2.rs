@@ -22,6 +22,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of DualPI2.
+    #[derive(Copy)]
     pub struct DualPi2Params {
         /// Target of the Classic queueing delay, above 0
         target: Span = Span::from_millis(15),

@@ -19,7 +19,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of FQ-CoDel.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct FqCodelParams {
         /// Quantum: bytes that a flow may send in its turn
         quantum: u32 as Size = 1_514,

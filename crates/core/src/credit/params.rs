@@ -10,6 +10,7 @@ use crate::units::Span;
 
 parameters! {
     /// Credit-based flow control of a link, from its sending port to the node at its end.
+    #[derive(Copy)]
     pub struct CreditParams {
         /// Unit that has its own credit: each `flow` is a VC, or all flows of the `link` are one
         /// VC, where a blocked flow blocks the others

@@ -55,6 +55,7 @@ words! {
 
 parameters! {
     /// Parameters of the drop history.
+    #[derive(Copy)]
     pub struct DropHistoryParams {
         /// Drops that count: of packets out of profile (red and yellow), or all
         drops: Drops = Drops::Out,

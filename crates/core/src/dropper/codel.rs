@@ -41,7 +41,7 @@ words! {
 
 parameters! {
     /// Parameters of CoDel.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct CodelParams {
         /// Acceptable standing sojourn time, above 0
         target: Span = Span::from_millis(5),

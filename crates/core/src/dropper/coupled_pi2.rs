@@ -38,6 +38,7 @@ use std::collections::VecDeque;
 
 parameters! {
     /// Parameters of coupled PI2.
+    #[derive(Copy)]
     pub struct CoupledPi2Params {
         /// Target of the Classic queueing delay, above 0
         target: Span = Span::from_millis(15),

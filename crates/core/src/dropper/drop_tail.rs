@@ -8,7 +8,7 @@ use crate::params::{Carry, Fault, Limit, Parameters, PolicyParams, PolicyRecord,
 
 parameters! {
     /// Parameters of drop-tail.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct DropTailParams {
         /// Longest queue of the port, the packet in service included
         limit: Limit,

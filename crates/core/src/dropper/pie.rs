@@ -38,6 +38,7 @@ use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
 
 parameters! {
     /// Parameters of PIE.
+    #[derive(Copy)]
     pub struct PieParams {
         /// Target of the queueing delay, above 0
         target: Span = Span::from_millis(15),

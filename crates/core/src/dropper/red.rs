@@ -28,6 +28,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of RED.
+    #[derive(Copy)]
     pub struct RedParams {
         /// Average queue at or above which packets are chosen at random; in bytes for byte mode
         min_th: Limit = Limit::Packets(5),

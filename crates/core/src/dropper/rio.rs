@@ -40,6 +40,7 @@ words! {
 
 parameters! {
     /// Parameters of RIO.
+    #[derive(Copy)]
     pub struct RioParams {
         /// Average queue of *in* packets at or above which they are chosen at random; thresholds in
         /// bytes select byte mode

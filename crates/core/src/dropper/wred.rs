@@ -19,6 +19,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of WRED.
+    #[derive(Copy)]
     pub struct WredParams {
         /// Average queue at or above which green packets are chosen at random; thresholds in bytes
         /// select byte mode

@@ -30,6 +30,7 @@ use sender::Sender;
 
 parameters! {
     /// Parameters of ABR. Rates are of whole cells, headers included.
+    #[derive(Copy)]
     pub struct AbrParams {
         /// Peak cell rate; without it, the rate of the first link
         pcr: Option<Rate>,

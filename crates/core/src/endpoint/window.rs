@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 parameters! {
     /// Parameters of a fixed window.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct WindowParams {
         /// Packets that may be unacknowledged
         window: u32 as Integer(1, 1_000_000) = 10,

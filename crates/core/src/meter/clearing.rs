@@ -35,7 +35,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of the clearing meter.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct ClearingParams {
         /// Window of the time sliding window over which the rate is averaged; without it, the
         /// profile is a token bucket of `reserve` and `workahead`

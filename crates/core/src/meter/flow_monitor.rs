@@ -28,7 +28,7 @@ use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of the flow monitor.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct FlowMonitorParams {
         /// Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
         /// Vtick, which is the flow's average interval

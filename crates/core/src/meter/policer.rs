@@ -19,7 +19,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of the policer.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct PolicerParams {
         /// Packets that exceed the contract: they are dropped, or forwarded and marked as out of
         /// profile

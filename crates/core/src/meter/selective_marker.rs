@@ -23,7 +23,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of the selective marker.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct SelectiveMarkerParams {
         /// One packet in so many is in profile, beginning with the first; without it, none for its
         /// place in the stream

@@ -29,7 +29,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of the single rate three colour marker.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct SrTcmParams {
         /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,

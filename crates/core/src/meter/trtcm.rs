@@ -30,7 +30,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of the two rate three colour marker.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct TrTcmParams {
         /// Use of a packet's earlier colour: ignored, or never improved
         mode: Mode = Mode::Blind,

@@ -16,7 +16,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of the time sliding window two colour marker.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct Tsw2CmParams {
         /// Length of the time sliding window (AVG_INTERVAL)
         window: Option<Span>,

@@ -23,7 +23,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of the time sliding window three colour marker.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct Tsw3CmParams {
         /// Length of the time sliding window (AVG_INTERVAL)
         window: Option<Span>,

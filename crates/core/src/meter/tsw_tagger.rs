@@ -30,7 +30,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of the TSW tagger.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct TswTaggerParams {
         /// Length of the time sliding window
         window: Option<Span>,

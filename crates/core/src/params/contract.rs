@@ -8,7 +8,7 @@ use core::fmt;
 parameters! {
     /// Statement of a flow about itself to every port on its way. A scheduler reads the keys that
     /// it knows ([`PolicyRecord::reads`](crate::params::PolicyRecord)) and ignores the rest.
-    #[derive(Eq, Default)]
+    #[derive(Copy, Eq, Default)]
     pub struct Contract {
         /// Reserved average rate (AR), counted in whole packets; without it the flow is a datagram
         /// flow

@@ -4,7 +4,7 @@ use super::check::{Guarantee, Member, NodeContext};
 use super::fault::Fault;
 use super::line::{FixedPort, Line, NoLine};
 use super::policy::{KeepsRates, PolicyParams};
-use super::record::{Marking, PolicyRecord, ReceiverWindow};
+use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
 use super::table::Parameters;
 use super::value::Value;
 use core::fmt;
@@ -20,6 +20,9 @@ pub trait PolicyFacts: fmt::Debug + Send + Sync {
 
     /// [`PolicyParams::marking`].
     fn marking(&self) -> Marking;
+
+    /// [`PolicyParams::mark_response`].
+    fn mark_response(&self) -> MarkResponse;
 
     /// [`PolicyParams::keeps_rates`].
     fn keeps_rates(&self) -> Option<KeepsRates>;
@@ -72,6 +75,10 @@ impl<T: PolicyParams> PolicyFacts for T {
 
     fn marking(&self) -> Marking {
         PolicyParams::marking(self)
+    }
+
+    fn mark_response(&self) -> MarkResponse {
+        PolicyParams::mark_response(self)
     }
 
     fn keeps_rates(&self) -> Option<KeepsRates> {

@@ -4,7 +4,8 @@ use super::check::{Guarantee, Member, NodeContext};
 use super::contract::Refused;
 use super::fault::Fault;
 use super::line::{FixedPort, Line, NoLine};
-use super::record::{Marking, PolicyRecord, ReceiverWindow, Role, Service};
+use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
+use super::role::{Role, Service};
 use super::table::Parameters;
 use crate::units::Span;
 
@@ -49,6 +50,11 @@ pub trait PolicyParams: Parameters {
     /// Returns how a dropper treats ECN-capable packets that it would drop.
     fn marking(&self) -> Marking {
         Marking::Never
+    }
+
+    /// Returns how a congestion control responds to congestion marks.
+    fn mark_response(&self) -> MarkResponse {
+        MarkResponse::Loss
     }
 
     /// Returns the conditions under which a scheduler keeps the rates that flows reserve, so that

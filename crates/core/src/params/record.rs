@@ -1,40 +1,7 @@
 //! The facts about a policy that others need without reading its code.
 
-use super::consists::Consists;
+use super::role::{Role, Service};
 use super::value::Param;
-
-/// The role of a policy in a port or at a host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Several policies under one name.
-    Composite(Consists),
-    /// Orders flows.
-    Scheduler {
-        /// The moment at which it starts packets.
-        service: Service,
-    },
-    /// Drops or marks arriving packets.
-    Dropper,
-    /// Delays packets until they conform.
-    Shaper,
-    /// Checks flows against their contracts.
-    Meter {
-        /// True if it divides a profile's packets by colour into those inside and those outside, so
-        /// that the traffic inside has to be provisioned for.
-        colours: bool,
-    },
-    /// Names flows that do not respond to congestion.
-    Detector,
-    /// Tells the sources of ABR connections, at an output port, the rate at which they may send.
-    RateControl,
-    /// Couples the control loops of ABR connections before and behind an output port.
-    Coupling,
-    /// Makes both ends of a connection.
-    Transport {
-        /// True if the sent traffic depends on the network's treatment of it.
-        responsive: bool,
-    },
-}
 
 /// Greatest amount that a transport has in flight, limited by its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,17 +26,18 @@ pub enum Marking {
     },
 }
 
-/// The moment at which a scheduler starts packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Service {
-    /// As soon as the server is free and any packet waits.
-    WorkConserving,
-    /// As soon as the server is free and an eligible packet waits. A packet may have to wait for a
-    /// time that depends on its flow's contract and on the value that it carries.
-    Regulated,
-    /// At the beginning of slots only, laid out in the order in which flows are set up. The slots
-    /// of two such schedulers, one in a class of the other, may never begin at the same time.
-    Slotted,
+/// Response of a congestion control to congestion marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkResponse {
+    /// As to a loss, at most once in a window of data (RFC 3168, section 6.1.2).
+    Loss,
+    /// By the share of marked data, at most once in a window of data; the receiver reports each
+    /// change of the mark, and retransmissions are ECN-capable as well (RFC 8257).
+    Share,
+    /// To each acknowledgement that reports marks. The receiver counts marked packets (RFC 9768),
+    /// and packets are ECT(1) (RFC 9331, section 4): recovery has to go by time, and both ends have
+    /// to be ECN-capable.
+    Each,
 }
 
 /// The meaning of a scheduler's stamps, the tags of its packets.

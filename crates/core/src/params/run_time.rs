@@ -6,10 +6,10 @@ use super::facts::PolicyFacts;
 use super::fault::Fault;
 use super::line::{FixedPort, Line, NoLine};
 use super::policy::KeepsRates;
-use super::record::{Marking, PolicyRecord, ReceiverWindow};
+use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
 use super::value::Value;
 
-/// A record, the values of its parameters, and how a dropper treats ECN-capable packets. Such a
+/// A record, the values of its parameters, and how the policy marks or responds to marks. Such a
 /// policy promises nothing.
 #[derive(Clone, Debug)]
 pub struct RunTimeFacts {
@@ -17,8 +17,10 @@ pub struct RunTimeFacts {
     pub record: &'static PolicyRecord,
     /// Its values, including the defaults of those that were not set.
     pub values: Vec<(&'static str, Value)>,
-    /// Its treatment of ECN-capable packets.
+    /// As a dropper, its treatment of ECN-capable packets.
     pub marking: Marking,
+    /// As a congestion control, its response to marks.
+    pub mark_response: MarkResponse,
 }
 
 impl PolicyFacts for RunTimeFacts {
@@ -32,6 +34,10 @@ impl PolicyFacts for RunTimeFacts {
 
     fn marking(&self) -> Marking {
         self.marking
+    }
+
+    fn mark_response(&self) -> MarkResponse {
+        self.mark_response
     }
 
     fn keeps_rates(&self) -> Option<KeepsRates> {

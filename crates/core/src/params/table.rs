@@ -156,7 +156,7 @@ macro_rules! __parameters {
         }
     ) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
             $($(#[doc = $help])+ pub $param: $type,)*
         }

@@ -1,5 +1,6 @@
 //! The kind of value that a parameter takes, and values as read from a file.
 
+use super::role::Role;
 use crate::units::Span;
 
 /// The kind of value that a parameter takes, and its range.
@@ -22,6 +23,8 @@ pub enum Kind {
     Dscp,
     /// One of a few words.
     Word(&'static [&'static str]),
+    /// A policy of this role: its name, or a table with `kind` and its parameters.
+    Policy(Role),
     /// Free text.
     Text,
 }
@@ -61,6 +64,17 @@ pub enum Value {
     Number(f64),
     /// Free text, or one of a few words.
     Text(String),
+    /// A policy.
+    Policy(PolicyValue),
+}
+
+/// A policy as the value of a parameter of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyValue {
+    /// Its name.
+    pub name: String,
+    /// The values of its parameters.
+    pub values: Vec<(&'static str, Value)>,
 }
 
 /// A limit on a queue: packets or bytes, the packet in service included.

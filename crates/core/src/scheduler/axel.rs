@@ -42,6 +42,7 @@ words! {
 
 parameters! {
     /// Parameters of Axel.
+    #[derive(Copy)]
     pub struct AxelParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
         /// its reserved rate, or the port itself

@@ -37,6 +37,7 @@ use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of Axel above a floor.
+    #[derive(Copy)]
     pub struct AxelFloorParams {
         /// Share of its reserved rate that every flow gets at any time
         floor: f64 as Number(0.001, 1.0) = 0.5,

@@ -45,6 +45,7 @@ words! {
 
 parameters! {
     /// Parameters of Axel by measured delays.
+    #[derive(Copy)]
     pub struct AxelMeasuredParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
         /// its reserved rate, or the port itself

@@ -17,6 +17,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of Axel without its bound.
+    #[derive(Copy)]
     pub struct AxelUnboundedParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
         /// its reserved rate, or the port itself

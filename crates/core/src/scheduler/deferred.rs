@@ -21,6 +21,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of Deferred.
+    #[derive(Copy)]
     pub struct DeferredParams {
         /// Server at which a flow's backlog is counted: an ideal one that serves the flow alone at
         /// its reserved rate, or the port itself

@@ -42,7 +42,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of DRR++.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct DrrPlusPlusParams {
         /// Quantum: bytes that a flow may send in its turn
         quantum: u32 as Size = 1_514,

@@ -27,6 +27,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of earliest deadline first: none.
+    #[derive(Copy)]
     pub struct EdfParams {}
 }
 

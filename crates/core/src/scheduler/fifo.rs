@@ -23,6 +23,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of FIFO: none.
+    #[derive(Copy)]
     pub struct FifoParams {}
 }
 

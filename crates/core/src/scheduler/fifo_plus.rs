@@ -35,6 +35,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of FIFO+: none.
+    #[derive(Copy)]
     pub struct FifoPlusParams {}
 }
 

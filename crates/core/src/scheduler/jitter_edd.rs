@@ -37,6 +37,7 @@ use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of Jitter-EDD: none.
+    #[derive(Copy)]
     pub struct JitterEddParams {}
 }
 

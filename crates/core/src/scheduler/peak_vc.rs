@@ -16,6 +16,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of PeakVC: none.
+    #[derive(Copy)]
     pub struct PeakVcParams {}
 }
 

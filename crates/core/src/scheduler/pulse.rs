@@ -27,6 +27,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of Pulse: none.
+    #[derive(Copy)]
     pub struct PulseParams {}
 }
 

@@ -19,6 +19,7 @@ use crate::units::Time;
 
 parameters! {
     /// Parameters of packet round robin: none.
+    #[derive(Copy)]
     pub struct RoundRobinParams {}
 }
 

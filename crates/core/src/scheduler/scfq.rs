@@ -22,7 +22,7 @@ use crate::units::Rate;
 
 parameters! {
     /// Parameters of self-clocked fair queueing.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct ScfqParams {
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,

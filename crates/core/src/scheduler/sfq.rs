@@ -23,7 +23,7 @@ use num_traits::Zero;
 
 parameters! {
     /// Parameters of start-time fair queueing.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct SfqParams {
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,

@@ -15,6 +15,7 @@ use num_traits::Zero;
 
 parameters! {
     /// Parameters of strict priority: none.
+    #[derive(Copy)]
     pub struct StrictPriorityParams {}
 }
 

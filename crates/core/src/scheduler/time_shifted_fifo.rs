@@ -28,7 +28,7 @@ use crate::units::{Span, Time};
 
 parameters! {
     /// Parameters of time-shifted FIFO.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct TimeShiftedFifoParams {
         /// Time by which a Classic packet counts as later than it arrived
         shift: Span = Span::from_millis(50),

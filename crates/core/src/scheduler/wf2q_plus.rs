@@ -34,7 +34,7 @@ use crate::units::{Rate, Time};
 
 parameters! {
     /// Parameters of WF²Q+.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct Wf2qPlusParams {
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,

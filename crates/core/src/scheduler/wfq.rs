@@ -53,7 +53,7 @@ use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of weighted fair queueing.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct WfqParams {
         /// Weight of a flow without a reservation, as a rate
         unreserved: Rate = UNRESERVED,

@@ -6,6 +6,7 @@ macro_rules! toy {
     ($params:ident makes $policy:ty: $name:literal, $role:expr) => {
         tidegate_core::params::parameters! {
             /// There are none.
+            #[derive(Copy)]
             pub struct $params {}
         }
 

@@ -7,6 +7,7 @@ use tidegate_core::composite::{self, BuiltInComposite};
 use tidegate_core::contract::Contract;
 use tidegate_core::detector::{self, DetectorKind};
 use tidegate_core::dropper::{self, DropperKind};
+use tidegate_core::endpoint::tcp::congestion::{self, CongestionControlKind};
 use tidegate_core::endpoint::{self, TransportKind};
 use tidegate_core::meter::{self, MeterKind};
 use tidegate_core::packet::PortIx;
@@ -34,6 +35,7 @@ fn records_agree_with_their_registries() {
         (shaper::RECORDS, Role::Shaper),
         (tidegate_core::abr::RECORDS, Role::RateControl),
         (tidegate_core::abr::coupling::RECORDS, Role::Coupling),
+        (congestion::RECORDS, Role::CongestionControl),
     ];
     for (records, role) in roles {
         assert!(records.iter().all(|record| record.role == role));
@@ -61,6 +63,9 @@ fn defaults_are_of_their_kind_and_in_range() {
             (Kind::Integer(low, high), Value::Integer(number)) => (low..=high).contains(number),
             (Kind::Number(low, high), Value::Number(number)) => (low..=high).contains(number),
             (Kind::Word(words), Value::Text(word)) => words.contains(&word.as_str()),
+            (Kind::Policy(role), Value::Policy(policy)) => {
+                built_in().any(|record| record.name == policy.name && record.role == role)
+            }
             _ => false,
         };
         assert!(fits, "{}: {default:?}", param.name);
@@ -106,6 +111,7 @@ fn every_example_is_made_and_read_back() {
     examples(|kind: &BuiltInShaper| kind.build(&Contract::default()).is_ok());
     abr::check_examples();
     examples(|kind: &TransportKind| kind.build().is_ok());
+    examples(|kind: &CongestionControlKind| kind.build().is_ok());
 }
 
 #[test]

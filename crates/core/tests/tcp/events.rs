@@ -6,7 +6,7 @@ use crate::common::{pick, rounds};
 use crate::path::{Call, Path, World};
 use crate::properties::RECOVERY;
 use crate::wire::{DATA, params};
-use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, Segment, TcpParams};
+use tidegate_core::endpoint::tcp::{Ecn, LossRecovery, Segment, TcpParams};
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
@@ -80,7 +80,7 @@ impl Seen {
 
     fn check_event(&mut self, params: &TcpParams, path: &Path, call: &Call<'_>) {
         let (before, after) = (call.before, call.after);
-        let left = if params.congestion == CongestionControl::Cubic { 0.7 } else { 0.5 };
+        let left = if params.congestion.record().name == "cubic" { 0.7 } else { 0.5 };
         let una = call.came.map_or(call.una, |came| call.una.max(came.acknowledgement));
         // The acknowledgement that shows a loss may have let the window grow.
         let grown = grown(call);
@@ -132,7 +132,7 @@ impl Seen {
         // A second fast retransmit in a window of data reduces nothing, and inflates.
         let again = inflates && call.sent.iter().any(|segment| segment.sequence < call.max);
         let grown = if inflates { grown.max(if again { 3.0 } else { 1.0 }) } else { grown };
-        let estimate = if params.congestion == CongestionControl::Cubic { self.estimate } else { 0.0 };
+        let estimate = if params.congestion.record().name == "cubic" { self.estimate } else { 0.0 };
         let most = estimate.max(before.cwnd + grown);
         assert!(after.cwnd <= most + ROUNDED, "{before:?} {after:?}, W_est {estimate}");
         let ends = una >= self.point || params.recovery == LossRecovery::Reno1990 && una > call.una;
@@ -164,7 +164,7 @@ fn is_dsack(segment: &Segment) -> bool {
 }
 
 fn case(rng: &mut Rng) -> (TcpParams, Path) {
-    let congestion = pick(rng, &[CongestionControl::Reno, CongestionControl::Cubic]);
+    let control = pick(rng, &["reno", "cubic"]);
     let recovery = pick(rng, &RECOVERY);
     let params = TcpParams {
         ecn: pick(rng, &[Ecn::On, Ecn::Off, Ecn::Off]),
@@ -173,7 +173,7 @@ fn case(rng: &mut Rng) -> (TcpParams, Path) {
         delayed_acks: pick(rng, &[None, None, Some(Span::from_millis(100))]),
         initial_window: pick(rng, &[1, 4, 10, 40]),
         receiver_window: pick(rng, &[30, 200, 2000]) * DATA as u32,
-        ..params((congestion, recovery))
+        ..params((control, recovery))
     };
     let path = Path {
         delay: pick(rng, &[1, 5, 20, 80]),

@@ -1,9 +1,7 @@
 //! The handshake: what opens a connection, and what is asked for when it is sent again.
 
-use crate::wire::{DATA, SACK, SIZE, params};
-use tidegate_core::endpoint::tcp::{
-    CongestionControl, Ecn, Handshake, LossRecovery, Segment, Sender, TcpParams,
-};
+use crate::wire::{DATA, SACK, SIZE, congestion, params};
+use tidegate_core::endpoint::tcp::{Ecn, Handshake, LossRecovery, Segment, Sender, TcpParams};
 use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::PolicyParams;
@@ -11,9 +9,11 @@ use tidegate_core::units::{Span, Time};
 
 /// Opens a connection whose first `lost` opening segments are lost. Returns for each packet that
 /// leaves whether it opens the connection and whether it is ECN-capable.
-fn sent(congestion: CongestionControl, lost: usize) -> Vec<(bool, bool)> {
-    let params = TcpParams { ecn: Ecn::On, handshake: Handshake::On, congestion, ..params(SACK) };
-    let mut sender = Sender::new(&params, Time::NEVER, SIZE);
+fn sent(control: &str, lost: usize) -> Vec<(bool, bool)> {
+    let params =
+        TcpParams { ecn: Ecn::On, handshake: Handshake::On, congestion: congestion(control), ..params(SACK) };
+    let made = params.make().unwrap();
+    let mut sender = Sender::new(&made, Time::NEVER, SIZE);
     sender.offer(DATA);
     let (mut out, mut at) = (Vec::new(), Time::ORIGIN);
     for _ in 0..=lost {
@@ -34,23 +34,20 @@ fn sent(congestion: CongestionControl, lost: usize) -> Vec<(bool, bool)> {
 
 #[test]
 fn data_are_ecn_capable_and_the_opening_segment_is_not() {
-    assert_eq!(sent(CongestionControl::Reno, 0), [(true, false), (false, true)]);
+    assert_eq!(sent("reno", 0), [(true, false), (false, true)]);
 }
 
 /// The kernel sends all packets of a connection with DCTCP as ECN-capable ones.
 #[test]
 fn with_dctcp_the_opening_segment_is_ecn_capable() {
-    assert_eq!(sent(CongestionControl::Dctcp, 0), [(true, true), (false, true)]);
+    assert_eq!(sent("dctcp", 0), [(true, true), (false, true)]);
 }
 
 /// RFC 3168, section 6.1.1.1.
 #[test]
 fn a_connection_opened_again_has_no_ecn() {
-    assert_eq!(sent(CongestionControl::Reno, 1), [(true, false), (true, false), (false, false)]);
-    assert_eq!(
-        sent(CongestionControl::Dctcp, 2),
-        [(true, true), (true, false), (true, false), (false, false)]
-    );
+    assert_eq!(sent("reno", 1), [(true, false), (true, false), (false, false)]);
+    assert_eq!(sent("dctcp", 2), [(true, true), (true, false), (true, false), (false, false)]);
 }
 
 /// RFC 9331, section 4: all of its packets ask for an L4S queue, and it needs what answers to each
@@ -58,14 +55,14 @@ fn a_connection_opened_again_has_no_ecn() {
 #[test]
 fn with_prague_packets_have_ect_1() {
     let prague = TcpParams {
-        congestion: CongestionControl::Prague,
+        congestion: congestion("prague"),
         ecn: Ecn::On,
         recovery: LossRecovery::Rack,
         handshake: Handshake::On,
         ..params(SACK)
     };
     assert!(prague.check().is_ok());
-    let mut sender = Sender::new(&prague, Time::NEVER, SIZE);
+    let mut sender = Sender::new(&prague.make().unwrap(), Time::NEVER, SIZE);
     sender.offer(DATA);
     let mut out = Vec::new();
     sender.wake(&mut HostCx { now: Time::ORIGIN, out: &mut out });
@@ -77,7 +74,7 @@ fn with_prague_packets_have_ect_1() {
         assert!(matches!(action, Action::Send { mark, .. } if mark.ecn() == 0b01), "{action:?}");
     }
     for (less, needs) in [
-        (TcpParams { ecn: Ecn::Off, ..prague }, "ecn = \"on\""),
+        (TcpParams { ecn: Ecn::Off, ..prague.clone() }, "ecn = \"on\""),
         (TcpParams { recovery: LossRecovery::Sack, ..prague }, "recovery = \"rack\""),
     ] {
         let fault = less.check().unwrap_err();

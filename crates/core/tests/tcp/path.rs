@@ -4,8 +4,9 @@
 use crate::wire::{DATA, SIZE, setup};
 use std::collections::BTreeMap;
 use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Mark, Packet};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
@@ -91,9 +92,9 @@ pub struct World {
 
 impl World {
     pub fn new(params: &TcpParams, path: Path, segments: u64, seed: u64) -> World {
-        let mut sender = Sender::new(params, Time::NEVER, SIZE);
+        let made = params.make().unwrap();
+        let mut sender = Sender::new(&made, Time::NEVER, SIZE);
         sender.offer(segments.saturating_mul(DATA));
-        let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         World {
             sender,
             receiver: made.receiver(setup()),

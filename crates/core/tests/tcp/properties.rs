@@ -3,11 +3,12 @@
 //! true.
 
 use crate::common::{pick, rounds};
-use crate::wire::{RENO_1990, params, setup};
+use crate::wire::{RENO_1990, congestion, params, setup};
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::endpoint::tcp::{CongestionControl, Ecn, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
+use tidegate_core::endpoint::tcp::{Ecn, LossRecovery, Segment, Sender, TcpParams};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Mark, Packet};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
@@ -16,7 +17,7 @@ const DATA: u64 = 8;
 const SIZE: u32 = 48;
 
 /// Every congestion control with every loss recovery.
-const CONGESTION: [CongestionControl; 2] = [CongestionControl::Reno, CongestionControl::Cubic];
+const CONGESTION: [&str; 2] = ["reno", "cubic"];
 pub const RECOVERY: [LossRecovery; 4] =
     [LossRecovery::Sack, LossRecovery::Rack, LossRecovery::NewReno, LossRecovery::Reno1990];
 
@@ -59,9 +60,9 @@ struct Chaos {
 
 impl Chaos {
     fn new(params: TcpParams, bytes: u64, faults: Faults, seed: u64, begins: Time) -> Chaos {
-        let mut sender = Sender::new(&params, Time::NEVER, SIZE);
+        let made = params.make().unwrap();
+        let mut sender = Sender::new(&made, Time::NEVER, SIZE);
         sender.offer(bytes);
-        let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(params)).build().unwrap();
         Chaos {
             params,
             sender,
@@ -231,7 +232,7 @@ impl Chaos {
 fn case(rng: &mut Rng) -> (TcpParams, u64, Faults) {
     let granularity = Span::from_millis(pick(rng, &[1, 10, 100]));
     let params = TcpParams {
-        congestion: pick(rng, &CONGESTION),
+        congestion: congestion(pick(rng, &CONGESTION)),
         recovery: pick(rng, &RECOVERY),
         ecn: pick(rng, &[Ecn::On, Ecn::Off]),
         granularity,
@@ -256,7 +257,7 @@ fn every_byte_arrives_in_order_exactly_once() {
     let (mut again, mut marks, mut reported, mut twice) = (0, 0, 0, 0);
     for seed in 0..rounds(600) {
         let (params, bytes, faults) = case(&mut Rng::named(seed, "case"));
-        let mut chaos = Chaos::new(params, bytes, faults, seed, Time::ORIGIN);
+        let mut chaos = Chaos::new(params.clone(), bytes, faults, seed, Time::ORIGIN);
         chaos.run();
         assert_eq!(chaos.una, bytes, "{params:?} {faults:?}");
         assert_eq!(chaos.arrived.len() as u64, bytes);
@@ -280,7 +281,7 @@ fn a_later_start_changes_nothing() {
     for seed in 0..rounds(60) {
         let (params, bytes, faults) = case(&mut Rng::named(seed, "shifted"));
         let sent = |begins| {
-            let mut chaos = Chaos::new(params, bytes, faults, seed, begins);
+            let mut chaos = Chaos::new(params.clone(), bytes, faults, seed, begins);
             chaos.run();
             chaos.sent
         };

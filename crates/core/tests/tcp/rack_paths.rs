@@ -4,9 +4,10 @@
 use crate::common::{pick, rounds};
 use crate::wire::{DATA, RACK, SIZE, params, setup};
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
+use tidegate_core::endpoint::tcp::{LossRecovery, Segment, Sender, TcpParams};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
 use tidegate_core::units::{Span, Time};
 
@@ -45,9 +46,9 @@ impl Channel {
         delay: Span,
         fate: impl FnMut(u64, usize) -> Fate + 'static,
     ) -> Channel {
-        let mut sender = Sender::new(params, Time::NEVER, SIZE);
+        let made = params.make().unwrap();
+        let mut sender = Sender::new(&made, Time::NEVER, SIZE);
         sender.offer(segments * DATA);
-        let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         Channel {
             sender,
             receiver: made.receiver(setup()),
@@ -147,11 +148,11 @@ impl Channel {
 }
 
 fn drawn(rng: &mut Rng, window: u32) -> TcpParams {
-    let congestion = pick(rng, &[CongestionControl::Reno, CongestionControl::Cubic]);
+    let control = pick(rng, &["reno", "cubic"]);
     TcpParams {
         initial_window: pick(rng, &[2, 4, 10]),
         receiver_window: window * DATA as u32,
-        ..params((congestion, LossRecovery::Rack))
+        ..params((control, LossRecovery::Rack))
     }
 }
 

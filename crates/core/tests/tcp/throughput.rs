@@ -8,8 +8,9 @@
 use crate::wire::{CUBIC, DATA, SACK, SIZE, Setting, params, setup};
 use std::collections::VecDeque;
 use tidegate_core::endpoint::tcp::{Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, BuiltInTransport, Endpoint, HostCx, Payload, TransportKind};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Packet};
+use tidegate_core::params::PolicyParams;
 use tidegate_core::units::{Span, Time};
 
 const ROUND_TRIP: Span = Span::from_millis(100);
@@ -18,9 +19,9 @@ const ROUND_TRIP: Span = Span::from_millis(100);
 /// of the time.
 fn carried(setting: Setting, nth: u64, round_trips: u64) -> f64 {
     let params = TcpParams { receiver_window: 10_000 * DATA as u32, ..params(setting) };
-    let mut sender = Sender::new(&params, Time::NEVER, SIZE);
+    let made = params.make().unwrap();
+    let mut sender = Sender::new(&made, Time::NEVER, SIZE);
     sender.offer(u64::MAX);
-    let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(params)).build().unwrap();
     let mut receiver = made.receiver(setup());
     let mut flying: VecDeque<(Time, usize, Segment)> = VecDeque::new();
     let (mut timer, mut sent, mut measured) = (Time::ORIGIN, 0, 0.0);

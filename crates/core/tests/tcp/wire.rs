@@ -2,10 +2,9 @@
 //! segments that leave.
 
 use std::collections::{BTreeMap, BTreeSet};
-use tidegate_core::endpoint::tcp::{CongestionControl, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{
-    Action, BuiltInTransport, Endpoint, EndpointSetup, HostCx, Payload, TransportKind,
-};
+use tidegate_core::endpoint::tcp::congestion::CongestionControlKind;
+use tidegate_core::endpoint::tcp::{LossRecovery, Segment, Sender, TcpParams};
+use tidegate_core::endpoint::{Action, Endpoint, EndpointSetup, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::rng::Rng;
@@ -15,20 +14,25 @@ use tidegate_core::units::{Rate, Span, Time};
 pub const DATA: u64 = 1000;
 pub const SIZE: u32 = 1040;
 
-/// The two settings: congestion control and loss recovery.
-pub type Setting = (CongestionControl, LossRecovery);
+/// The congestion control of this name.
+pub fn congestion(name: &str) -> CongestionControlKind {
+    CongestionControlKind::named(name).unwrap()
+}
 
-pub const RENO_1990: Setting = (CongestionControl::Reno, LossRecovery::Reno1990);
-pub const NEW_RENO: Setting = (CongestionControl::Reno, LossRecovery::NewReno);
-pub const SACK: Setting = (CongestionControl::Reno, LossRecovery::Sack);
-pub const RACK: Setting = (CongestionControl::Reno, LossRecovery::Rack);
-pub const CUBIC: Setting = (CongestionControl::Cubic, LossRecovery::Sack);
+/// The two settings: congestion control and loss recovery.
+pub type Setting = (&'static str, LossRecovery);
+
+pub const RENO_1990: Setting = ("reno", LossRecovery::Reno1990);
+pub const NEW_RENO: Setting = ("reno", LossRecovery::NewReno);
+pub const SACK: Setting = ("reno", LossRecovery::Sack);
+pub const RACK: Setting = ("reno", LossRecovery::Rack);
+pub const CUBIC: Setting = ("cubic", LossRecovery::Sack);
 
 /// Tables begin with a window of 8 segments, every segment is acknowledged at once, and the
 /// receiver has room for 64.
-pub fn params((congestion, recovery): Setting) -> TcpParams {
+pub fn params((control, recovery): Setting) -> TcpParams {
     TcpParams {
-        congestion,
+        congestion: congestion(control),
         recovery,
         ecn: tidegate_core::endpoint::tcp::Ecn::Off,
         delayed_acks: None,
@@ -84,9 +88,9 @@ pub struct Wire {
 impl Wire {
     /// A transfer of `segments` segments under a script.
     pub fn new(params: &TcpParams, segments: u64, script: Script) -> Wire {
-        let mut sender = Sender::new(params, Time::NEVER, SIZE);
+        let made = params.make().unwrap();
+        let mut sender = Sender::new(&made, Time::NEVER, SIZE);
         sender.offer(segments * DATA);
-        let made = TransportKind::BuiltIn(BuiltInTransport::Tcp(*params)).build().unwrap();
         Wire {
             sender,
             receiver: made.receiver(setup()),

@@ -85,6 +85,7 @@ impl Scheduler for RoundRobin {
 
 parameters! {
     /// Parameters of the round.
+    #[derive(Copy)]
     pub struct RoundRobinParams {
         /// Packets that a flow may send in its turn
         quantum: u32,
@@ -132,6 +133,7 @@ impl Dropper for AtMost {
 
 parameters! {
     /// The parameter of the limit.
+    #[derive(Copy)]
     pub struct AtMostParams {
         /// Most packets that wait
         limit: u32,

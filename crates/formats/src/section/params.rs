@@ -6,7 +6,7 @@ use crate::record::{Field, Shape};
 use crate::values::{Read, Values};
 use std::marker::PhantomData;
 use std::ops::Deref;
-use tidegate_core::params::{NamedPolicy, Param, PolicyRecord, Value};
+use tidegate_core::params::{NamedPolicy, Param, PolicyRecord, PolicyValue, Value};
 
 /// Values of parameters by their names, by which the core also states a fault.
 #[derive(Clone, Debug)]
@@ -25,16 +25,18 @@ struct Setting {
 }
 
 impl Settings {
-    /// The plain values of a table under these names.
+    /// The values of a table under these names.
     fn of(values: &Values, params: &[&Param]) -> Settings {
         let wanted = values.held.iter().filter(|held| params.iter().any(|param| param.name == held.name));
-        let plain = wanted.filter_map(|held| match &held.read {
-            Read::Value(value) => {
-                Some(Setting { name: held.name, value: value.clone(), place: held.place, given: held.given })
-            }
-            _ => None,
+        let settings = wanted.filter_map(|held| {
+            let value = match &held.read {
+                Read::Value(value) => value.clone(),
+                Read::Table(values) => Value::Policy(policy(values)?),
+                _ => return None,
+            };
+            Some(Setting { name: held.name, value, place: held.place, given: held.given })
         });
-        Settings { place: values.place, held: plain.collect() }
+        Settings { place: values.place, held: settings.collect() }
     }
 
     fn find(&self, name: &str) -> Option<&Setting> {
@@ -60,6 +62,13 @@ impl Settings {
     pub(crate) fn values(&self) -> Vec<(&'static str, Value)> {
         self.held.iter().map(|setting| (setting.name, setting.value.clone())).collect()
     }
+}
+
+/// A policy that is the value of a parameter.
+fn policy(values: &Values) -> Option<PolicyValue> {
+    let record = values.section.policy?;
+    let settings = Settings::of(values, &record.params.iter().collect::<Vec<_>>());
+    Some(PolicyValue { name: record.name.to_owned(), values: settings.values() })
 }
 
 /// A selection of the parameters that the core declares.

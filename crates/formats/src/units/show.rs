@@ -44,7 +44,8 @@ pub fn show_limit(limit: Limit) -> String {
     }
 }
 
-/// A parameter's value as a scenario file spells it (text without its quotes).
+/// A parameter's value as a scenario file spells it (text without its quotes), a
+/// policy by its name.
 pub fn show_value(value: &Value) -> String {
     match value {
         Value::Rate(bits) => show_rate(*bits),
@@ -54,6 +55,7 @@ pub fn show_value(value: &Value) -> String {
         Value::Integer(number) => number.to_string(),
         Value::Number(number) => number.to_string(),
         Value::Text(text) => text.clone(),
+        Value::Policy(policy) => policy.name.clone(),
     }
 }
 

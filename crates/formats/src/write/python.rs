@@ -134,7 +134,9 @@ fn attribute(field: &Field) -> String {
 fn annotation(shape: &Shape) -> String {
     match shape {
         Shape::Value(Kind::Word(words)) => literal(words),
-        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Text) => "str".to_owned(),
+        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Policy(_) | Kind::Text) => {
+            "str".to_owned()
+        }
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Dscp) => "int | str".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
@@ -283,5 +285,5 @@ pub(super) fn camel(name: &str) -> String {
             .next()
             .map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
     };
-    name.replace('+', "-plus").split(['-', '_']).map(capital).collect()
+    name.replace('+', "-plus").split(['-', '_', ' ']).map(capital).collect()
 }

@@ -190,12 +190,17 @@ fn takes(field: &Field) -> String {
             None => format!("table [`{0}`](#{0})", section.name),
         },
         Shape::Tables(section) => format!("tables [`[[{0}]]`](#{0})", section.name),
-        Shape::OneOf(one_of) => format!("[{0}](#kinds-of-{0})", one_of.what),
+        Shape::OneOf(one_of) => kinds(one_of),
         Shape::ValueOrOneOf(kind, one_of) => {
-            format!("{0}, or [{1}](#kinds-of-{1})", value(*kind), one_of.what)
+            format!("{}, or {}", value(*kind), kinds(one_of))
         }
         Shape::Policy(_) => "[policy](#policies)".to_owned(),
     }
+}
+
+/// A link to the kinds of a choice.
+fn kinds(one_of: &OneOf) -> String {
+    format!("[{}](#kinds-of-{})", one_of.what, one_of.what.replace(' ', "-"))
 }
 
 fn value(kind: Kind) -> String {
@@ -207,7 +212,9 @@ fn value(kind: Kind) -> String {
         Kind::Word(words) => {
             words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(" or ")
         }
-        Kind::Integer(..) | Kind::Number(..) | Kind::Dscp | Kind::Text => scalar::describe(kind),
+        Kind::Integer(..) | Kind::Number(..) | Kind::Dscp | Kind::Policy(_) | Kind::Text => {
+            scalar::describe(kind)
+        }
     }
 }
 

@@ -36,7 +36,7 @@ fn schema_of(file: &'static Section) -> Value {
             let schema = object(option, Some(one_of));
             definitions.insert(option_name(one_of, option), Value::Object(schema));
         }
-        definitions.insert(one_of.what.to_owned(), choice(one_of));
+        definitions.insert(choice_name(one_of), choice(one_of));
     }
     root.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     root.insert("$defs".to_owned(), Value::Object(definitions));
@@ -44,7 +44,7 @@ fn schema_of(file: &'static Section) -> Value {
 }
 
 fn option_name(one_of: &OneOf, option: &Section) -> String {
-    format!("{}-{}", one_of.what, option.name)
+    format!("{}-{}", choice_name(one_of), option.name)
 }
 
 fn reference(name: &str) -> Value {
@@ -79,6 +79,11 @@ fn object(section: &Section, of: Option<&OneOf>) -> Map<String, Value> {
     schema.insert("required".to_owned(), json!(required));
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema
+}
+
+/// The name of a choice among the definitions.
+fn choice_name(one_of: &OneOf) -> String {
+    one_of.what.replace(' ', "-")
 }
 
 fn choice(one_of: &OneOf) -> Value {
@@ -135,8 +140,10 @@ fn shape(shape: &Shape) -> Value {
             None => reference(section.name),
         },
         Shape::Tables(section) => json!({ "type": "array", "items": reference(section.name) }),
-        Shape::OneOf(one_of) => reference(one_of.what),
-        Shape::ValueOrOneOf(kind, one_of) => json!({ "anyOf": [value(*kind), reference(one_of.what)] }),
+        Shape::OneOf(one_of) => reference(&choice_name(one_of)),
+        Shape::ValueOrOneOf(kind, one_of) => {
+            json!({ "anyOf": [value(*kind), reference(&choice_name(one_of))] })
+        }
         Shape::Policy(parts) => {
             let kinds = parts.fields.iter().map(|part| self::shape(&part.shape));
             json!({ "anyOf": std::iter::once(expression()).chain(kinds).collect::<Vec<_>>() })
@@ -177,6 +184,6 @@ fn value(kind: Kind) -> Value {
             json!({ "oneOf": [{ "type": "integer", "minimum": 0, "maximum": 63 }, { "enum": names }] })
         }
         Kind::Word(words) => json!({ "enum": words }),
-        Kind::Text => json!({ "type": "string" }),
+        Kind::Policy(_) | Kind::Text => json!({ "type": "string" }),
     }
 }

@@ -32,6 +32,7 @@ const PLAIN: PolicyRecord = PolicyRecord {
 
 parameters! {
     /// Parameters of the tail.
+    #[derive(Copy)]
     pub struct TailParams {
         /// Longest queue, the packet in service included
         limit: Limit,
@@ -114,6 +115,7 @@ impl Dropper for Tail {
 
 parameters! {
     /// Parameters of the bucket meter.
+    #[derive(Copy)]
     pub struct BucketParams {
         /// Greatest reservation of a profile; without it, any
         most: Option<Rate>,
@@ -175,6 +177,7 @@ impl Meter for Buckets {
 
 parameters! {
     /// The watch has no parameters.
+    #[derive(Copy)]
     pub struct WatchParams {}
 }
 
@@ -230,6 +233,7 @@ impl Detector for Watch {
 
 parameters! {
     /// Parameters of the fixed window.
+    #[derive(Copy)]
     pub struct StillParams {
         /// Packets that may be unacknowledged
         packets: u32 as Integer(1, 1_000) = 10,

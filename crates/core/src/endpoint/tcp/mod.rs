@@ -5,13 +5,10 @@
 //! made.
 
 mod accurate_ecn;
-mod congestion;
-mod cubic;
-mod dctcp;
+pub mod congestion;
 mod hystart;
 mod opening;
 mod params;
-mod prague;
 mod prr;
 mod rack;
 mod ranges;
@@ -19,14 +16,12 @@ mod receiver;
 mod recovery;
 mod scoreboard;
 mod segment;
-mod segments;
 mod sender;
 mod sent;
 mod timer;
 
 pub use params::{
-    CongestionControl, Ecn, Growth, Handshake, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams,
-    Timestamps,
+    Ecn, Growth, Handshake, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
@@ -35,9 +30,11 @@ use super::application::Application;
 use super::{Endpoint, EndpointSetup, TransferPackets, Transport};
 use crate::contract::Refused;
 use crate::params::{
-    Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, ReceiverWindow, Role, Stamps,
+    Carry, Fault, MarkResponse, NodeContext, Parameters, PolicyKind, PolicyParams, PolicyRecord,
+    ReceiverWindow, Role, Stamps,
 };
 use crate::units::Span;
+use congestion::{AnyCongestionControl, BuiltInCongestionControl, CongestionControl, RenoParams};
 use receiver::Receiver;
 
 impl PolicyParams for TcpParams {
@@ -47,10 +44,10 @@ impl PolicyParams for TcpParams {
         name: "tcp",
         title: "TCP",
         role: Role::Transport { responsive: true },
-        help: "Sends data reliably and in order, as fast as congestion control allows: CUBIC, Reno, DCTCP or Prague, with \
+        help: "Sends data reliably and in order, as fast as congestion control allows, with \
                one of several loss recoveries, with or without ECN. The congestion window grows until packets \
                are lost or marked, then shrinks.",
-        source: "RFC 5681, 9438, 8257, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168",
+        source: "RFC 5681, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168",
         params: TcpParams::PARAMS,
         reads: &[],
         stamps: Stamps::Unordered,
@@ -61,12 +58,16 @@ impl PolicyParams for TcpParams {
     };
 
     fn make(&self) -> Result<Tcp, Refused> {
-        Ok(Tcp { params: *self })
+        let mut control = self.congestion.build()?;
+        if self.growth == Growth::Segments && !control.count_segments() {
+            return Err(Refused(self.counts_no_segments()));
+        }
+        Ok(Tcp { params: self.clone(), control })
     }
 
     fn example() -> TcpParams {
         TcpParams {
-            congestion: CongestionControl::Reno,
+            congestion: PolicyKind::BuiltIn(BuiltInCongestionControl::Reno(RenoParams {})),
             recovery: LossRecovery::Sack,
             growth: Growth::Bytes,
             slow_start: SlowStart::Standard,
@@ -95,6 +96,7 @@ impl PolicyParams for TcpParams {
 
     fn check(&self) -> Result<(), Fault> {
         let TcpParams { granularity, minimum_rto, maximum_rto, delayed_acks, .. } = *self;
+        let control = self.congestion.record().name;
         if self.recovery != LossRecovery::Rack {
             for (key, is_set, what) in [
                 ("reduction", self.reduction == Reduction::Prr, "reduction = \"prr\""),
@@ -105,15 +107,22 @@ impl PolicyParams for TcpParams {
                 }
             }
         }
-        if self.congestion == CongestionControl::Prague {
+        if self.congestion.mark_response() == MarkResponse::Each {
             for (is_set, what) in [
                 (self.recovery == LossRecovery::Rack, "recovery = \"rack\""),
                 (self.ecn == Ecn::On, "ecn = \"on\""),
             ] {
                 if !is_set {
-                    let message = format!("`congestion = \"prague\"` needs `{what}` (RFC 9331, section 4)");
+                    let message =
+                        format!("`congestion = \"{control}\"` needs `{what}` (RFC 9331, section 4)");
                     return Err(Fault::at("congestion", message));
                 }
+            }
+        }
+        if self.growth == Growth::Segments {
+            let built = self.congestion.build().map_err(|Refused(why)| Fault::at("congestion", why))?;
+            if !{ built }.count_segments() {
+                return Err(Fault::at("growth", self.counts_no_segments()));
             }
         }
         if granularity == Span::ZERO {
@@ -161,15 +170,24 @@ impl PolicyParams for TcpParams {
     }
 }
 
+impl TcpParams {
+    fn counts_no_segments(&self) -> String {
+        let control = self.congestion.record().name;
+        format!("`growth = \"segments\"` is not for `congestion = \"{control}\"`, which counts in bytes")
+    }
+}
+
 /// TCP, as [`TcpParams`] describes it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Tcp {
     params: TcpParams,
+    /// The congestion control of a new connection.
+    control: AnyCongestionControl,
 }
 
 impl Transport for Tcp {
     fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
-        let mut sender = Sender::new(&self.params, setup.stop, size);
+        let mut sender = Sender::new(self, setup.stop, size);
         match setup.data {
             Some(data) => {
                 let piece = self.params.segment_size(size);

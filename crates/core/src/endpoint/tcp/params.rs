@@ -1,22 +1,8 @@
 //! The parameters of TCP.
 
-use crate::params::{parameters, words};
+use super::congestion::CongestionControlKind;
+use crate::params::{MarkResponse, parameters, words};
 use crate::units::Span;
-
-words! {
-    /// Congestion control: the growth of the window, and its reduction after a loss.
-    pub enum CongestionControl {
-        /// A segment per round trip, and half after a loss (RFC 5681)
-        Reno = "reno",
-        /// A function of the time since the last loss, and 0.7 after one (RFC 9438)
-        Cubic = "cubic",
-        /// As `reno`, but marks take the share of half the window that was marked (RFC 8257)
-        Dctcp = "dctcp",
-        /// For L4S queues: the share of marks, accurate feedback, and a rate that depends little on
-        /// the round trip
-        Prague = "prague",
-    }
-}
 
 words! {
     /// Loss recovery: detection and repair of losses.
@@ -117,12 +103,9 @@ words! {
 
 parameters! {
     /// Parameters of TCP.
-    #[derive(Eq)]
     pub struct TcpParams {
-        /// Congestion control, which sets the congestion window: RFC 9438 (cubic), RFC 5681 (reno),
-        /// RFC 8257 (dctcp), or draft-briscoe-iccrg-prague-congestion-control (prague), which needs
-        /// `recovery = "rack"` and `ecn = "on"`
-        congestion: CongestionControl = CongestionControl::Cubic,
+        /// Congestion control, which sets the congestion window
+        congestion: CongestionControlKind = CongestionControlKind::default(),
         /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
         /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
         /// new acknowledgement ends, RFC 2581 (reno-1990)
@@ -171,7 +154,7 @@ parameters! {
 impl TcpParams {
     /// Returns true if acknowledgements count the packets that came marked (RFC 9768).
     pub(super) fn counts_marks(&self) -> bool {
-        self.congestion == CongestionControl::Prague
+        self.congestion.mark_response() == MarkResponse::Each
     }
 
     /// Returns true if both ends are ECN-capable.

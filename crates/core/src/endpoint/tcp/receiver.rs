@@ -2,11 +2,12 @@
 //! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
 use super::accurate_ecn::Count;
-use super::params::{CongestionControl, TcpParams};
+use super::params::TcpParams;
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
+use crate::params::MarkResponse;
 use crate::units::{Span, Time};
 
 /// The codepoint of a packet that met congestion (CE).
@@ -55,7 +56,7 @@ impl Receiver {
             ecn: params.negotiates_ecn(),
             delay: params.delayed_acks,
             quick: params.quick_acks,
-            echoes_each: params.congestion == CongestionControl::Dctcp,
+            echoes_each: params.congestion.mark_response() == MarkResponse::Share,
             count: params.counts_marks().then(Count::new),
             next: 0,
             beyond: Ranges::default(),

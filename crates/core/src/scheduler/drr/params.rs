@@ -12,7 +12,7 @@ use crate::units::Rate;
 
 parameters! {
     /// Parameters of deficit round robin.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct DrrParams {
         /// Quantum: bytes per turn of the flow with the largest weight; the others have less, in
         /// proportion to their weights

@@ -12,7 +12,7 @@ use crate::units::Rate;
 
 parameters! {
     /// Parameters of time-division multiplexing.
-    #[derive(Eq)]
+    #[derive(Copy, Eq)]
     pub struct TdmParams {
         /// Rate of the slots; without it, the link's
         rate: Option<Rate>,

@@ -12,6 +12,7 @@ use crate::units::Span;
 
 parameters! {
     /// Parameters of VirtualClock.
+    #[derive(Copy)]
     pub struct VirtualClockParams {
         /// Clock that stamps packets: one that never lags behind real time, or the monitor's clock,
         /// which saves credit between checks

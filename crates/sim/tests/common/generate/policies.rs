@@ -49,7 +49,7 @@ fn wild(rng: &mut Rng, kind: Kind, given: String) -> String {
         }
         Kind::Dscp => pick(rng, &["0", "63", "64", "\"ef\"", "\"eff\""]).to_owned(),
         Kind::Word(words) => quoted(pick(rng, words)),
-        Kind::Text => given,
+        Kind::Policy(_) | Kind::Text => given,
     }
 }
 

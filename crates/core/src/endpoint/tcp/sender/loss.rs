@@ -16,10 +16,10 @@ impl Sender {
         if self.recovery.active {
             let is_full = self.una >= self.recovery.recover;
             match self.loss_recovery {
-                LossRecovery::Reno1990 => self.leave(self.recovery.left),
+                LossRecovery::Reno1990 => self.leave(cx.now(), self.recovery.left),
                 LossRecovery::NewReno if is_full => {
                     let left = self.flight().max(self.mss) + self.mss;
-                    self.leave(self.recovery.left.min(left));
+                    self.leave(cx.now(), self.recovery.left.min(left));
                 }
                 LossRecovery::NewReno => {
                     restarts = !self.recovery.had_partial;
@@ -28,7 +28,7 @@ impl Sender {
                 }
                 LossRecovery::Sack | LossRecovery::Rack if is_full => {
                     let reduced = self.prr.take().map(|_| self.congestion.ssthresh());
-                    self.leave(reduced.unwrap_or(self.congestion.cwnd()));
+                    self.leave(cx.now(), reduced.unwrap_or(self.congestion.cwnd()));
                 }
                 LossRecovery::Sack | LossRecovery::Rack => {}
             }
@@ -50,9 +50,9 @@ impl Sender {
     }
 
     /// Ends the recovery, with a window of `cwnd` bytes.
-    fn leave(&mut self, cwnd: u64) {
+    fn leave(&mut self, now: Time, cwnd: u64) {
         self.recovery.active = false;
-        self.congestion.recovered(cwnd);
+        self.congestion.recovered(now, cwnd);
     }
 
     /// Processes a duplicate acknowledgement.
@@ -81,10 +81,10 @@ impl Sender {
         // recovery of 1990 begins again in such a window: equation 4 is then an upper limit.
         let flight = self.flight() - self.recovery.limited;
         if self.una >= self.answered_to {
-            self.congestion.reduce(flight);
+            self.congestion.reduce(cx.now(), flight);
             self.reduced();
         } else if !self.ecn {
-            self.congestion.limit_ssthresh(flight);
+            self.congestion.limit_ssthresh(cx.now(), flight);
         }
         self.recovery.active = true;
         self.recovery.had_partial = false;
@@ -118,12 +118,12 @@ impl Sender {
         // ssthresh stays when the same segment is sent again by the timer.
         if self.timed_out_at.replace(self.una) != Some(self.una) {
             if self.una < self.answered_to {
-                self.congestion.limit_ssthresh(self.flight());
+                self.congestion.limit_ssthresh(now, self.flight());
             } else {
-                self.congestion.reduce(self.flight());
+                self.congestion.reduce(now, self.flight());
             }
         }
-        self.congestion.timed_out();
+        self.congestion.timed_out(now);
         if let Some(hystart) = &mut self.hystart {
             hystart.begin_anew(now, self.max);
         }

@@ -12,7 +12,7 @@ mod reduction;
 
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::accurate_ecn::Feedback;
-use crate::endpoint::tcp::congestion::{Congestion, Progress};
+use crate::endpoint::tcp::congestion::{Acknowledged, Congestion, Windows};
 use crate::endpoint::tcp::hystart::HyStart;
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::prr::Prr;
@@ -22,11 +22,10 @@ use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
-use crate::endpoint::tcp::{
-    CongestionControl, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
-};
+use crate::endpoint::tcp::{LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
+use crate::params::MarkResponse;
 use crate::units::{Span, Time};
 use pacing::Pacer;
 
@@ -75,9 +74,9 @@ pub struct Sender {
     has_timestamps: bool,
     /// The mark of packets that are ECN-capable.
     capable: Mark,
-    /// True if retransmissions are ECN-capable as well: DCTCP and Prague.
+    /// True if retransmissions are ECN-capable as well.
     marks_all: bool,
-    /// The count of marked packets, for Prague: it answers to each of them.
+    /// The count of marked packets, for a control that responds to each.
     feedback: Option<Feedback>,
     timer: Timer,
     /// Time of the last transmission.
@@ -98,7 +97,8 @@ pub struct Sender {
 
 impl Sender {
     /// A sender of packets of `size` bytes, without data yet. From `stop` on it sends nothing.
-    pub fn new(params: &TcpParams, stop: Time, size: u32) -> Sender {
+    pub fn new(tcp: &Tcp, stop: Time, size: u32) -> Sender {
+        let params = &tcp.params;
         let mss = u64::from(params.segment_size(size));
         let initial = u64::from(params.initial_window) * mss;
         let window = u64::from(params.receiver_window);
@@ -121,7 +121,10 @@ impl Sender {
             max: 0,
             window,
             initial,
-            congestion: Congestion::new(params, mss, window.max(2 * mss)),
+            congestion: Congestion::new(
+                tcp.control.clone(),
+                Windows { mss, cwnd: initial, ssthresh: window.max(2 * mss) },
+            ),
             scoreboard: Scoreboard::default(),
             rack: (params.recovery == LossRecovery::Rack)
                 .then(|| Box::new(Rack::new(longest_wait, params.timer_slack))),
@@ -133,7 +136,7 @@ impl Sender {
             hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
             has_timestamps: params.timestamps == Timestamps::On,
             capable: if params.counts_marks() { ECT_1 } else { ECT_0 },
-            marks_all: matches!(params.congestion, CongestionControl::Dctcp | CongestionControl::Prague),
+            marks_all: params.congestion.mark_response() != MarkResponse::Loss,
             feedback: params.counts_marks().then(Feedback::new),
             timer: Timer::new(params),
             last_sent: None,
@@ -205,17 +208,19 @@ impl Sender {
         }
         let delivered = arrived.bytes.div_ceil(self.mss);
         let (echo, marks) = self.marks(segment, delivered);
-        self.observe(cx.now(), arrived, new, marks);
-        let marked = self.ecn && echo && self.answer_mark(cx, before);
+        let (una, max, srtt) = (self.una, self.max, self.timer.srtt());
+        let report = Acknowledged { now: cx.now(), una, max, new, delivered, marked: marks, srtt };
+        self.observe(&report, arrived);
+        let marked = self.ecn && echo && self.answer_mark(cx, &report, before);
         if new > 0 {
             let was_recovering = self.recovery.active;
             self.progress(cx, new);
-            let was_used = was_full || self.congestion.may_double(before);
+            let was_used = was_full || self.congestion.grows_beyond(before);
             let may_grow =
                 if self.reduces_gradually { self.prr.is_none() } else { !was_recovering && !marked };
             if may_grow && was_used {
                 let srtt = self.timer.srtt();
-                self.congestion.grow(Progress { now: cx.now(), new, delivered, marked: marks, srtt });
+                self.congestion.grow(&Acknowledged { srtt, ..report });
             } else if !was_used {
                 self.congestion.not_used(cx.now());
             }
@@ -230,21 +235,21 @@ impl Sender {
 
     /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
     /// data. Returns true if the window may not grow.
-    fn answer_mark(&mut self, cx: &mut HostCx<'_>, flight: u64) -> bool {
+    fn answer_mark(&mut self, cx: &mut HostCx<'_>, report: &Acknowledged, flight: u64) -> bool {
         if self.feedback.is_some() {
-            return self.answer_each_mark(cx.now());
+            return self.answer_each_mark(report);
         }
         if self.una <= self.answered_to || self.recovery.active {
             return true;
         }
         if self.reduces_gradually {
-            self.begin_reduction(|congestion| congestion.reduce_ssthresh_marked(flight));
+            self.begin_reduction(|congestion| congestion.reduce_ssthresh_marked(report.now, flight));
             return true;
         }
         if self.congestion.cwnd() <= self.mss {
             self.held = true;
         }
-        self.congestion.reduce_marked(flight);
+        self.congestion.reduce_marked(report.now, flight);
         self.reduced();
         if self.held {
             self.timer.restart(cx.now());
@@ -345,7 +350,7 @@ impl Sender {
     fn restart_after_idle(&mut self, now: Time) {
         let is_idle = self.last_sent.is_some_and(|sent| now.since(sent) > self.timer.rto());
         if is_idle && self.flight() == 0 && self.next_new().is_some() {
-            self.congestion.restart(self.initial);
+            self.congestion.restart(now, self.initial);
         }
     }
 

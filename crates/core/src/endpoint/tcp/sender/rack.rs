@@ -55,7 +55,7 @@ impl Sender {
             }
         }
         if has_repaired {
-            self.reduce(flight);
+            self.reduce(cx.now(), flight);
         }
         self.detect_losses(cx);
         if new > 0 {
@@ -86,7 +86,7 @@ impl Sender {
         let reduces = later || self.reduces_gradually;
         rack.undo = (reduces && !is_repairing).then(|| Undo::new(self.congestion.clone()));
         if reduces {
-            self.reduce(self.flight());
+            self.reduce(cx.now(), self.flight());
         }
         (self.recovery.active, self.recovery.recover) = (true, self.max);
         if !self.reduces_gradually {
@@ -96,11 +96,11 @@ impl Sender {
     }
 
     /// Reduces the window for a loss.
-    fn reduce(&mut self, flight: u64) {
+    fn reduce(&mut self, now: Time, flight: u64) {
         if self.reduces_gradually {
-            return self.begin_reduction(|congestion| congestion.reduce(flight));
+            return self.begin_reduction(|congestion| congestion.reduce(now, flight));
         }
-        self.congestion.reduce(flight);
+        self.congestion.reduce(now, flight);
         self.congestion.set(self.congestion.ssthresh().min(self.congestion.cwnd()));
         self.reduced();
     }

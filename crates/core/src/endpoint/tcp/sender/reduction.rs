@@ -2,26 +2,25 @@
 //! (RFC 6937) for a loss or a mark.
 
 use super::Sender;
-use crate::endpoint::tcp::congestion::Congestion;
+use crate::endpoint::tcp::congestion::{Acknowledged, Congestion};
 use crate::endpoint::tcp::hystart::Measured;
 use crate::endpoint::tcp::prr::Prr;
 use crate::endpoint::tcp::rack::Arrived;
 use crate::endpoint::tcp::segment::Segment;
-use crate::units::Time;
 
 impl Sender {
     /// Observes what an acknowledgement of `new` bytes reports as arrived: round trips, marked
     /// segments, and the end of a reduction for a mark.
-    pub(super) fn observe(&mut self, now: Time, arrived: Arrived, new: u64, marked: u64) {
-        let (una, max) = (self.una, self.max);
-        self.congestion.arrived(now, una, max, arrived.bytes.div_ceil(self.mss), marked);
+    pub(super) fn observe(&mut self, report: &Acknowledged, arrived: Arrived) {
+        let Acknowledged { now, una, max, new, .. } = *report;
+        self.congestion.arrived(report);
         if self.has_timestamps
             && let Some(rtt) = arrived.first
         {
             self.timer.measured(rtt);
         }
         if let Some(rtt) = arrived.last {
-            self.congestion.measured(rtt);
+            self.congestion.measured(now, rtt);
             let window = self.congestion.cwnd() / self.mss;
             let is_slow_start = self.congestion.is_slow_start();
             if let Some(hystart) = &mut self.hystart
@@ -46,10 +45,10 @@ impl Sender {
         }
     }
 
-    /// Reduces the window by the share of marks; it may grow by what was not marked.
-    pub(super) fn answer_each_mark(&mut self, now: Time) -> bool {
+    /// Lets the congestion control respond to marks; the window may grow by what was not marked.
+    pub(super) fn answer_each_mark(&mut self, report: &Acknowledged) -> bool {
         if !self.recovery.active {
-            self.congestion.reduce_by_share(now, self.una, self.max);
+            self.congestion.marked(report);
         }
         false
     }

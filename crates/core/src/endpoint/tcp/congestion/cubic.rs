@@ -1,7 +1,45 @@
 //! CUBIC (RFC 9438, section 4): a window that grows by the time since the last congestion, in bytes
 //! here and in segments in the RFC's formulas.
 
+use super::segments::Segments;
+use super::traits::{Acknowledged, CongestionControl, Windows};
+use crate::contract::Refused;
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::units::{Span, Time};
+
+parameters! {
+    /// Parameters of CUBIC: none.
+    #[derive(Copy)]
+    pub struct CubicParams {}
+}
+
+impl PolicyParams for CubicParams {
+    type Policy = Cubic;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "cubic",
+        title: "CUBIC",
+        role: Role::CongestionControl,
+        help: "Grows the congestion window by a cubic function of the time since the last loss, which leaves 0.7 \
+               of it.",
+        source: "RFC 9438",
+        params: CubicParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Cubic, Refused> {
+        Ok(Cubic::default())
+    }
+
+    fn example() -> CubicParams {
+        CubicParams {}
+    }
+}
 
 /// C, in segments per second cubed (section 4.1).
 const C: f64 = 0.4;
@@ -10,9 +48,73 @@ const BETA: f64 = 0.7;
 /// α_cubic (section 4.3): gives the average window of Reno at the same loss rate.
 const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
-/// State of CUBIC besides the window; windows in segments.
+/// State of CUBIC besides the windows.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cubic {
+pub struct Cubic {
+    function: Function,
+    /// Growth in whole segments, in place of the function; `None` for bytes.
+    segments: Option<Segments>,
+}
+
+impl CongestionControl for Cubic {
+    fn count_segments(&mut self) -> bool {
+        self.segments = Some(Segments::cubic());
+        true
+    }
+
+    fn measured(&mut self, _: Time, rtt: Span) {
+        if let Some(segments) = &mut self.segments {
+            segments.measured(rtt);
+        }
+    }
+
+    fn grow(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        match &mut self.segments {
+            Some(segments) => segments.grow(windows, report),
+            None if windows.is_slow_start() => windows.slow_start(report.new),
+            None => self.avoid(windows, report),
+        }
+    }
+
+    fn avoid(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        let Acknowledged { now, new, srtt, .. } = *report;
+        self.function.grow(now, srtt.unwrap_or(Span::ZERO), windows.cwnd, new, windows.mss)
+    }
+
+    fn not_used(&mut self, now: Time) {
+        self.function.not_used(now);
+    }
+
+    fn grows_beyond(&self, windows: &Windows, flight: u64) -> bool {
+        self.segments.is_some() && Segments::may_double(windows, flight)
+    }
+
+    fn decrease(&mut self, _: Time, windows: &Windows, flight: u64) -> u64 {
+        match &mut self.segments {
+            Some(segments) => segments.decrease(windows),
+            None => self.function.decrease(windows.cwnd, flight, windows.mss),
+        }
+    }
+
+    fn recovered(&mut self, _: Time) {
+        self.function.end_stage();
+    }
+
+    fn begin_anew(&mut self, _: Time) {
+        self.function.begin_anew();
+        if let Some(segments) = &mut self.segments {
+            segments.begin_anew();
+        }
+    }
+
+    fn copy(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+/// The window as a function of time; windows in segments.
+#[derive(Clone, Debug, Default)]
+struct Function {
     /// W_max: the window before the last reduction; `None` before the first, and after slow start
     /// began anew.
     w_max: Option<f64>,
@@ -37,9 +139,9 @@ struct Stage {
     estimate: f64,
 }
 
-impl Cubic {
+impl Function {
     /// Returns the window in bytes after an acknowledgement of `new` bytes in congestion avoidance.
-    pub(super) fn grow(&mut self, now: Time, srtt: Span, cwnd: u64, new: u64, mss: u64) -> u64 {
+    fn grow(&mut self, now: Time, srtt: Span, cwnd: u64, new: u64, mss: u64) -> u64 {
         let size = mss as f64;
         let window = cwnd as f64 / size;
         let w_max = self.w_max;
@@ -64,7 +166,7 @@ impl Cubic {
 
     /// Discounts the time since the last acknowledgement, in which the window was not used to the
     /// full.
-    pub(super) fn not_used(&mut self, now: Time) {
+    fn not_used(&mut self, now: Time) {
         if let Some(stage) = &mut self.stage {
             stage.began += now.since(stage.last);
             stage.last = now;
@@ -73,7 +175,7 @@ impl Cubic {
 
     /// Multiplicative decrease (section 4.6) with fast convergence (section 4.7): returns the bytes
     /// left of `flight`.
-    pub(super) fn decrease(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
+    fn decrease(&mut self, cwnd: u64, flight: u64, mss: u64) -> u64 {
         let window = cwnd as f64 / mss as f64;
         let shrinks = self.w_max.is_some_and(|w_max| window < w_max);
         self.w_max = Some(if shrinks { window * (1.0 + BETA) / 2.0 } else { window });
@@ -82,13 +184,13 @@ impl Cubic {
     }
 
     /// Ends the stage under way: the next one begins with the window that a recovery leaves.
-    pub(super) fn end_stage(&mut self) {
+    fn end_stage(&mut self) {
         self.stage = None;
     }
 
     /// After a timeout or an idle time the next stage begins with K = 0 and W_max = cwnd (sections
     /// 4.8 and 4.10).
-    pub(super) fn begin_anew(&mut self) {
+    fn begin_anew(&mut self) {
         (self.w_max, self.stage) = (None, None);
     }
 }
@@ -110,7 +212,7 @@ mod tests {
 
     /// Runs `rounds` round trips of full windows, one acknowledgement a segment. Returns the
     /// windows in segments at their ends.
-    fn run(cubic: &mut Cubic, mut cwnd: u64, begins: Time, rtt: Span, rounds: u64) -> Vec<f64> {
+    fn run(cubic: &mut Function, mut cwnd: u64, begins: Time, rtt: Span, rounds: u64) -> Vec<f64> {
         let mut windows = Vec::new();
         for round in 0..rounds {
             let segments = cwnd / MSS;
@@ -129,7 +231,7 @@ mod tests {
     /// later.
     #[test]
     fn a_large_window_is_the_cubic_function() {
-        let mut cubic = Cubic::default();
+        let mut cubic = Function::default();
         let left = cubic.decrease(1000 * MSS, 1000 * MSS, MSS);
         assert_eq!(left, 700 * MSS);
         let windows = run(&mut cubic, left, Time::ORIGIN, RTT, 150);
@@ -147,7 +249,7 @@ mod tests {
     /// a round trip.
     #[test]
     fn a_small_window_is_reno_friendly() {
-        let mut cubic = Cubic::default();
+        let mut cubic = Function::default();
         let left = cubic.decrease(20 * MSS, 20 * MSS, MSS);
         let windows = run(&mut cubic, left, Time::ORIGIN, Span::from_millis(10), 10);
         for (round, pair) in windows.windows(2).enumerate() {
@@ -160,7 +262,7 @@ mod tests {
     /// β) / 2.
     #[test]
     fn a_second_reduction_below_the_first_gives_way() {
-        let mut cubic = Cubic::default();
+        let mut cubic = Function::default();
         cubic.decrease(100 * MSS, 100 * MSS, MSS);
         assert_eq!(cubic.w_max, Some(100.0));
         cubic.decrease(80 * MSS, 80 * MSS, MSS);
@@ -173,11 +275,11 @@ mod tests {
     /// time without use of the window does not count.
     #[test]
     fn a_stage_begins_flat_and_waits_for_use() {
-        let mut cubic = Cubic::default();
+        let mut cubic = Function::default();
         cubic.decrease(100 * MSS, 100 * MSS, MSS);
         cubic.begin_anew();
         let windows = run(&mut cubic, 400 * MSS, Time::ORIGIN, RTT, 12);
-        let mut waiting = Cubic::default();
+        let mut waiting = Function::default();
         waiting.begin_anew();
         waiting.grow(Time::ORIGIN, RTT, 400 * MSS, MSS, MSS);
         waiting.not_used(Time::ORIGIN + Span::from_secs(100));

@@ -2,6 +2,7 @@
 //! it reports, and a segment is added when enough of them have come. CUBIC's function sets how many
 //! are enough, at most once per millisecond.
 
+use super::traits::{Acknowledged, Windows};
 use crate::units::{Span, Time};
 
 /// C, in segments per second cubed, and β, both in 1024ths.
@@ -49,8 +50,12 @@ struct Stage {
 }
 
 impl Segments {
-    pub(super) fn new(is_cubic: bool) -> Segments {
-        Segments { arrived: 0, cubic: is_cubic.then(Cubic::default) }
+    pub(super) fn reno() -> Segments {
+        Segments { arrived: 0, cubic: None }
+    }
+
+    pub(super) fn cubic() -> Segments {
+        Segments { arrived: 0, cubic: Some(Cubic::default()) }
     }
 
     /// Records a round trip.
@@ -60,8 +65,14 @@ impl Segments {
         }
     }
 
-    /// Returns the window after `arrived` more segments, in slow start up to `ssthresh`.
-    pub(super) fn grow(&mut self, now: Time, window: u64, ssthresh: u64, arrived: u64) -> u64 {
+    /// Returns the window in bytes after an acknowledgement.
+    pub(super) fn grow(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        let Windows { mss, cwnd, ssthresh } = *windows;
+        self.grown(report.now, cwnd / mss, ssthresh / mss, report.delivered) * mss
+    }
+
+    /// Returns the window in segments after `arrived` more, in slow start up to `ssthresh`.
+    fn grown(&mut self, now: Time, window: u64, ssthresh: u64, arrived: u64) -> u64 {
         let mut next = window;
         if window < ssthresh {
             next = (window + arrived).min(ssthresh);
@@ -84,14 +95,22 @@ impl Segments {
         next
     }
 
-    /// Returns what a loss or a mark leaves of a window: half, or with CUBIC 0.7 after fast
-    /// convergence (RFC 9438, section 4.7).
-    pub(super) fn decrease(&mut self, window: u64) -> u64 {
+    /// Returns true if the window may grow to twice the `flight` before an acknowledgement that left
+    /// room in it: in slow start.
+    pub(super) fn may_double(windows: &Windows, flight: u64) -> bool {
+        windows.is_slow_start() && windows.cwnd < 2 * flight
+    }
+
+    /// Returns what a loss or a mark leaves of the window, in bytes: half, or with CUBIC 0.7 after
+    /// fast convergence (RFC 9438, section 4.7).
+    pub(super) fn decrease(&mut self, windows: &Windows) -> u64 {
         self.arrived = 0;
-        let Some(cubic) = &mut self.cubic else { return window / 2 };
-        cubic.stage = None;
-        cubic.w_max = if window < cubic.w_max { window * (1024 + BETA) / 2048 } else { window };
-        window * BETA / 1024
+        let window = windows.cwnd / windows.mss;
+        let left = match &mut self.cubic {
+            Some(cubic) => cubic.decrease(window),
+            None => window / 2,
+        };
+        left * windows.mss
     }
 
     /// Forgets everything after a timeout.
@@ -104,6 +123,12 @@ impl Segments {
 }
 
 impl Cubic {
+    fn decrease(&mut self, window: u64) -> u64 {
+        self.stage = None;
+        self.w_max = if window < self.w_max { window * (1024 + BETA) / 2048 } else { window };
+        window * BETA / 1024
+    }
+
     /// Returns how many segments must arrive for one to be added, when `arrived` more have come.
     fn enough(&mut self, now: Time, window: u64, arrived: u64) -> u64 {
         let now = now.since(Time::ORIGIN).ticks() / Span::from_millis(1).ticks();

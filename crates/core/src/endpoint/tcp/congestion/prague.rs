@@ -20,16 +20,114 @@
 //!   Classic.
 //! - Every packet has its interval: there are no bursts.
 
+use super::reno::Reno;
+use super::traits::{Acknowledged, CongestionControl, Windows};
+use crate::contract::Refused;
+use crate::params::{Carry, MarkResponse, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
+
+parameters! {
+    /// Parameters of Prague: none.
+    #[derive(Copy)]
+    pub struct PragueParams {}
+}
+
+impl PolicyParams for PragueParams {
+    type Policy = Prague;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "prague",
+        title: "Prague",
+        role: Role::CongestionControl,
+        help: "For L4S queues: reduces the congestion window by the share of marked packets, and has a rate that \
+               depends little on the round trip. It needs `recovery = \"rack\"` and `ecn = \"on\"`.",
+        source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331, section 4",
+        params: PragueParams::PARAMS,
+        reads: &[],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: false,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<Prague, Refused> {
+        Ok(Prague { reno: Reno::default(), shares: Shares::new() })
+    }
+
+    fn example() -> PragueParams {
+        PragueParams {}
+    }
+
+    fn mark_response(&self) -> MarkResponse {
+        MarkResponse::Each
+    }
+}
 
 /// The weight of a new share in the average (g).
 const WEIGHT: f64 = 1.0 / 16.0;
 /// The least virtual round trip.
 const VIRTUAL_RTT: Span = Span::from_millis(25);
 
-/// State of a sender.
+/// State of Prague besides the windows.
 #[derive(Clone, Debug)]
-pub(super) struct Prague {
+pub struct Prague {
+    /// Slow start, and the response to losses.
+    reno: Reno,
+    shares: Shares,
+}
+
+impl CongestionControl for Prague {
+    fn count_segments(&mut self) -> bool {
+        self.reno.count_segments()
+    }
+
+    fn arrived(&mut self, report: &Acknowledged) {
+        self.shares.acknowledged(report);
+    }
+
+    fn measured(&mut self, now: Time, rtt: Span) {
+        self.reno.measured(now, rtt);
+        self.shares.measured(rtt);
+    }
+
+    fn grow(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        if windows.is_slow_start() {
+            return self.reno.grow(windows, report);
+        }
+        let Acknowledged { new, delivered, marked, .. } = *report;
+        let unmarked = delivered.saturating_sub(marked) as f64 / delivered.max(1) as f64;
+        self.shares.grow(windows.cwnd, new as f64 * unmarked, windows.mss)
+    }
+
+    fn grows_beyond(&self, windows: &Windows, flight: u64) -> bool {
+        self.reno.grows_beyond(windows, flight)
+    }
+
+    fn decrease(&mut self, now: Time, windows: &Windows, flight: u64) -> u64 {
+        self.reno.decrease(now, windows, flight)
+    }
+
+    fn marked(&mut self, windows: &Windows, report: &Acknowledged) -> Option<u64> {
+        self.shares.reduce(report, windows.cwnd)
+    }
+
+    fn interval(&self, windows: &Windows, bytes: u64) -> Option<Span> {
+        self.shares.interval(bytes, windows.cwnd, windows.is_slow_start())
+    }
+
+    fn begin_anew(&mut self, now: Time) {
+        self.reno.begin_anew(now);
+    }
+
+    fn copy(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
+    }
+}
+
+/// The shares of marked packets, and the growth of the window.
+#[derive(Clone, Debug)]
+struct Shares {
     /// The average share of marked packets; 1 before the first mark.
     alpha: f64,
     has_seen_marks: bool,
@@ -47,9 +145,9 @@ pub(super) struct Prague {
     carry: f64,
 }
 
-impl Prague {
-    pub(super) fn new() -> Prague {
-        Prague {
+impl Shares {
+    fn new() -> Shares {
+        Shares {
             alpha: 1.0,
             has_seen_marks: false,
             began: Time::ORIGIN,
@@ -62,9 +160,8 @@ impl Prague {
         }
     }
 
-    /// Processes an acknowledgement of the bytes before `una`, by which `delivered` packets have
-    /// arrived and `marked` were marked; the bytes before `max` were sent.
-    pub(super) fn acknowledged(&mut self, now: Time, una: u64, max: u64, delivered: u64, marked: u64) {
+    fn acknowledged(&mut self, report: &Acknowledged) {
+        let Acknowledged { now, una, max, delivered, marked, .. } = *report;
         self.delivered += delivered;
         self.marked += marked;
         self.has_seen_marks |= marked > 0;
@@ -79,14 +176,14 @@ impl Prague {
     }
 
     /// Records a round trip.
-    pub(super) fn measured(&mut self, rtt: Span) {
+    fn measured(&mut self, rtt: Span) {
         let rtt = rtt.as_secs_f64();
         self.rtt = Some(self.rtt.map_or(rtt, |smoothed| smoothed + (rtt - smoothed) / 8.0));
     }
 
     /// Time from a segment of `bytes` to the next, with a window of `cwnd` bytes; `None` before a
     /// round trip is known.
-    pub(super) fn interval(&self, bytes: u64, cwnd: u64, is_slow_start: bool) -> Option<Span> {
+    fn interval(&self, bytes: u64, cwnd: u64, is_slow_start: bool) -> Option<Span> {
         let gain = if is_slow_start { 2.0 } else { 1.0 };
         let seconds = self.rtt? * bytes as f64 / (gain * cwnd as f64);
         Some(Span::from_ticks(libm::round(seconds * TICKS_PER_SECOND as f64) as u64))
@@ -94,7 +191,7 @@ impl Prague {
 
     /// Returns the window of `cwnd` bytes after an acknowledgement of `unmarked` bytes that were not
     /// marked.
-    pub(super) fn grow(&mut self, cwnd: u64, unmarked: f64, mss: u64) -> u64 {
+    fn grow(&mut self, cwnd: u64, unmarked: f64, mss: u64) -> u64 {
         let ratio = self.rtt.map_or(1.0, |rtt| (rtt / VIRTUAL_RTT.as_secs_f64()).min(1.0));
         self.carry += unmarked * mss as f64 / cwnd as f64 * ratio * ratio;
         let whole = libm::floor(self.carry);
@@ -102,9 +199,10 @@ impl Prague {
         cwnd + whole as u64
     }
 
-    /// Returns what a mark leaves of a window of `cwnd` bytes, in an acknowledgement of the bytes
-    /// before `una`; `None` if the window was reduced for the interval.
-    pub(super) fn reduce(&mut self, now: Time, una: u64, max: u64, cwnd: u64) -> Option<u64> {
+    /// Returns what a mark leaves of a window of `cwnd` bytes; `None` if the window was reduced for
+    /// the interval.
+    fn reduce(&mut self, report: &Acknowledged, cwnd: u64) -> Option<u64> {
+        let Acknowledged { now, una, max, .. } = *report;
         let (at, end) = self.reduced;
         if una <= end && end > 0 || now.since(at) < VIRTUAL_RTT {
             return None;
@@ -123,7 +221,7 @@ mod tests {
     /// Sends windows of `cwnd` over a path of this round trip on which every `nth` packet is marked,
     /// and returns the mean rate of the second half, in packets a second.
     fn rate(rtt: Span, nth: u64) -> f64 {
-        let mut prague = Prague::new();
+        let mut prague = Shares::new();
         prague.measured(rtt);
         let (mut cwnd, mut sent, mut una) = (20 * MSS, 0u64, 0u64);
         let mut now = Time::ORIGIN + Span::from_secs(1);
@@ -137,9 +235,10 @@ mod tests {
                 let max = una + cwnd;
                 now += Span::from_ticks(rtt.ticks() / packets);
                 let marked = u64::from(sent.is_multiple_of(nth));
-                prague.acknowledged(now, una, max, 1, marked);
+                let acknowledged = Acknowledged { now, una, max, new: MSS, delivered: 1, marked, srtt: None };
+                prague.acknowledged(&acknowledged);
                 if marked > 0
-                    && let Some(left) = prague.reduce(now, una, max, cwnd)
+                    && let Some(left) = prague.reduce(&acknowledged, cwnd)
                 {
                     cwnd = left.max(2 * MSS);
                 }
@@ -164,13 +263,16 @@ mod tests {
 
     #[test]
     fn the_first_mark_halves_the_window_and_the_average_follows() {
-        let mut prague = Prague::new();
-        let at = |ms: u64| Time::ORIGIN + Span::from_millis(ms);
-        (1..100).for_each(|nth| prague.acknowledged(at(1000 + 30 * nth), nth, nth, 1, 0));
-        assert_eq!(prague.reduce(at(5000), 100, 200, 10_000), Some(5_000));
-        assert_eq!(prague.reduce(at(5100), 200, 300, 5_000), None);
-        (1..400).for_each(|nth| prague.acknowledged(at(6000 + 30 * nth), 1000 + nth, 1000 + nth, 4, 1));
+        let mut prague = Shares::new();
+        let at = |ms: u64, una: u64, max: u64, delivered: u64, marked: u64| {
+            let now = Time::ORIGIN + Span::from_millis(ms);
+            Acknowledged { now, una, max, new: 1, delivered, marked, srtt: None }
+        };
+        (1..100).for_each(|nth| prague.acknowledged(&at(1000 + 30 * nth, nth, nth, 1, 0)));
+        assert_eq!(prague.reduce(&at(5000, 100, 200, 1, 1), 10_000), Some(5_000));
+        assert_eq!(prague.reduce(&at(5100, 200, 300, 1, 1), 5_000), None);
+        (1..400).for_each(|nth| prague.acknowledged(&at(6000 + 30 * nth, 1000 + nth, 1000 + nth, 4, 1)));
         assert!((prague.alpha - 0.25).abs() < 1e-6, "{}", prague.alpha);
-        assert_eq!(prague.reduce(at(90_000), 2000, 2100, 8_000), Some(7_000));
+        assert_eq!(prague.reduce(&at(90_000, 2000, 2100, 1, 1), 8_000), Some(7_000));
     }
 }

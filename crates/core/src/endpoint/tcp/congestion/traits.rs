@@ -1,0 +1,140 @@
+//! The trait of congestion controls.
+
+use crate::units::{Span, Time};
+use core::fmt;
+
+/// The windows of a connection, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Segment size (SMSS).
+    pub mss: u64,
+    /// Congestion window.
+    pub cwnd: u64,
+    /// Slow start threshold.
+    pub ssthresh: u64,
+}
+
+impl Windows {
+    /// Returns true in slow start.
+    pub fn is_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Returns the congestion window after an acknowledgement of `new` bytes in slow start (RFC 5681,
+    /// equation 2).
+    pub fn slow_start(&self, new: u64) -> u64 {
+        self.cwnd + new.min(self.mss)
+    }
+
+    /// Returns the congestion window after an acknowledgement in congestion avoidance (RFC 5681,
+    /// equation 3).
+    pub fn avoid(&self) -> u64 {
+        self.cwnd + (self.mss * self.mss / self.cwnd).max(1)
+    }
+}
+
+/// The report of an acknowledgement.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledged {
+    /// Current time.
+    pub now: Time,
+    /// First byte that is not acknowledged (SND.UNA).
+    pub una: u64,
+    /// End of the data ever sent.
+    pub max: u64,
+    /// Bytes that it acknowledges for the first time.
+    pub new: u64,
+    /// Segments that it reports as arrived.
+    pub delivered: u64,
+    /// Those of them that came with a congestion mark.
+    pub marked: u64,
+    /// Smoothed round trip (SRTT, RFC 6298); `None` before the first.
+    pub srtt: Option<Span>,
+}
+
+/// A congestion control: how the window of a connection grows, and by how much it is reduced.
+///
+/// The connection keeps the windows and says when: the control is asked to reduce them at most once
+/// in a window of data (RFC 5681, section 3.2; RFC 3168, section 6.1.2), and to let them grow only
+/// outside of recovery while the window was used to the full. Sizes are in bytes.
+pub trait CongestionControl: fmt::Debug + Send + Sync {
+    /// Counts in whole segments from now on, for all that an acknowledgement reports, as Linux does.
+    /// Returns false if it cannot.
+    fn count_segments(&mut self) -> bool {
+        false
+    }
+
+    /// Learns of an acknowledgement, before the window grows or is reduced for it.
+    fn arrived(&mut self, report: &Acknowledged) {
+        let _ = report;
+    }
+
+    /// Learns of a round trip.
+    fn measured(&mut self, now: Time, rtt: Span) {
+        let _ = (now, rtt);
+    }
+
+    /// Returns the congestion window after an acknowledgement: [slow start](Windows::slow_start),
+    /// or [`avoid`](Self::avoid).
+    fn grow(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        match windows.is_slow_start() {
+            true => windows.slow_start(report.new),
+            false => self.avoid(windows, report),
+        }
+    }
+
+    /// Returns the congestion window after an acknowledgement in [congestion
+    /// avoidance](Windows::avoid).
+    fn avoid(&mut self, windows: &Windows, report: &Acknowledged) -> u64 {
+        let _ = report;
+        windows.avoid()
+    }
+
+    /// Learns of an acknowledgement while the window was not used to the full.
+    fn not_used(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Returns true if the window may grow at an acknowledgement although it left room, with
+    /// `flight` bytes in flight before.
+    fn grows_beyond(&self, windows: &Windows, flight: u64) -> bool {
+        let _ = (windows, flight);
+        false
+    }
+
+    /// Returns what a loss leaves of `flight` bytes in flight: the new slow start threshold, before
+    /// its lower limit of two segments.
+    fn decrease(&mut self, now: Time, windows: &Windows, flight: u64) -> u64;
+
+    /// Returns what a congestion mark leaves of `flight` bytes in flight; as a loss, unless the
+    /// control says otherwise.
+    fn decrease_marked(&mut self, now: Time, windows: &Windows, flight: u64) -> u64 {
+        self.decrease(now, windows, flight)
+    }
+
+    /// Returns the congestion window after an acknowledgement that reports marks, for a control that
+    /// [responds to each](crate::params::MarkResponse::Each); `None` to leave it.
+    fn marked(&mut self, windows: &Windows, report: &Acknowledged) -> Option<u64> {
+        let _ = (windows, report);
+        None
+    }
+
+    /// Returns the time from a packet with `bytes` of data to the next one; `None` for no pacing.
+    fn interval(&self, windows: &Windows, bytes: u64) -> Option<Span> {
+        let _ = (windows, bytes);
+        None
+    }
+
+    /// Learns that a recovery has ended, also one that began without a reduction.
+    fn recovered(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Learns that the window begins anew: after a timeout, or an idle time.
+    fn begin_anew(&mut self, now: Time) {
+        let _ = now;
+    }
+
+    /// Returns a copy with its state, which comes back when a reduction is undone.
+    fn copy(&self) -> Box<dyn CongestionControl>;
+}
