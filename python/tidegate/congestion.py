@@ -67,6 +67,9 @@ class CongestionControl(Policy):
         """Return the congestion window after an acknowledgement in congestion avoidance."""
         return windows.avoid()
 
+    def not_used(self, now: int) -> None:
+        """Learn of an acknowledgement while the window was not used to the full: it does not grow."""
+
     def decrease(self, now: int, windows: Windows, flight: int) -> int:
         """Return what a loss leaves of `flight` bytes in flight, the new slow start threshold.
 

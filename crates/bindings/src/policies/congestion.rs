@@ -208,6 +208,10 @@ impl CongestionControl for PythonControl {
         said.unwrap_or_else(|| windows.avoid())
     }
 
+    fn not_used(&mut self, now: Time) {
+        self.tell("not_used", now, |object| object.call_method1("not_used", (now.ticks(),)).map(drop));
+    }
+
     fn decrease(&mut self, now: Time, windows: &Windows, flight: u64) -> u64 {
         self.now = now;
         let said = self.window("decrease", now, |object| {
