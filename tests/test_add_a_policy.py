@@ -103,6 +103,7 @@ def test_there_is_a_page_for_every_kind() -> None:
     kinds = [
         "a-built-in-stage",
         "a-column",
+        "a-congestion-control",
         "a-detector",
         "a-dropper",
         "a-meter",
@@ -186,7 +187,7 @@ def test_the_commands_of_the_pages_know_their_policies(tmp_path: Path) -> None:
     program.chmod(0o755)
     found = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(tmp_path / "python")}
     commands = [line for page in PAGES for line in COMMAND.findall(page.read_text(encoding="utf-8"))]
-    assert len(commands) == 6
+    assert len(commands) == 7
     for line in commands:
         done = subprocess.run(
             ["sh", "-c", line],

@@ -6,6 +6,7 @@ mod common;
 use common::parse;
 use std::collections::{BTreeMap, BTreeSet};
 use tidegate_core::dropper::BuiltInDropper;
+use tidegate_core::endpoint::tcp::congestion;
 use tidegate_core::params::{Kind, Marking, NamedPolicy, PolicyRecord, Role, Service};
 use tidegate_core::{abr, composite, detector, dropper, endpoint, meter, scheduler, shaper};
 
@@ -20,6 +21,7 @@ const SECTIONS: &[(&str, &[PolicyRecord])] = &[
     ("Detectors", detector::RECORDS),
     ("Envelopes", shaper::RECORDS),
     ("Transports", endpoint::RECORDS),
+    ("Congestion controls", congestion::RECORDS),
     ("Rate control", abr::RECORDS),
     ("Couplings", abr::coupling::RECORDS),
 ];
@@ -55,6 +57,7 @@ fn consists(record: &PolicyRecord) -> String {
         }
         Role::Transport { responsive: false } => "both ends of a connection".to_owned(),
         Role::RateControl => "a switch algorithm".to_owned(),
+        Role::CongestionControl => "a congestion control".to_owned(),
         Role::Coupling => "a coupling of control loops".to_owned(),
     }
 }

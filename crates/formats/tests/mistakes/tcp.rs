@@ -26,7 +26,12 @@ const MISTAKES: &[Mistake] = &[
         "a.toml:9:65: `off` is zero",
         None,
     ),
-    ("\"reno\"", "\"renos\"", "a.toml:9:42: there is no congestion `renos`", Some("did you mean `reno`?")),
+    (
+        "\"reno\"",
+        "\"renos\"",
+        "a.toml:9:42: there is no congestion control `renos`",
+        Some("did you mean `reno`?"),
+    ),
     ("\"sack\"", "\"sacks\"", "a.toml:9:61: there is no recovery `sacks`", Some("did you mean `sack`?")),
     ("\"on\"", "\"yes\"", "a.toml:9:75: there is no ecn `yes`", Some("it is one of on, off")),
     (

@@ -14,7 +14,6 @@ use tidegate_core::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of the plain clock.
-    #[derive(Copy)]
     pub struct PlainClockParams {
         /// Share of its reservation that a flow is served at, in percent
         percent: u32 as Integer(1, 100) = 100,

@@ -7,7 +7,7 @@ mod others;
 mod toy;
 
 use clock::PlainClockParams;
-use others::{BucketParams, StillParams, TailParams, WatchParams};
+use others::{BucketParams, LeavesParams, StillParams, TailParams, WatchParams};
 use std::path::Path;
 use std::sync::LazyLock;
 use tidegate_core::context::{Ctx, Verdict};
@@ -15,7 +15,8 @@ use tidegate_core::dropper::{Dropper, Occupancy};
 use tidegate_core::packet::Packet;
 use tidegate_core::params::Role;
 use tidegate_core::policies::{
-    register_detector, register_dropper, register_meter, register_scheduler, register_transport,
+    register_congestion_control, register_detector, register_dropper, register_meter, register_scheduler,
+    register_transport,
 };
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_formats::{GateFile, Scenario, gate_schema, python_types, reference, schema};
@@ -33,6 +34,7 @@ static REGISTERED: LazyLock<()> = LazyLock::new(|| {
     register_meter::<BucketParams>().unwrap();
     register_detector::<WatchParams>().unwrap();
     register_transport::<StillParams>().unwrap();
+    register_congestion_control::<LeavesParams>().unwrap();
 });
 
 const HEAD: &str = "version = 1\nduration = \"20s\"\n\
@@ -138,6 +140,11 @@ fn a_copy_of_a_built_in_policy_has_its_fingerprint() {
     let four = connected("{ kind = \"still-window\", packets = 4 }");
     assert_eq!(four, connected("{ kind = \"window\", window = 4 }"));
     assert_ne!(four, connected("\"window\""));
+
+    let controlled = |control: &str| connected(&format!("{{ kind = \"tcp\", congestion = {control} }}"));
+    let reno = controlled("\"reno\"");
+    assert_eq!(controlled("\"leaves\""), reno);
+    assert_ne!(controlled("{ kind = \"leaves\", left = 0.9 }"), reno);
 }
 
 /// An idle port waits for all packets of an instant where the policy's parameters say so: the
@@ -290,7 +297,9 @@ fn schema_reference_and_python_types_have_it() {
         }
         assert!(schema.contains("Share of its reservation that a flow is served at, in percent"));
     }
-    assert!(schema().to_string().contains("\"const\":\"still-window\""));
+    for name in ["still-window", "leaves"] {
+        assert!(schema().to_string().contains(&format!("\"const\":\"{name}\"")), "{name}");
+    }
     assert!(reference().contains("### `plain-clock`\n\n**Plain clock.** Stamps each packet"));
     assert!(python_types().contains("class PlainClock(Record):"));
 }

@@ -1,9 +1,11 @@
-//! A dropper, a detector, a meter and a transport from outside, each of which does what a built-in one does.
+//! A dropper, a detector, a meter, a transport and a congestion control from outside, each of which
+//! does what a built-in one does.
 
 use tidegate_core::context::{Ctx, Reason, Verdict};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::detector::{AnyDetector, Detector, DetectorKind};
 use tidegate_core::dropper::{Dropper, Occupancy};
+use tidegate_core::endpoint::tcp::congestion::{CongestionControl, Windows};
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, Transport, TransportKind};
 use tidegate_core::meter::{Meter, ProfileIx, Reading};
 use tidegate_core::packet::{Colour, FlowIx, Packet, PortIx};
@@ -12,7 +14,7 @@ use tidegate_core::params::{
     ReceiverWindow, Role, Stamps, Value, parameters, words,
 };
 use tidegate_core::shaper::TokenBucket;
-use tidegate_core::units::Rate;
+use tidegate_core::units::{Rate, Time};
 
 /// Facts that the records here have in common.
 const PLAIN: PolicyRecord = PolicyRecord {
@@ -283,5 +285,48 @@ impl Transport for Still {
 
     fn largest_answer(&self) -> u32 {
         self.0.largest_answer()
+    }
+}
+
+parameters! {
+    /// Parameters of a control that leaves a part of the window.
+    pub struct LeavesParams {
+        /// Part of the window that a loss leaves
+        left: f64 = 0.5,
+    }
+}
+
+impl PolicyParams for LeavesParams {
+    type Policy = Leaves;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "leaves",
+        title: "Leaves a part",
+        role: Role::CongestionControl,
+        help: "Grows as Reno does, and leaves a part of the window after a loss.",
+        params: LeavesParams::PARAMS,
+        ..PLAIN
+    };
+
+    fn make(&self) -> Result<Leaves, Refused> {
+        Ok(Leaves(self.left))
+    }
+
+    fn example() -> LeavesParams {
+        LeavesParams { left: 0.6 }
+    }
+}
+
+/// Reno with another reduction.
+#[derive(Clone, Debug)]
+pub struct Leaves(f64);
+
+impl CongestionControl for Leaves {
+    fn decrease(&mut self, _: Time, _: &Windows, flight: u64) -> u64 {
+        (self.0 * flight as f64) as u64
+    }
+
+    fn copy(&self) -> Box<dyn CongestionControl> {
+        Box::new(self.clone())
     }
 }
