@@ -30,7 +30,12 @@ link = [
     {{ from = "s", to = "h2", rate = "6mbit", delay = "10ms" }},
 ]
 port = "{port}"
-flow = [{{ name = "noise", from = "h1", to = "h2", size = "500B", source = {{ kind = "poisson", rate = "1mbit" }} }}]
+[[flow]]
+name = "noise"
+from = "h1"
+to = "h2"
+size = "500B"
+source = {{ kind = "poisson", rate = "1mbit" }}
 [[connection]]
 name = "bulk"
 count = 3
@@ -136,7 +141,7 @@ class Prague(CongestionControl):
     def marked(self, now: int, windows: Windows, report: Acknowledgement) -> int | None:
         """Reduce the window by half of alpha, once in an interval."""
         at, end = self.reduced
-        if end and report.acknowledged <= end or at is not None and now - at < self.virtual:
+        if (end and report.acknowledged <= end) or (at is not None and now - at < self.virtual):
             return None
         self.reduced = (now, report.sent)
         return floor(windows.cwnd * (1.0 - self.alpha / 2.0) + 0.5)
@@ -208,7 +213,9 @@ class Wrong(CongestionControl):
     def avoid(self, now: int, windows: Windows, report: Acknowledgement) -> int:
         """Fail."""
         answers = {"none": None, "word": "x", "negative": -1, "zero": 0, "huge": 2**64 - 1, "beyond": 2**64}
-        return answers[self.how] if self.how in answers else 1 // 0
+        if self.how == "raises":
+            return 1 // 0
+        return answers[self.how]
 
     def interval(self, windows: Windows, size: int) -> int | None:
         """Ask for a pause that never ends, once."""

@@ -1,5 +1,6 @@
 """Quantities of scenarios that are built in Python."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,5 +51,28 @@ def test_they_stand_where_the_text_would():
 
     texts = tidegate.simulate(scenario("1mbit", "250B", "2s")).fingerprints
     assert tidegate.simulate(scenario(Rate(1e6), Size(250), Time(2))).fingerprints == texts
+    assert tidegate.simulate(scenario(1e6, 250, 2)).fingerprints == texts
+    assert (
+        tidegate.simulate(scenario(np.int64(1_000_000), np.int32(250), np.float64(2))).fingerprints == texts
+    )
+    for wrong, message in [
+        ((1e6, 250.5, 2), "whole number"),
+        ((-1, 250, 2), "rate"),
+        ((1e6, True, 2), "True"),
+    ]:
+        with pytest.raises(TidegateError, match=message):
+            tidegate.simulate(scenario(*wrong))
     assert tidegate.simulate(scenario("3mbit", "1B", "9s"), duration=Time(2)).duration == 2
     assert (repr(Rate(64_000)), str(Size(250)), str(Time(5e-6))) == ("Rate(64000)", "250B", "0.000005s")
+
+
+def test_a_bare_number_is_refused_where_it_has_no_unit():
+    """A limit is in packets or in bytes, and an override is the text of a file."""
+    drop_tail = tidegate.DropTail(limit=30)  # type: ignore[arg-type]
+    scenario = tidegate.Scenario(
+        duration=1, topology=tidegate.Chain(switches=2, rate=1e6), port=tidegate.Port(dropper=drop_tail)
+    )
+    with pytest.raises(TidegateError, match="a limit needs a unit, and `30` has none"):
+        tidegate.simulate(scenario)
+    with pytest.raises(TidegateError, match="a time needs a unit, and `10` has none"):
+        tidegate.simulate(tidegate.Scenario(topology=tidegate.Chain(switches=2, rate=1e6)), duration=10)

@@ -10,6 +10,9 @@
 From then on `transport = { kind = "tcp", congestion = "gentle" }` is TCP with this congestion control.
 """
 
+# Methods that are there to be overridden do not use what they are told.
+# ruff: noqa: ARG002
+
 from __future__ import annotations
 
 from typing import ClassVar, Literal

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import ClassVar, Literal
 
+from tidegate.quantities import Rate, Size, Time
 
-def _plain(value: object) -> object:
+
+def _plain(value: object, quantity: type[Rate | Size | Time] | None) -> object:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(one, quantity) for one in value]
+    if quantity is not None and isinstance(value, Real):
+        return quantity(value)
     return value
 
 
@@ -19,6 +24,8 @@ class Record:
     """A table of a scenario."""
 
     _kind: ClassVar[str | None] = None
+    _quantities: ClassVar[dict[str, type[Rate | Size | Time]]] = {}
+    """Keys that take a number in base units (bit/s, bytes, seconds) as well."""
 
     def to_dict(self) -> dict[str, object]:
         """Return what a scenario file would hold; keys that are None are left out."""
@@ -26,7 +33,7 @@ class Record:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                table[field.name.removesuffix("_")] = _plain(value)
+                table[field.name.removesuffix("_")] = _plain(value, self._quantities.get(field.name))
         return table
 
 
@@ -38,18 +45,21 @@ class Chain(Record):
 
     Attributes:
         switches: Number of switches (a whole number from 1 to 100000).
-        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
-        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
-            Default: 0s.
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit", or a number of
+            bit/s).
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms", or a
+            number of seconds). Default: 0s.
         access: Links between each switch and its host; without it there are no hosts, and flows start and end
             at switches.
     """
 
     _kind: ClassVar[str | None] = "chain"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     switches: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
     access: Access | None = None
 
 
@@ -61,17 +71,20 @@ class Dumbbell(Record):
 
     Attributes:
         pairs: Number of hosts on each side (a whole number from 1 to 100000).
-        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
-        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
-            Default: 0s.
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit", or a number of
+            bit/s).
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms", or a
+            number of seconds). Default: 0s.
         access: Links between hosts and switches. Default: Access().
     """
 
     _kind: ClassVar[str | None] = "dumbbell"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     pairs: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
     access: Access | None = None
 
 
@@ -84,17 +97,20 @@ class ParkingLot(Record):
 
     Attributes:
         hops: Number of links between switches (a whole number from 1 to 100000).
-        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
-        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
-            Default: 0s.
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit", or a number of
+            bit/s).
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms", or a
+            number of seconds). Default: 0s.
         access: Links between hosts and switches. Default: Access().
     """
 
     _kind: ClassVar[str | None] = "parking-lot"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     hops: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
     access: Access | None = None
 
 
@@ -106,16 +122,19 @@ class Star(Record):
 
     Attributes:
         hosts: Number of hosts (a whole number from 1 to 100000).
-        rate: Rate of the link between the hub and each host, in each direction (a rate such as "400kbit").
+        rate: Rate of the link between the hub and each host, in each direction (a rate such as "400kbit", or
+            a number of bit/s).
         delay: Propagation delay of the link between the hub and each host, in each direction (a time such as
-            "5ms"). Default: 0s.
+            "5ms", or a number of seconds). Default: 0s.
     """
 
     _kind: ClassVar[str | None] = "star"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     hosts: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,19 +148,22 @@ class LeafSpine(Record):
         leaves: Number of leaves (a whole number from 1 to 1000).
         spines: Number of spines (a whole number from 1 to 1000).
         hosts: Number of hosts at each leaf (a whole number from 1 to 1000).
-        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
-        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
-            Default: 0s.
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit", or a number of
+            bit/s).
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms", or a
+            number of seconds). Default: 0s.
         access: Links between hosts and switches. Default: Access().
     """
 
     _kind: ClassVar[str | None] = "leaf-spine"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     leaves: int
     spines: int
     hosts: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
     access: Access | None = None
 
 
@@ -156,9 +178,10 @@ class FatTree(Record):
 
     Attributes:
         k: Ports of a switch, an even number (a whole number from 2 to 64).
-        rate: Rate of the links between switches, in each direction (a rate such as "400kbit").
-        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms").
-            Default: 0s.
+        rate: Rate of the links between switches, in each direction (a rate such as "400kbit", or a number of
+            bit/s).
+        delay: Propagation delay of the links between switches, in each direction (a time such as "5ms", or a
+            number of seconds). Default: 0s.
         access: Links between hosts and switches. Default: Access().
 
     Source: Al-Fares, Loukissas and Vahdat 2008, section 2.2.
@@ -166,9 +189,11 @@ class FatTree(Record):
 
     _kind: ClassVar[str | None] = "fat-tree"
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
     k: int
-    rate: str
-    delay: str | None = None
+    rate: str | float
+    delay: str | float | None = None
     access: Access | None = None
 
 
@@ -183,13 +208,16 @@ class Gate(Record):
 
     Attributes:
         file: Gate file; the names of its interfaces are ignored.
-        delay: Propagation delay of the link, in each direction (a time such as "5ms"). Default: 0s.
+        delay: Propagation delay of the link, in each direction (a time such as "5ms", or a number of
+            seconds). Default: 0s.
     """
 
     _kind: ClassVar[str | None] = "gate"
 
+    _quantities: ClassVar = {"delay": Time}
+
     file: str
-    delay: str | None = None
+    delay: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -287,16 +315,18 @@ class VirtualClock(Record):
             Default: empty-queue.
         lead: Most by which a flow's first packet may be stamped ahead of real time, beyond its own time at
             the reserved rate: a bound on how long a flow pays for traffic above its reservation; without it,
-            unlimited (a time such as "5ms").
+            unlimited (a time such as "5ms", or a number of seconds).
 
     Source: Zhang 1991, section 3.1.
     """
 
     _kind: ClassVar[str | None] = "virtual-clock"
 
+    _quantities: ClassVar = {"lead": Time}
+
     stamp: Literal["aux-vc", "virtual-clock"] | None = None
     synchronise: Literal["empty-queue", "later-stamp"] | None = None
-    lead: str | None = None
+    lead: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,8 +338,8 @@ class Tdm(Record):
     slots without an owner.
 
     Attributes:
-        rate: Rate of the slots; without it, the link's (a rate such as "400kbit").
-        slot: Length of a slot: the largest packet (a size such as "250B").
+        rate: Rate of the slots; without it, the link's (a rate such as "400kbit", or a number of bit/s).
+        slot: Length of a slot: the largest packet (a size such as "250B", or a number of bytes).
         slots: Number of slots in a frame, each worth this part of the rate (a whole number from 1 to 4096).
         window: Number of packets that a flow may send in each frame in slots whose owners have none (a whole
             number from 0 to 4096). Default: 0.
@@ -319,8 +349,10 @@ class Tdm(Record):
 
     _kind: ClassVar[str | None] = "tdm"
 
-    rate: str | None = None
-    slot: str
+    _quantities: ClassVar = {"rate": Rate, "slot": Size}
+
+    rate: str | float | None = None
+    slot: str | int
     slots: int
     window: int | None = None
 
@@ -405,16 +437,18 @@ class Axel(Record):
         delta: Growth of a backlog that passes W between two packets: counted up to W, or not at all, for
             packets that are small beside W (exact or simplified). Default: exact.
         acceleration: Most backlog that is counted, and most that a flow gains on VirtualClock, as a time;
-            without it, W / r (a time such as "5ms").
+            without it, W / r (a time such as "5ms", or a number of seconds).
 
     Source: Pincheira 1994, section 3 and Figure 4.
     """
 
     _kind: ClassVar[str | None] = "axel"
 
+    _quantities: ClassVar = {"acceleration": Time}
+
     backlog: Literal["ideal", "real"] | None = None
     delta: Literal["exact", "simplified"] | None = None
-    acceleration: str | None = None
+    acceleration: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,15 +501,17 @@ class Wfq(Record):
     server that serves all flows at once (generalized processor sharing) would finish them.
 
     Attributes:
-        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
-            10kbit.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit", or a number
+            of bit/s). Default: 10kbit.
 
     Source: Parekh and Gallager 1993, section III; Demers, Keshav and Shenker 1989.
     """
 
     _kind: ClassVar[str | None] = "wfq"
 
-    unreserved: str | None = None
+    _quantities: ClassVar = {"unreserved": Rate}
+
+    unreserved: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -486,15 +522,17 @@ class Wf2qPlus(Record):
     of the packets that a fluid server would have started, serves the one that it would finish first.
 
     Attributes:
-        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
-            10kbit.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit", or a number
+            of bit/s). Default: 10kbit.
 
     Source: Bennett and Zhang 1997.
     """
 
     _kind: ClassVar[str | None] = "wf2q-plus"
 
-    unreserved: str | None = None
+    _quantities: ClassVar = {"unreserved": Rate}
+
+    unreserved: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -505,15 +543,17 @@ class Scfq(Record):
     and takes virtual time from the finish tag of the packet in service.
 
     Attributes:
-        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
-            10kbit.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit", or a number
+            of bit/s). Default: 10kbit.
 
     Source: Golestani 1994.
     """
 
     _kind: ClassVar[str | None] = "scfq"
 
-    unreserved: str | None = None
+    _quantities: ClassVar = {"unreserved": Rate}
+
+    unreserved: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -524,15 +564,17 @@ class Sfq(Record):
     with the smallest start tag. Not Linux's sfq, which is stochastic fairness queueing.
 
     Attributes:
-        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
-            10kbit.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit", or a number
+            of bit/s). Default: 10kbit.
 
     Source: Goyal, Vin and Cheng 1996, section 2.
     """
 
     _kind: ClassVar[str | None] = "sfq"
 
-    unreserved: str | None = None
+    _quantities: ClassVar = {"unreserved": Rate}
+
+    unreserved: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -556,15 +598,17 @@ class TimeShiftedFifo(Record):
     time shift: the scheduler of DualPI2, which drops and marks nothing by itself.
 
     Attributes:
-        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms"). Default:
-            50ms.
+        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms", or a
+            number of seconds). Default: 50ms.
 
     Source: RFC 9332, section 4.2.2.
     """
 
     _kind: ClassVar[str | None] = "time-shifted-fifo"
 
-    shift: str | None = None
+    _quantities: ClassVar = {"shift": Time}
+
+    shift: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -589,9 +633,9 @@ class Drr(Record):
 
     Attributes:
         quantum: Quantum: bytes per turn of the flow with the largest weight; the others have less, in
-            proportion to their weights (a size such as "250B"). Default: 1514B.
-        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit"). Default:
-            10kbit.
+            proportion to their weights (a size such as "250B", or a number of bytes). Default: 1514B.
+        unreserved: Weight of a flow without a reservation, as a rate (a rate such as "400kbit", or a number
+            of bit/s). Default: 10kbit.
         form: End of a turn: as soon as the flow's next packet is too long, or as in Linux when the next
             packet is selected; there a flow whose last packet has been taken has none left (look-ahead or
             linux). Default: look-ahead.
@@ -601,8 +645,10 @@ class Drr(Record):
 
     _kind: ClassVar[str | None] = "drr"
 
-    quantum: str | None = None
-    unreserved: str | None = None
+    _quantities: ClassVar = {"quantum": Size, "unreserved": Rate}
+
+    quantum: str | int | None = None
+    unreserved: str | float | None = None
     form: Literal["look-ahead", "linux"] | None = None
 
 
@@ -614,7 +660,8 @@ class DrrPlusPlus(Record):
     scheduler of FQ-CoDel, which drops nothing by itself.
 
     Attributes:
-        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
+        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B", or a number of
+            bytes). Default: 1514B.
         form: A new flow without a packet goes to the old list, or as in Linux only where others are (rfc or
             linux). Default: rfc.
 
@@ -623,7 +670,9 @@ class DrrPlusPlus(Record):
 
     _kind: ClassVar[str | None] = "drr++"
 
-    quantum: str | None = None
+    _quantities: ClassVar = {"quantum": Size}
+
+    quantum: str | int | None = None
     form: Literal["rfc", "linux"] | None = None
 
 
@@ -661,11 +710,13 @@ class FqCodel(Record):
     backlogged first, and keeps the queue of each short with CoDel.
 
     Attributes:
-        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B"). Default: 1514B.
-        target: Acceptable standing sojourn time in a flow's queue, above 0 (a time such as "5ms"). Default:
-            5ms.
+        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B", or a number of
+            bytes). Default: 1514B.
+        target: Acceptable standing sojourn time in a flow's queue, above 0 (a time such as "5ms", or a number
+            of seconds). Default: 5ms.
         interval: Time for which the sojourn time exceeds `target` before a packet is dropped or marked: about
-            the longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
+            the longest round-trip time, above 0 (a time such as "5ms", or a number of seconds). Default:
+            100ms.
         form: The RFC's algorithm, or that of Linux, as of CoDel (rfc or linux). Default: rfc.
 
     Source: RFC 8290.
@@ -673,9 +724,11 @@ class FqCodel(Record):
 
     _kind: ClassVar[str | None] = "fq-codel"
 
-    quantum: str | None = None
-    target: str | None = None
-    interval: str | None = None
+    _quantities: ClassVar = {"quantum": Size, "target": Time, "interval": Time}
+
+    quantum: str | int | None = None
+    target: str | float | None = None
+    interval: str | float | None = None
     form: Literal["rfc", "linux"] | None = None
 
 
@@ -687,37 +740,41 @@ class Dualpi2(Record):
     longer one, and coupled probabilities keep the rates of the flows comparable.
 
     Attributes:
-        target: Target of the Classic queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
+        target: Target of the Classic queueing delay, above 0 (a time such as "5ms", or a number of seconds).
+            Default: 15ms.
         update: Time from one update of the base probability to the next (Tupdate), above 0 (a time such as
-            "5ms"). Default: 16ms.
+            "5ms", or a number of seconds). Default: 16ms.
         alpha: Weight of the Classic delay's distance from `target`, per second (a number from 0 to 1000).
             Default: 0.16.
         beta: Weight of the Classic delay's change since the last update, per second (a number from 0 to
             1000). Default: 3.2.
         k: Coupling factor: the L4S marking probability over the base probability (a number from 0.1 to 100).
             Default: 2.
-        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms"). Default: 800us.
+        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms", or a number of
+            seconds). Default: 800us.
         range: L4S delays above `min_th` over which the marking probability rises to 1; 0 is a step (a time
-            such as "5ms"). Default: 400us.
+            such as "5ms", or a number of seconds). Default: 400us.
         th_len: L4S packets waiting behind one up to which its delay does not mark it (a whole number from 0
             to 1000000). Default: 1.
-        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms"). Default:
-            50ms.
+        shift: Time by which a Classic packet counts as later than it arrived (a time such as "5ms", or a
+            number of seconds). Default: 50ms.
 
     Source: RFC 9332.
     """
 
     _kind: ClassVar[str | None] = "dualpi2"
 
-    target: str | None = None
-    update: str | None = None
+    _quantities: ClassVar = {"target": Time, "update": Time, "min_th": Time, "range": Time, "shift": Time}
+
+    target: str | float | None = None
+    update: str | float | None = None
     alpha: float | None = None
     beta: float | None = None
     k: float | None = None
-    min_th: str | None = None
-    range: str | None = None
+    min_th: str | float | None = None
+    range: str | float | None = None
     th_len: int | None = None
-    shift: str | None = None
+    shift: str | float | None = None
 
 
 SchedulerName = Literal[
@@ -783,7 +840,7 @@ class FlowMonitor(Record):
 
     Attributes:
         threshold: Lead of VirtualClock over real time beyond which a flow is warned (T); without it AIR *
-            Vtick, which is the flow's average interval (a time such as "5ms").
+            Vtick, which is the flow's average interval (a time such as "5ms", or a number of seconds).
         excess: Packets more than T ahead: their source is warned, or they are dropped as well (warn or drop).
             Default: warn.
         check: Occasion of a check: every AR * AI of data, or every average interval (data or time). Default:
@@ -794,7 +851,9 @@ class FlowMonitor(Record):
 
     _kind: ClassVar[str | None] = "flow-monitor"
 
-    threshold: str | None = None
+    _quantities: ClassVar = {"threshold": Time}
+
+    threshold: str | float | None = None
     excess: Literal["warn", "drop"] | None = None
     check: Literal["data", "time"] | None = None
 
@@ -864,7 +923,7 @@ class TswTagger(Record):
     `reserve`; without one, all are out.
 
     Attributes:
-        window: Length of the time sliding window (a time such as "5ms").
+        window: Length of the time sliding window (a time such as "5ms", or a number of seconds).
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
         round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
@@ -882,7 +941,9 @@ class TswTagger(Record):
 
     _kind: ClassVar[str | None] = "tsw-tagger"
 
-    window: str | None = None
+    _quantities: ClassVar = {"window": Time}
+
+    window: str | float | None = None
     packets: int | None = None
     round_trips: int | None = None
     approach: Literal["long", "short"] | None = None
@@ -897,7 +958,8 @@ class Tsw2cm(Record):
     Colours the share of a profile's packets above `reserve` (CTR) red, at random, by its estimated rate.
 
     Attributes:
-        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms").
+        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms", or a number of
+            seconds).
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
         round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
@@ -911,7 +973,9 @@ class Tsw2cm(Record):
 
     _kind: ClassVar[str | None] = "tsw2cm"
 
-    window: str | None = None
+    _quantities: ClassVar = {"window": Time}
+
+    window: str | float | None = None
     packets: int | None = None
     round_trips: int | None = None
     mode: Literal["colour-blind", "colour-aware"] | None = None
@@ -925,7 +989,8 @@ class Tsw3cm(Record):
     red, at random, by its estimated rate.
 
     Attributes:
-        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms").
+        window: Length of the time sliding window (AVG_INTERVAL) (a time such as "5ms", or a number of
+            seconds).
         packets: Packets to average over in place of a window: each has the weight 1/`packets` (EWMA) (a whole
             number from 1 to 65535).
         round_trips: Window in round-trip times measured by the flow's transport, which replaces `window` from
@@ -939,7 +1004,9 @@ class Tsw3cm(Record):
 
     _kind: ClassVar[str | None] = "tsw3cm"
 
-    window: str | None = None
+    _quantities: ClassVar = {"window": Time}
+
+    window: str | float | None = None
     packets: int | None = None
     round_trips: int | None = None
     mode: Literal["colour-blind", "colour-aware"] | None = None
@@ -954,7 +1021,7 @@ class ClearingMeter(Record):
 
     Attributes:
         window: Window of the time sliding window over which the rate is averaged; without it, the profile is
-            a token bucket of `reserve` and `workahead` (a time such as "5ms").
+            a token bucket of `reserve` and `workahead` (a time such as "5ms", or a number of seconds).
         approach: Rate above which packets are outside, with a `window`: R_T, or the peak of a sawtooth, 4/3
             R_T (long or short). Default: short.
         tagging: Share of packets that are outside above that rate, with a `window`: (average - R_T) / R_T, at
@@ -969,7 +1036,9 @@ class ClearingMeter(Record):
 
     _kind: ClassVar[str | None] = "clearing-meter"
 
-    window: str | None = None
+    _quantities: ClassVar = {"window": Time}
+
+    window: str | float | None = None
     approach: Literal["long", "short"] | None = None
     tagging: Literal["probabilistic", "deterministic"] | None = None
     excess: Literal["pass", "drop"] | None = None
@@ -989,18 +1058,21 @@ class SelectiveMarker(Record):
         first: Packets at the beginning of each burst that are in profile; without it, none for their place in
             a burst (a whole number from 1 to 65535).
         pause: Time without a packet after which the next one begins a burst, above zero; needed by `first` (a
-            time such as "5ms").
-        up_to: Longest packet that is in profile for its length; without it, none (a size such as "250B").
+            time such as "5ms", or a number of seconds).
+        up_to: Longest packet that is in profile for its length; without it, none (a size such as "250B", or a
+            number of bytes).
 
     Source: Clark and Fang 1998, section II.E.
     """
 
     _kind: ClassVar[str | None] = "selective-marker"
 
+    _quantities: ClassVar = {"pause": Time, "up_to": Size}
+
     every: int | None = None
     first: int | None = None
-    pause: str | None = None
-    up_to: str | None = None
+    pause: str | float | None = None
+    up_to: str | int | None = None
 
 
 MeterName = Literal[
@@ -1068,7 +1140,7 @@ class Red(Record):
             drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
-            byte mode scales (a size such as "250B"). Default: 500B.
+            byte mode scales (a size such as "250B", or a number of bytes). Default: 500B.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1077,6 +1149,8 @@ class Red(Record):
 
     _kind: ClassVar[str | None] = "red"
 
+    _quantities: ClassVar = {"mean_packet": Size}
+
     min_th: str | None = None
     max_th: str | None = None
     max_p: float | None = None
@@ -1084,7 +1158,7 @@ class Red(Record):
     limit: str | None = None
     slope: Literal["step", "gentle"] | None = None
     signal: Literal["drop", "mark-then-drop", "mark"] | None = None
-    mean_packet: str | None = None
+    mean_packet: str | int | None = None
     scope: Literal["queue", "flow"] | None = None
 
 
@@ -1119,7 +1193,7 @@ class Rio(Record):
             drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
-            byte mode scales (a size such as "250B"). Default: 500B.
+            byte mode scales (a size such as "250B", or a number of bytes). Default: 500B.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1127,6 +1201,8 @@ class Rio(Record):
     """
 
     _kind: ClassVar[str | None] = "rio"
+
+    _quantities: ClassVar = {"mean_packet": Size}
 
     min_in: str
     max_in: str
@@ -1139,7 +1215,7 @@ class Rio(Record):
     limit: str
     slope: Literal["step", "gentle"] | None = None
     signal: Literal["drop", "mark-then-drop", "mark"] | None = None
-    mean_packet: str | None = None
+    mean_packet: str | int | None = None
     scope: Literal["queue", "flow"] | None = None
 
 
@@ -1178,7 +1254,7 @@ class Wred(Record):
             drops above (RFC 3168); or marks of ECN-capable packets until the queue is at its limit (drop or
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
-            byte mode scales (a size such as "250B"). Default: 500B.
+            byte mode scales (a size such as "250B", or a number of bytes). Default: 500B.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1186,6 +1262,8 @@ class Wred(Record):
     """
 
     _kind: ClassVar[str | None] = "wred"
+
+    _quantities: ClassVar = {"mean_packet": Size}
 
     min_green: str
     max_green: str
@@ -1200,7 +1278,7 @@ class Wred(Record):
     limit: str
     slope: Literal["step", "gentle"] | None = None
     signal: Literal["drop", "mark-then-drop", "mark"] | None = None
-    mean_packet: str | None = None
+    mean_packet: str | int | None = None
     scope: Literal["queue", "flow"] | None = None
 
 
@@ -1212,9 +1290,10 @@ class Codel(Record):
     than a target.
 
     Attributes:
-        target: Acceptable standing sojourn time, above 0 (a time such as "5ms"). Default: 5ms.
+        target: Acceptable standing sojourn time, above 0 (a time such as "5ms", or a number of seconds).
+            Default: 5ms.
         interval: Time for which the sojourn time exceeds `target` before a packet is dropped: about the
-            longest round-trip time, above 0 (a time such as "5ms"). Default: 100ms.
+            longest round-trip time, above 0 (a time such as "5ms", or a number of seconds). Default: 100ms.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
         form: The RFC's algorithm, or Linux's: times in units of 1,024 ns, an approximate square root, and a
@@ -1227,8 +1306,10 @@ class Codel(Record):
 
     _kind: ClassVar[str | None] = "codel"
 
-    target: str | None = None
-    interval: str | None = None
+    _quantities: ClassVar = {"target": Time, "interval": Time}
+
+    target: str | float | None = None
+    interval: str | float | None = None
     limit: str | None = None
     form: Literal["rfc", "linux"] | None = None
     scope: Literal["queue", "flow"] | None = None
@@ -1242,11 +1323,12 @@ class Pie(Record):
     that keeps the queueing delay near a target.
 
     Attributes:
-        target: Target of the queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
-        update: Time from one update of the drop probability to the next, above 0 (a time such as "5ms").
-            Default: 15ms.
-        max_burst: Length of a burst that passes before packets are dropped at random (a time such as "5ms").
-            Default: 150ms.
+        target: Target of the queueing delay, above 0 (a time such as "5ms", or a number of seconds). Default:
+            15ms.
+        update: Time from one update of the drop probability to the next, above 0 (a time such as "5ms", or a
+            number of seconds). Default: 15ms.
+        max_burst: Length of a burst that passes before packets are dropped at random (a time such as "5ms",
+            or a number of seconds). Default: 150ms.
         alpha: Weight of the delay's distance from `target`, per second (a number from 0 to 1000). Default:
             0.125.
         beta: Weight of the delay's change since the last update, per second (a number from 0 to 1000).
@@ -1254,7 +1336,7 @@ class Pie(Record):
         mark_below: Drop probability below which ECN-capable packets are marked; from there on they are
             dropped like others (a number from 0 to 1). Default: 0.1.
         mean_packet: Length of a typical packet: with no more than two of them queued, nothing is dropped at
-            random (a size such as "250B"). Default: 1500B.
+            random (a size such as "250B", or a number of bytes). Default: 1500B.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
             (a limit such as "100p" or "64kB").
         delay: Estimate of the queueing delay: the queue over the departure rate, or the delay of the packet
@@ -1269,13 +1351,15 @@ class Pie(Record):
 
     _kind: ClassVar[str | None] = "pie"
 
-    target: str | None = None
-    update: str | None = None
-    max_burst: str | None = None
+    _quantities: ClassVar = {"target": Time, "update": Time, "max_burst": Time, "mean_packet": Size}
+
+    target: str | float | None = None
+    update: str | float | None = None
+    max_burst: str | float | None = None
     alpha: float | None = None
     beta: float | None = None
     mark_below: float | None = None
-    mean_packet: str | None = None
+    mean_packet: str | int | None = None
     limit: str | None = None
     delay: Literal["departures", "timestamps"] | None = None
     form: Literal["rfc", "linux"] | None = None
@@ -1290,18 +1374,20 @@ class CoupledPi2(Record):
     probability, or by their own short delay: the marking of DualPI2, without its scheduler.
 
     Attributes:
-        target: Target of the Classic queueing delay, above 0 (a time such as "5ms"). Default: 15ms.
+        target: Target of the Classic queueing delay, above 0 (a time such as "5ms", or a number of seconds).
+            Default: 15ms.
         update: Time from one update of the base probability to the next (Tupdate), above 0 (a time such as
-            "5ms"). Default: 16ms.
+            "5ms", or a number of seconds). Default: 16ms.
         alpha: Weight of the Classic delay's distance from `target`, per second (a number from 0 to 1000).
             Default: 0.16.
         beta: Weight of the Classic delay's change since the last update, per second (a number from 0 to
             1000). Default: 3.2.
         k: Coupling factor: the L4S marking probability over the base probability (a number from 0.1 to 100).
             Default: 2.
-        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms"). Default: 800us.
+        min_th: L4S delay above which L4S packets are marked (minTh) (a time such as "5ms", or a number of
+            seconds). Default: 800us.
         range: L4S delays above `min_th` over which the marking probability rises to 1; 0 is a step (a time
-            such as "5ms"). Default: 400us.
+            such as "5ms", or a number of seconds). Default: 400us.
         th_len: L4S packets waiting behind one up to which its delay does not mark it (a whole number from 0
             to 1000000). Default: 1.
         limit: Longest queue, the packet in service included; without it, limited only by the switch's memory
@@ -1314,13 +1400,15 @@ class CoupledPi2(Record):
 
     _kind: ClassVar[str | None] = "coupled-pi2"
 
-    target: str | None = None
-    update: str | None = None
+    _quantities: ClassVar = {"target": Time, "update": Time, "min_th": Time, "range": Time}
+
+    target: str | float | None = None
+    update: str | float | None = None
     alpha: float | None = None
     beta: float | None = None
     k: float | None = None
-    min_th: str | None = None
-    range: str | None = None
+    min_th: str | float | None = None
+    range: str | float | None = None
     th_len: int | None = None
     limit: str | None = None
     scope: Literal["queue", "flow"] | None = None
@@ -1347,30 +1435,32 @@ class DropHistory(Record):
         persistence: Least share of a window's intervals with drops that counts against a flow, above 0 (a
             number from 0 to 1). Default: 0.4.
         interval: Length of an interval: no longer than the shortest round-trip time, with queueing, of
-            sources that respond (a time such as "5ms"). Default: 10ms.
-        window: Length of a window (a time such as "5ms"). Default: 400ms.
+            sources that respond (a time such as "5ms", or a number of seconds). Default: 10ms.
+        window: Length of a window (a time such as "5ms", or a number of seconds). Default: 400ms.
         windows: Consecutive windows after which a flow is named (a whole number from 1 to 1000). Default: 4.
         action: Action on a named flow: it is reported, or its packets outside its profile are dropped as well
             (report or police). Default: report.
         release: Most packets outside its profile that a flow offers in a window to be released, over those
             that it lost in the last window that counted against it (a number from 0 to 1). Default: 0.5.
-        release_after: Time for which it offers no more than that, at least a window (a time such as "5ms").
-            Default: 5s.
+        release_after: Time for which it offers no more than that, at least a window (a time such as "5ms", or
+            a number of seconds). Default: 5s.
 
     Source: Clark and Fang 1998, section IV.E; Floyd and Fall 1999.
     """
 
     _kind: ClassVar[str | None] = "drop-history"
 
+    _quantities: ClassVar = {"interval": Time, "window": Time, "release_after": Time}
+
     drops: Literal["out", "all"] | None = None
     share: float | None = None
     persistence: float | None = None
-    interval: str | None = None
-    window: str | None = None
+    interval: str | float | None = None
+    window: str | float | None = None
     windows: int | None = None
     action: Literal["report", "police"] | None = None
     release: float | None = None
-    release_after: str | None = None
+    release_after: str | float | None = None
 
 
 DetectorName = Literal["drop-history"]
@@ -1484,13 +1574,14 @@ class Erica(Record):
     Attributes:
         utilisation: Target utilisation: share of the link for CBR, VBR and ABR together, above 0 (a number
             from 0 to 1). Default: 0.9.
-        interval: Averaging interval, above zero (a time such as "5ms"). Default: 1ms.
+        interval: Averaging interval, above zero (a time such as "5ms", or a number of seconds). Default: 1ms.
         cells: Cells of the ABR class after which the interval ends early; without it, none (a whole number
             from 1 to 100000000).
         fairness_boost: Overload minus 1 up to which VCs also get the greatest allocation of the previous
             interval (δ of the fairness boost); without it, they do not (a number from 0 to 1).
         queue_delay: Target of the queueing delay, above zero: the target rate then depends on the length of
-            the queue (ERICA+) instead of `utilisation`; without it, it does not (a time such as "5ms").
+            the queue (ERICA+) instead of `utilisation`; without it, it does not (a time such as "5ms", or a
+            number of seconds).
         average_active: Contribution of a VC to the number of active VCs in the first interval without a cell
             of it, decaying by the same factor afterwards, below 1; without it, 0 (a number from 0 to 1).
         average_overload: Weight of an interval in the averages of input rate and target rate, above 0;
@@ -1503,11 +1594,13 @@ class Erica(Record):
 
     _kind: ClassVar[str | None] = "erica"
 
+    _quantities: ClassVar = {"interval": Time, "queue_delay": Time}
+
     utilisation: float | None = None
-    interval: str | None = None
+    interval: str | float | None = None
     cells: int | None = None
     fairness_boost: float | None = None
-    queue_delay: str | None = None
+    queue_delay: str | float | None = None
     average_active: float | None = None
     average_overload: float | None = None
     fairness: Literal["max-min", "mcr-plus"] | None = None
@@ -1523,18 +1616,21 @@ class Ucsc(Record):
     Attributes:
         utilisation: Target utilisation: share of the link for CBR, VBR and ABR together, above 0 (a number
             from 0 to 1). Default: 0.9.
-        interval: Averaging interval of CBR and VBR, above zero (a time such as "5ms"). Default: 1ms.
+        interval: Averaging interval of CBR and VBR, above zero (a time such as "5ms", or a number of
+            seconds). Default: 1ms.
         idle: Time without an RM cell after which a VC has no share, at least `interval` (a time such as
-            "5ms"). Default: 100ms.
+            "5ms", or a number of seconds). Default: 100ms.
 
     Source: Kalampoukas, Varma and Ramakrishnan 1995; Kalyanaraman 1997, section 4.9.
     """
 
     _kind: ClassVar[str | None] = "ucsc"
 
+    _quantities: ClassVar = {"interval": Time, "idle": Time}
+
     utilisation: float | None = None
-    interval: str | None = None
-    idle: str | None = None
+    interval: str | float | None = None
+    idle: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1546,7 +1642,7 @@ class Phantom(Record):
     Attributes:
         factor: Allocation of a VC over the rate that all leave (the utilisation factor) (a whole number from
             1 to 1000000). Default: 5.
-        interval: Averaging interval, above zero (a time such as "5ms"). Default: 1ms.
+        interval: Averaging interval, above zero (a time such as "5ms", or a number of seconds). Default: 1ms.
         increase: Weight of an interval in MACR while it leaves more than MACR (a number from 0 to 1).
             Default: 0.015625.
         decrease: Weight of an interval in MACR while it leaves less (a number from 0 to 1). Default: 0.0625.
@@ -1556,8 +1652,10 @@ class Phantom(Record):
 
     _kind: ClassVar[str | None] = "phantom"
 
+    _quantities: ClassVar = {"interval": Time}
+
     factor: int | None = None
-    interval: str | None = None
+    interval: str | float | None = None
     increase: float | None = None
     decrease: float | None = None
 
@@ -1585,7 +1683,8 @@ class VsVd(Record):
         updated_at: Time at which allocations are calculated: when an FRM cell of the previous loop is turned
             around, when a BRM cell of the next loop arrives, or both (frm1 or brm2 or both). Default: both.
         er_bound: Bound of ER1 besides the allocation: ACR2, or none (acr2 or none). Default: acr2.
-        icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit").
+        icr: Initial cell rate of virtual sources; without it, the VC's PCR (a rate such as "400kbit", or a
+            number of bit/s).
         before_brm2: Allocation returned before the first BRM cell of the next loop, with `updated_at` brm2:
             none, the one calculated then, or the declared rate (no-limit or calculated or declared). Default:
             no-limit.
@@ -1594,23 +1693,26 @@ class VsVd(Record):
         service: Service of the per-VC queues: at ACR2, or by the port's scheduler whenever the link is free
             (acr2 or scheduler). Default: acr2.
         per_vc_delay: Target of the queueing delay in a per-VC queue, above zero: beyond it ER1 is below ACR2,
-            so that the queue drains; without it, ER1 does not depend on that queue (a time such as "5ms").
+            so that the queue drains; without it, ER1 does not depend on that queue (a time such as "5ms", or
+            a number of seconds).
 
     Source: Kalyanaraman et al. 1998; ATM TM 4.0, section 5.10.7.
     """
 
     _kind: ClassVar[str | None] = "vs-vd"
 
+    _quantities: ClassVar = {"icr": Rate, "per_vc_delay": Time}
+
     vc_rate: Literal["frm1", "frm2", "per-vc", "class"] | None = None
     input_rate: Literal["per-vc", "class"] | None = None
     acts_on: Literal["previous", "next", "both"] | None = None
     updated_at: Literal["frm1", "brm2", "both"] | None = None
     er_bound: Literal["acr2", "none"] | None = None
-    icr: str | None = None
+    icr: str | float | None = None
     before_brm2: Literal["no-limit", "calculated", "declared"] | None = None
     per_vc_input: Literal["cells", "data"] | None = None
     service: Literal["acr2", "scheduler"] | None = None
-    per_vc_delay: str | None = None
+    per_vc_delay: str | float | None = None
 
 
 VsvdName = Literal["vs-vd"]
@@ -1655,14 +1757,16 @@ class Cbr(Record):
     Packets evenly spaced at the rate.
 
     Attributes:
-        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit", or a number of bit/s).
         times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
             declared rate (a number from 1 to 1000). Default: 1.
     """
 
     _kind: ClassVar[str | None] = "cbr"
 
-    rate: str
+    _quantities: ClassVar = {"rate": Rate}
+
+    rate: str | float
     times: float | None = None
 
 
@@ -1673,14 +1777,16 @@ class Poisson(Record):
     Packets at the rate with independent, exponential gaps.
 
     Attributes:
-        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit", or a number of bit/s).
         times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
             declared rate (a number from 1 to 1000). Default: 1.
     """
 
     _kind: ClassVar[str | None] = "poisson"
 
-    rate: str
+    _quantities: ClassVar = {"rate": Rate}
+
+    rate: str | float
     times: float | None = None
 
 
@@ -1692,8 +1798,8 @@ class OnOff(Record):
     mean rate.
 
     Attributes:
-        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
-        peak: Rate within a burst, at least `rate` (a rate such as "400kbit").
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit", or a number of bit/s).
+        peak: Rate within a burst, at least `rate` (a rate such as "400kbit", or a number of bit/s).
         burst: Mean number of packets in a burst (a number from 1 to 1000000).
         times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
             declared rate (a number from 1 to 1000). Default: 1.
@@ -1703,8 +1809,10 @@ class OnOff(Record):
 
     _kind: ClassVar[str | None] = "on-off"
 
-    rate: str
-    peak: str
+    _quantities: ClassVar = {"rate": Rate, "peak": Rate}
+
+    rate: str | float
+    peak: str | float
     burst: float
     times: float | None = None
 
@@ -1716,10 +1824,10 @@ class PacketTrain(Record):
     Trains of a geometric number of packets, separated by exponential gaps that give the mean rate (AR).
 
     Attributes:
-        rate: Mean rate, counted in whole packets (a rate such as "400kbit").
+        rate: Mean rate, counted in whole packets (a rate such as "400kbit", or a number of bit/s).
         length: Mean number of packets in a train (a number from 1 to 1000000). Default: 5.
         gap: Time between packets of a train; without it 1/(2·AR), half the mean spacing (a time such as
-            "5ms").
+            "5ms", or a number of seconds).
         times: Factor on the rates of this source: above 1 it misbehaves and sends that many times its
             declared rate (a number from 1 to 1000). Default: 1.
 
@@ -1728,9 +1836,11 @@ class PacketTrain(Record):
 
     _kind: ClassVar[str | None] = "packet-train"
 
-    rate: str
+    _quantities: ClassVar = {"rate": Rate, "gap": Time}
+
+    rate: str | float
     length: float | None = None
-    gap: str | None = None
+    gap: str | float | None = None
     times: float | None = None
 
 
@@ -1789,7 +1899,7 @@ class Video(Record):
         spread: Times of a frame's packets: evenly over the frame interval, or at the peak rate from its
             beginning (frame or peak). Default: frame.
         peak: Rate at which the packets of a frame follow each other with `spread = "peak"`; without it, the
-            flow's `peak` (a rate such as "400kbit").
+            flow's `peak` (a rate such as "400kbit", or a number of bit/s).
         first: Frame with which every flow starts at its `start`, from 0; without it, frame and phase are
             random (a whole number from 0 to 1000000000).
 
@@ -1798,10 +1908,12 @@ class Video(Record):
 
     _kind: ClassVar[str | None] = "video"
 
+    _quantities: ClassVar = {"peak": Rate}
+
     file: str
     fps: float
     spread: Literal["frame", "peak"] | None = None
-    peak: str | None = None
+    peak: str | float | None = None
     first: int | None = None
 
 
@@ -1854,19 +1966,21 @@ class TokenBucket(Record):
     of the flow's contract (W, r, r̂).
 
     Attributes:
-        rate: Rate at which the bucket refills; without it, the flow's `reserve` (a rate such as "400kbit").
+        rate: Rate at which the bucket refills; without it, the flow's `reserve` (a rate such as "400kbit", or
+            a number of bit/s).
         burst: Depth of the bucket: the most that may leave back to back, at least the largest packet; without
-            it, the flow's `workahead`, or `reserve` times `interval` (a size such as "250B").
+            it, the flow's `workahead`, or `reserve` times `interval` (a size such as "250B", or a number of
+            bytes).
         peak: Peak rate: after each packet there is a gap of its transmission time at this rate; without it
             and without `rate`, the flow's `peak`; without that, packets leave back to back (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
         queue: Longest queue of waiting packets; without it nothing is discarded (a limit such as "100p" or
             "64kB").
         excess: Packets that do not conform: they wait, are dropped, or are sent at once, marked as out of
             profile (wait or drop or mark). Default: wait.
         calendar: Width of the buckets of a calendar into which packets are put by the time at which they
             conform, above zero: they leave at the end of their bucket. Without it, they leave when they
-            conform (a time such as "5ms").
+            conform (a time such as "5ms", or a number of seconds).
 
     Source: Zhang 1991, section 3.3 (envelope: burst = AR * AI) and section 5.2.1 (leaky buckets); Pincheira
     1994, section 2.1 (the filter).
@@ -1874,12 +1988,14 @@ class TokenBucket(Record):
 
     _kind: ClassVar[str | None] = "token-bucket"
 
-    rate: str | None = None
-    burst: str | None = None
-    peak: str | None = None
+    _quantities: ClassVar = {"rate": Rate, "burst": Size, "peak": Rate, "calendar": Time}
+
+    rate: str | float | None = None
+    burst: str | int | None = None
+    peak: str | float | None = None
     queue: str | None = None
     excess: Literal["wait", "drop", "mark"] | None = None
-    calendar: str | None = None
+    calendar: str | float | None = None
 
 
 EnvelopeName = Literal["token-bucket"]
@@ -1895,9 +2011,11 @@ class Abr(Record):
     cells. The ports on the route need a switch algorithm, or the rate never changes.
 
     Attributes:
-        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
-        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit").
-        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit").
+        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit", or a number of
+            bit/s).
+        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit", or a number of bit/s).
+        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit", or a number
+            of bit/s).
         rif: Rate increase factor: share of `pcr` by which an RM cell may raise the rate (a number from 0 to
             1). Default: 0.0625.
         rdf: Rate decrease factor: share of the rate by which an RM cell with CI lowers it (a number from 0 to
@@ -1907,42 +2025,58 @@ class Abr(Record):
         nrm: In-rate cells per RM cell, including the RM cell (a whole number from 2 to 256). Default: 32.
         mrm: Least number of in-rate cells between RM cells that `trm` causes (a whole number from 2 to 256).
             Default: 2.
-        trm: Longest time between RM cells of a source that sends (a time such as "5ms"). Default: 100ms.
+        trm: Longest time between RM cells of a source that sends (a time such as "5ms", or a number of
+            seconds). Default: 100ms.
         crm: Number of unanswered RM cells at which the rate is cut: TBE / Nrm (a whole number from 1 to
             16777215). Default: 524288.
         adtf: Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it) (a
-            time such as "5ms"). Default: 500ms.
+            time such as "5ms", or a number of seconds). Default: 500ms.
         tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
             1000000). Default: 10.
         headroom: Rate above its actual rate that a source may keep, down to `icr`: it loses the rest at its
-            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit").
-        rm_cell: Size of an RM cell, at most `size` (a size such as "250B"). Default: 53B.
-        header: Header of a cell: data are `size` less this (a size such as "250B"). Default: 5B.
+            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit", or
+            a number of bit/s).
+        rm_cell: Size of an RM cell, at most `size` (a size such as "250B", or a number of bytes). Default:
+            53B.
+        header: Header of a cell: data are `size` less this (a size such as "250B", or a number of bytes).
+            Default: 5B.
         frame: Longest packet of AAL5, at most 65,535 bytes: data go in frames of whole cells with a trailer
             of 8 bytes, and a packet counts as delivered when all of its cells are; without it, data fill
-            cells and each counts for itself (a size such as "250B").
+            cells and each counts for itself (a size such as "250B", or a number of bytes).
 
     Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
     """
 
     _kind: ClassVar[str | None] = "abr"
 
-    pcr: str | None = None
-    mcr: str | None = None
-    icr: str | None = None
+    _quantities: ClassVar = {
+        "pcr": Rate,
+        "mcr": Rate,
+        "icr": Rate,
+        "trm": Time,
+        "adtf": Time,
+        "headroom": Rate,
+        "rm_cell": Size,
+        "header": Size,
+        "frame": Size,
+    }
+
+    pcr: str | float | None = None
+    mcr: str | float | None = None
+    icr: str | float | None = None
     rif: float | None = None
     rdf: float | None = None
     cdf: float | None = None
     nrm: int | None = None
     mrm: int | None = None
-    trm: str | None = None
+    trm: str | float | None = None
     crm: int | None = None
-    adtf: str | None = None
+    adtf: str | float | None = None
     tcr: int | None = None
-    headroom: str | None = None
-    rm_cell: str | None = None
-    header: str | None = None
-    frame: str | None = None
+    headroom: str | float | None = None
+    rm_cell: str | int | None = None
+    header: str | int | None = None
+    frame: str | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1970,29 +2104,41 @@ class Tcp(Record):
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
-            time such as "5ms"). Default: 1ms.
+            time such as "5ms", or a number of seconds). Default: 1ms.
         minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
-            "5ms"). Default: 200ms.
+            "5ms", or a number of seconds). Default: 200ms.
         rto_floor: Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
             for variation, as in Linux (variation) (timeout or variation). Default: timeout.
         timer_slack: Time by which timers of `rack` expire later than RFC 8985 asks for; 2 ms in Linux (a time
-            such as "5ms"). Default: 0s.
-        maximum_rto: Greatest retransmission timeout (a time such as "5ms"). Default: 60s.
+            such as "5ms", or a number of seconds). Default: 0s.
+        maximum_rto: Greatest retransmission timeout (a time such as "5ms", or a number of seconds). Default:
+            60s.
         delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
-            (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms").
+            (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms",
+            or a number of seconds).
         quick_acks: Acknowledgements at the start of a connection that are not delayed; 16 in Linux (a whole
             number from 0 to 1000). Default: 0.
         initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
             from 1 to 1000). Default: 10.
-        receiver_window: Receiver's buffer, which limits the data in flight (a size such as "250B"). Default:
-            1048576B.
+        receiver_window: Receiver's buffer, which limits the data in flight (a size such as "250B", or a
+            number of bytes). Default: 1048576B.
         header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
-            such as "250B"). Default: 40B.
+            such as "250B", or a number of bytes). Default: 40B.
 
     Source: RFC 5681, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168.
     """
 
     _kind: ClassVar[str | None] = "tcp"
+
+    _quantities: ClassVar = {
+        "granularity": Time,
+        "minimum_rto": Time,
+        "timer_slack": Time,
+        "maximum_rto": Time,
+        "delayed_acks": Time,
+        "receiver_window": Size,
+        "header": Size,
+    }
 
     congestion: CongestionControlName | CongestionControlKind | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
@@ -2002,16 +2148,16 @@ class Tcp(Record):
     timestamps: Literal["on", "off"] | None = None
     handshake: Literal["on", "off"] | None = None
     ecn: Literal["on", "off"] | None = None
-    granularity: str | None = None
-    minimum_rto: str | None = None
+    granularity: str | float | None = None
+    minimum_rto: str | float | None = None
     rto_floor: Literal["timeout", "variation"] | None = None
-    timer_slack: str | None = None
-    maximum_rto: str | None = None
-    delayed_acks: str | None = None
+    timer_slack: str | float | None = None
+    maximum_rto: str | float | None = None
+    delayed_acks: str | float | None = None
     quick_acks: int | None = None
     initial_window: int | None = None
-    receiver_window: str | None = None
-    header: str | None = None
+    receiver_window: str | int | None = None
+    header: str | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2023,18 +2169,21 @@ class Window(Record):
 
     Attributes:
         window: Packets that may be unacknowledged (a whole number from 1 to 1000000). Default: 10.
-        acknowledgement: Size of an acknowledgement (a size such as "250B"). Default: 40B.
+        acknowledgement: Size of an acknowledgement (a size such as "250B", or a number of bytes). Default:
+            40B.
         timeout: Time after which an unacknowledged packet counts as lost, at least the time that the first
-            link takes to send the whole window (a time such as "5ms"). Default: 1s.
+            link takes to send the whole window (a time such as "5ms", or a number of seconds). Default: 1s.
 
     Source: RFC 5681, section 2 (the sliding window, without congestion control).
     """
 
     _kind: ClassVar[str | None] = "window"
 
+    _quantities: ClassVar = {"acknowledgement": Size, "timeout": Time}
+
     window: int | None = None
-    acknowledgement: str | None = None
-    timeout: str | None = None
+    acknowledgement: str | int | None = None
+    timeout: str | float | None = None
 
 
 TransportName = Literal["abr", "tcp", "window"]
@@ -2116,7 +2265,8 @@ class Transfers(Record):
 
     Attributes:
         size: Bytes of data of a transfer, or a list of sizes with equal probability; required without a
-            `file`, unless `sizes` names a published distribution (a size such as "250B").
+            `file`, unless `sizes` names a published distribution (a size such as "250B", or a number of
+            bytes).
         sizes: Distribution of sizes: every transfer has the `size`, or `size` is the mean of an exponential
             distribution; or that of web search (Alizadeh et al. 2010, a mean of 1.7 MB) or of Hadoop (Roy et
             al. 2015, 120 kB) (fixed or exponential or web-search or hadoop). Default: fixed.
@@ -2132,20 +2282,22 @@ class Transfers(Record):
         once: Whether each of the `count` connections carries a single transfer, from its own start; with
             `arrivals = "poisson"` the connections start by that process. Default: false.
         think: Think time between the end of a transfer and the start of the next: its mean, or its constant
-            value, according to `thinks` (a time such as "5ms"). Default: 0s.
+            value, according to `thinks` (a time such as "5ms", or a number of seconds). Default: 0s.
         thinks: Whether `think` is the mean of exponential times or constant (exponential or fixed). Default:
             exponential.
     """
 
     _kind: ClassVar[str | None] = "transfers"
 
-    size: str | list[str] | tuple[str, ...] | None = None
+    _quantities: ClassVar = {"size": Size, "think": Time}
+
+    size: str | int | list[str | int] | tuple[str | int, ...] | None = None
     sizes: Literal["fixed", "exponential", "web-search", "hadoop"] | None = None
     file: str | None = None
     arrivals: Literal["think", "poisson"] | None = None
     load: float | None = None
     once: bool | None = None
-    think: str | None = None
+    think: str | float | None = None
     thinks: Literal["exponential", "fixed"] | None = None
 
 
@@ -2158,18 +2310,21 @@ class OnOffData(Record):
     wait at the sender, without limit.
 
     Attributes:
-        rate: Rate at which data are written in an on period, without headers (a rate such as "400kbit").
-        on: Length of an on period, above 0 (a time such as "5ms").
-        off: Length of an off period, above 0 (a time such as "5ms").
+        rate: Rate at which data are written in an on period, without headers (a rate such as "400kbit", or a
+            number of bit/s).
+        on: Length of an on period, above 0 (a time such as "5ms", or a number of seconds).
+        off: Length of an off period, above 0 (a time such as "5ms", or a number of seconds).
         periods: Whether `on` and `off` are means of exponential times or constant (exponential or fixed).
             Default: exponential.
     """
 
     _kind: ClassVar[str | None] = "on-off-data"
 
-    rate: str
-    on: str
-    off: str
+    _quantities: ClassVar = {"rate": Rate, "on": Time, "off": Time}
+
+    rate: str | float
+    on: str | float
+    off: str | float
     periods: Literal["exponential", "fixed"] | None = None
 
 
@@ -2206,9 +2361,11 @@ class Vc(Record):
     rate. The ports on the route need a switch algorithm, or the rate never changes.
 
     Attributes:
-        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit").
-        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit").
-        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit").
+        pcr: Peak cell rate; without it, the rate of the first link (a rate such as "400kbit", or a number of
+            bit/s).
+        mcr: Minimum cell rate, at most `pcr`; without it, 0 (a rate such as "400kbit", or a number of bit/s).
+        icr: Initial cell rate, from `mcr` to `pcr`; without it, `pcr` (a rate such as "400kbit", or a number
+            of bit/s).
         rif: Rate increase factor: share of `pcr` by which an RM cell may raise the rate (a number from 0 to
             1). Default: 0.0625.
         rdf: Rate decrease factor: share of the rate by which an RM cell with CI lowers it (a number from 0 to
@@ -2219,26 +2376,29 @@ class Vc(Record):
         crm: Number of unanswered RM cells at which the rate is cut: TBE / Nrm (a whole number from 1 to
             16777215). Default: 524288.
         adtf: Time without an RM cell after which a rate above `icr` falls to `icr` (use it or lose it) (a
-            time such as "5ms"). Default: 500ms.
+            time such as "5ms", or a number of seconds). Default: 500ms.
         tcr: Out-of-rate RM cells per second while the cell rate is below this (a whole number from 1 to
             1000000). Default: 10.
         headroom: Rate above its actual rate that a source may keep, down to `icr`: it loses the rest at its
-            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit").
+            next RM cell (use it or lose it, rule 13); without it, it keeps all (a rate such as "400kbit", or
+            a number of bit/s).
 
     Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
     """
 
-    pcr: str | None = None
-    mcr: str | None = None
-    icr: str | None = None
+    _quantities: ClassVar = {"pcr": Rate, "mcr": Rate, "icr": Rate, "adtf": Time, "headroom": Rate}
+
+    pcr: str | float | None = None
+    mcr: str | float | None = None
+    icr: str | float | None = None
     rif: float | None = None
     rdf: float | None = None
     cdf: float | None = None
     nrm: int | None = None
     crm: int | None = None
-    adtf: str | None = None
+    adtf: str | float | None = None
     tcr: int | None = None
-    headroom: str | None = None
+    headroom: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2249,22 +2409,23 @@ class Answers(Record):
 
     Attributes:
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
-            (a rate such as "400kbit").
+            (a rate such as "400kbit", or a number of bit/s).
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
-            not monitored (a time such as "5ms").
+            not monitored (a time such as "5ms", or a number of seconds).
         head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
-            earlier by this time (a time such as "5ms"). Default: 0s.
+            earlier by this time (a time such as "5ms", or a number of seconds). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
-            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B", or
+            a number of bytes).
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
-            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
-            sent (a time such as "5ms").
+            sent (a time such as "5ms", or a number of seconds).
         excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
-            none (a size such as "250B").
+            none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
-            it, `workahead` (a size such as "250B").
+            it, `workahead` (a size such as "250B", or a number of bytes).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2274,23 +2435,35 @@ class Answers(Record):
             use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
     """
 
-    reserve: str | None = None
-    interval: str | None = None
-    head_start: str | None = None
+    _quantities: ClassVar = {
+        "reserve": Rate,
+        "interval": Time,
+        "head_start": Time,
+        "workahead": Size,
+        "peak": Rate,
+        "deadline": Time,
+        "excess_burst": Size,
+        "peak_burst": Size,
+        "ceiling": Rate,
+    }
+
+    reserve: str | float | None = None
+    interval: str | float | None = None
+    head_start: str | float | None = None
     priority: int | None = None
-    workahead: str | None = None
-    peak: str | None = None
-    deadline: str | None = None
-    excess_burst: str | None = None
-    peak_burst: str | None = None
+    workahead: str | int | None = None
+    peak: str | float | None = None
+    deadline: str | float | None = None
+    excess_burst: str | int | None = None
+    peak_burst: str | int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
-    ceiling: str | None = None
+    ceiling: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2332,25 +2505,26 @@ class Connection(Record):
             Acknowledgements take the reverse route, or the shortest one where a link has no reverse
             direction.
         transport: Protocol of the sender and the receiver.
-        size: Size of a packet of data, at most 1 MiB (a size such as "250B").
+        size: Size of a packet of data, at most 1 MiB (a size such as "250B", or a number of bytes).
         data: Application that writes the data. Default: bulk.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
-            (a rate such as "400kbit").
+            (a rate such as "400kbit", or a number of bit/s).
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
-            not monitored (a time such as "5ms").
+            not monitored (a time such as "5ms", or a number of seconds).
         head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
-            earlier by this time (a time such as "5ms"). Default: 0s.
+            earlier by this time (a time such as "5ms", or a number of seconds). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
-            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B", or
+            a number of bytes).
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
-            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
-            sent (a time such as "5ms").
+            sent (a time such as "5ms", or a number of seconds).
         excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
-            none (a size such as "250B").
+            none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
-            it, `workahead` (a size such as "250B").
+            it, `workahead` (a size such as "250B", or a number of bytes).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2360,7 +2534,7 @@ class Connection(Record):
             use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
         answers: Declaration of the acknowledgements' flow to the ports on its route, as the keys beside it
             are that of the data's flow. Default: Answers().
         headers: Headers of the data for a gate on its route; acknowledgements have the same with both ends
@@ -2371,18 +2545,39 @@ class Connection(Record):
             the packets before (none or aal5). Default: none.
         preparation: Time that the sending host takes for each packet before it hands the cells to its first
             port, once the last cell of the packet before has left there; above zero it needs `adaptation` (a
-            time such as "5ms"). Default: 0s.
+            time such as "5ms", or a number of seconds). Default: 0s.
         vc: ABR VC that carries the cells of the data, `{}` with all defaults; needs `adaptation`. Without it,
             the cells of a packet reach the first port together.
         backward: Connection in the other direction whose VC is one with this one's: each direction's RM cells
             are turned round into the other's order of cells, at its ACR. Both need `vc`, and one of them
             names the other; without it, RM cells go back at once.
-        start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
-        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
+        start: When it starts to send, or to be set up (a time such as "5ms", or a number of seconds).
+            Default: 0s.
+        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms", or a
+            number of seconds).
         every: Mean time between the starts of the `count` members, exponential; without it, all start at
-            `start` (a time such as "5ms").
-        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
+            `start` (a time such as "5ms", or a number of seconds).
+        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms", or
+            a number of seconds).
     """
+
+    _quantities: ClassVar = {
+        "size": Size,
+        "reserve": Rate,
+        "interval": Time,
+        "head_start": Time,
+        "workahead": Size,
+        "peak": Rate,
+        "deadline": Time,
+        "excess_burst": Size,
+        "peak_burst": Size,
+        "ceiling": Rate,
+        "preparation": Time,
+        "start": Time,
+        "stop": Time,
+        "every": Time,
+        "lasts": Time,
+    }
 
     name: str
     count: int | None = None
@@ -2391,32 +2586,32 @@ class Connection(Record):
     among: Among | None = None
     route: list[str] | tuple[str, ...] | None = None
     transport: TransportName | TransportKind
-    size: str
+    size: str | int
     data: ApplicationName | ApplicationKind | None = None
-    reserve: str | None = None
-    interval: str | None = None
-    head_start: str | None = None
+    reserve: str | float | None = None
+    interval: str | float | None = None
+    head_start: str | float | None = None
     priority: int | None = None
-    workahead: str | None = None
-    peak: str | None = None
-    deadline: str | None = None
-    excess_burst: str | None = None
-    peak_burst: str | None = None
+    workahead: str | int | None = None
+    peak: str | float | None = None
+    deadline: str | float | None = None
+    excess_burst: str | int | None = None
+    peak_burst: str | int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
-    ceiling: str | None = None
+    ceiling: str | float | None = None
     answers: Answers | None = None
     headers: Headers | None = None
     adaptation: Literal["none", "aal5"] | None = None
-    preparation: str | None = None
+    preparation: str | float | None = None
     vc: Vc | None = None
     backward: str | None = None
-    start: str | None = None
-    stop: str | None = None
-    every: str | None = None
-    lasts: str | None = None
+    start: str | float | None = None
+    stop: str | float | None = None
+    every: str | float | None = None
+    lasts: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2453,19 +2648,22 @@ class Change(Record):
 
     Attributes:
         at: When the source requests it, later than the flow's `start` and the previous change (a time such as
-            "5ms").
-        reserve: Average rate (AR) that it requests (a rate such as "400kbit").
-        interval: Average interval (AI) that it requests; without it, the current one (a time such as "5ms").
+            "5ms", or a number of seconds).
+        reserve: Average rate (AR) that it requests (a rate such as "400kbit", or a number of bit/s).
+        interval: Average interval (AI) that it requests; without it, the current one (a time such as "5ms",
+            or a number of seconds).
         rate: Mean rate of the source once the change is granted; without it, unchanged (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
 
     Source: Zhang 1991, sections 2.1 and 2.2.
     """
 
-    at: str
-    reserve: str
-    interval: str | None = None
-    rate: str | None = None
+    _quantities: ClassVar = {"at": Time, "reserve": Rate, "interval": Time, "rate": Rate}
+
+    at: str | float
+    reserve: str | float
+    interval: str | float | None = None
+    rate: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2485,22 +2683,23 @@ class Flow(Record):
             count every copy.
         route: Nodes of the route, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
-            (a rate such as "400kbit").
+            (a rate such as "400kbit", or a number of bit/s).
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
-            not monitored (a time such as "5ms").
+            not monitored (a time such as "5ms", or a number of seconds).
         head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
-            earlier by this time (a time such as "5ms"). Default: 0s.
+            earlier by this time (a time such as "5ms", or a number of seconds). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
-            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B", or
+            a number of bytes).
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
-            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
-            sent (a time such as "5ms").
+            sent (a time such as "5ms", or a number of seconds).
         excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
-            none (a size such as "250B").
+            none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
-            it, `workahead` (a size such as "250B").
+            it, `workahead` (a size such as "250B", or a number of bytes).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2510,20 +2709,23 @@ class Flow(Record):
             use it (green or yellow or red). Default: green.
         class_: Class that it belongs to; without it, the flow is directly under the port's scheduler.
         ceiling: Rate that the flow never exceeds at a switch port; without it, no ceiling (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
         size: Packet size of at most 1 MiB, or a list of sizes with equal probability; required unless the
-            source has sizes (a size such as "250B").
+            source has sizes (a size such as "250B", or a number of bytes).
         adaptation: ATM adaptation layer of both ends: with `aal5` (ITU-T I.363.5) a packet of n bytes goes as
             ⌈(n + 8) / 48⌉ cells of 53 bytes, which are packets to all links and tables, and is put together
             at its destination; a cell that is lost or dropped loses its packet. `size` and rates are those of
             the packets before (none or aal5). Default: none.
-        start: When it starts to send, or to be set up (a time such as "5ms"). Default: 0s.
-        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms").
+        start: When it starts to send, or to be set up (a time such as "5ms", or a number of seconds).
+            Default: 0s.
+        stop: When it stops sending, later than `start`; without it, at the end (a time such as "5ms", or a
+            number of seconds).
         every: Mean time between the starts of the `count` members, exponential; without it, all start at
-            `start` (a time such as "5ms").
-        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms").
+            `start` (a time such as "5ms", or a number of seconds).
+        lasts: Mean time from its start to its stop, exponential, instead of `stop` (a time such as "5ms", or
+            a number of seconds).
         hangup: When the destination tears the flow down, later than `start`; needs `admission` (a time such
-            as "5ms").
+            as "5ms", or a number of seconds).
         warned: Response of the source to a warning: none; silence for as long as it is ahead, then its
             reserved rate; or smaller packets until it is no longer ahead, then packets as large as its
             reservation allows (ignore or slow or shrink). Default: ignore.
@@ -2538,32 +2740,50 @@ class Flow(Record):
             host none.
     """
 
+    _quantities: ClassVar = {
+        "reserve": Rate,
+        "interval": Time,
+        "head_start": Time,
+        "workahead": Size,
+        "peak": Rate,
+        "deadline": Time,
+        "excess_burst": Size,
+        "peak_burst": Size,
+        "ceiling": Rate,
+        "size": Size,
+        "start": Time,
+        "stop": Time,
+        "every": Time,
+        "lasts": Time,
+        "hangup": Time,
+    }
+
     name: str
     count: int | None = None
     from_: str
     to: str | list[str] | tuple[str, ...]
     route: list[str] | tuple[str, ...] | None = None
-    reserve: str | None = None
-    interval: str | None = None
-    head_start: str | None = None
+    reserve: str | float | None = None
+    interval: str | float | None = None
+    head_start: str | float | None = None
     priority: int | None = None
-    workahead: str | None = None
-    peak: str | None = None
-    deadline: str | None = None
-    excess_burst: str | None = None
-    peak_burst: str | None = None
+    workahead: str | int | None = None
+    peak: str | float | None = None
+    deadline: str | float | None = None
+    excess_burst: str | int | None = None
+    peak_burst: str | int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
     class_: str | None = None
-    ceiling: str | None = None
-    size: str | list[str] | tuple[str, ...] | None = None
+    ceiling: str | float | None = None
+    size: str | int | list[str | int] | tuple[str | int, ...] | None = None
     adaptation: Literal["none", "aal5"] | None = None
-    start: str | None = None
-    stop: str | None = None
-    every: str | None = None
-    lasts: str | None = None
-    hangup: str | None = None
+    start: str | float | None = None
+    stop: str | float | None = None
+    every: str | float | None = None
+    lasts: str | float | None = None
+    hangup: str | float | None = None
     warned: Literal["ignore", "slow", "shrink"] | None = None
     ecn: Literal["on", "off"] | None = None
     change: list[Change] | tuple[Change, ...] | None = None
@@ -2582,28 +2802,38 @@ class Profile(Record):
     Attributes:
         name: Unique name of the profile.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
-            (a rate such as "400kbit").
+            (a rate such as "400kbit", or a number of bit/s).
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
-            not monitored (a time such as "5ms").
+            not monitored (a time such as "5ms", or a number of seconds).
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
-            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B", or
+            a number of bytes).
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
-            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         excess_burst: Excess burst size (EBS) beyond `workahead`, the committed burst size (CBS); without it,
-            none (a size such as "250B").
+            none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
-            it, `workahead` (a size such as "250B").
+            it, `workahead` (a size such as "250B", or a number of bytes).
 
     Source: RFC 2475, section 2.3.3.1 (traffic profiles of aggregates).
     """
 
+    _quantities: ClassVar = {
+        "reserve": Rate,
+        "interval": Time,
+        "workahead": Size,
+        "peak": Rate,
+        "excess_burst": Size,
+        "peak_burst": Size,
+    }
+
     name: str
-    reserve: str | None = None
-    interval: str | None = None
-    workahead: str | None = None
-    peak: str | None = None
-    excess_burst: str | None = None
-    peak_burst: str | None = None
+    reserve: str | float | None = None
+    interval: str | float | None = None
+    workahead: str | int | None = None
+    peak: str | float | None = None
+    excess_burst: str | int | None = None
+    peak_burst: str | int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2621,41 +2851,53 @@ class Class(Record):
             without it, `scheduler` is required.
         scheduler: Scheduler of its flows, or of the classes in it; without it, that of `policy`.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
-            (a rate such as "400kbit").
+            (a rate such as "400kbit", or a number of bit/s).
         interval: Average interval (AI), over which the flow sends what it reserved; without it the flow is
-            not monitored (a time such as "5ms").
+            not monitored (a time such as "5ms", or a number of seconds).
         head_start: Head start (P) over flows without one: its packets are stamped as if they had arrived
-            earlier by this time (a time such as "5ms"). Default: 0s.
+            earlier by this time (a time such as "5ms", or a number of seconds). Default: 0s.
         priority: Priority level, 0 the most urgent (a whole number from 0 to 7). Default: 0.
         workahead: Maximum workahead (W), at least a packet: the longest backlog that the flow causes at a
-            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B").
+            server of rate `reserve` alone; without it, `reserve` times `interval` (a size such as "250B", or
+            a number of bytes).
         peak: Peak rate (r̂), at least `reserve`, by the shortest gaps between packets; without it, or once
-            `reserve` is raised above it, the reserved rate (a rate such as "400kbit").
+            `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
-            sent (a time such as "5ms").
+            sent (a time such as "5ms", or a number of seconds).
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
-            "400kbit").
+            "400kbit", or a number of bit/s).
         ceiling_burst: Depth of a token bucket for the ceiling, as HTB's `cburst`: a packet may start while
             the bucket is not overdrawn; without it, a packet that found the link busy gives the next one its
-            delay, up to one packet's time (a size such as "250B").
+            delay, up to one packet's time (a size such as "250B", or a number of bytes).
         meter: Meter: whether its flows conform to their contracts; without it, that of the port.
         dropper: Dropper: which of its packets are dropped or marked; without it, that of the port.
         detector: Detector of flows that do not respond to the drops of `dropper`; without it, none.
     """
 
+    _quantities: ClassVar = {
+        "reserve": Rate,
+        "interval": Time,
+        "head_start": Time,
+        "workahead": Size,
+        "peak": Rate,
+        "deadline": Time,
+        "ceiling": Rate,
+        "ceiling_burst": Size,
+    }
+
     name: str
     parent: str | None = None
     policy: str | SchedulerKind | DropperKind | None = None
     scheduler: SchedulerName | SchedulerKind | None = None
-    reserve: str | None = None
-    interval: str | None = None
-    head_start: str | None = None
+    reserve: str | float | None = None
+    interval: str | float | None = None
+    head_start: str | float | None = None
     priority: int | None = None
-    workahead: str | None = None
-    peak: str | None = None
-    deadline: str | None = None
-    ceiling: str | None = None
-    ceiling_burst: str | None = None
+    workahead: str | int | None = None
+    peak: str | float | None = None
+    deadline: str | float | None = None
+    ceiling: str | float | None = None
+    ceiling_burst: str | int | None = None
     meter: MeterName | MeterKind | None = None
     dropper: DropperName | DropperKind | None = None
     detector: DetectorName | DetectorKind | None = None
@@ -2670,17 +2912,19 @@ class Link(Record):
     Attributes:
         from_: Node at which it starts.
         to: Node at which it ends.
-        rate: Rate of each direction; a link has this or a `trace` (a rate such as "400kbit").
+        rate: Rate of each direction; a link has this or a `trace` (a rate such as "400kbit", or a number of
+            bit/s).
         trace: File of delivery opportunities in place of a rate: one line with the millisecond of each, plain
             or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after the last one the file
             starts again.
-        delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
+        delay: Propagation delay of each direction (a time such as "5ms", or a number of seconds). Default:
+            0s.
         loss: Probability that a packet is lost after it was sent, independently of others; or a model of loss
             in bursts (a number from 0 to 1). Default: 0.
         reorder: Probability that a packet takes `reorder_delay` longer, so that packets behind it overtake it
             (a number from 0 to 1). Default: 0.
         reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
-            "5ms").
+            "5ms", or a number of seconds).
         duplex: Whether there is an equal link in the other direction. Default: true.
         replace: Whether it takes the place of the topology's link between these nodes, and of the one in the
             other direction with `duplex`; otherwise it is added. Default: false.
@@ -2694,19 +2938,22 @@ class Link(Record):
         detector: Detector of its ports; without it, that of `port`.
         rate_control: Switch algorithm of its ports; without it, that of `port`.
         vsvd: Coupling of control loops at its ports; without it, that of `port`.
-        ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit").
+        ceiling: Rate that its ports never exceed; without it, the link's rate (a rate such as "400kbit", or a
+            number of bit/s).
         credit: Credit-based flow control from the port to the node at the link's end, `{}` with all defaults;
             without it, none.
     """
 
+    _quantities: ClassVar = {"rate": Rate, "delay": Time, "reorder_delay": Time, "ceiling": Rate}
+
     from_: str
     to: str
-    rate: str | None = None
+    rate: str | float | None = None
     trace: str | None = None
-    delay: str | None = None
+    delay: str | float | None = None
     loss: float | LossKind | None = None
     reorder: float | None = None
-    reorder_delay: str | None = None
+    reorder_delay: str | float | None = None
     duplex: bool | None = None
     replace: bool | None = None
     policy: str | SchedulerKind | DropperKind | None = None
@@ -2717,7 +2964,7 @@ class Link(Record):
     detector: DetectorName | DetectorKind | None = None
     rate_control: RateControlName | RateControlKind | None = None
     vsvd: VsvdName | VsvdKind | None = None
-    ceiling: str | None = None
+    ceiling: str | float | None = None
     credit: Credit | None = None
 
 
@@ -2763,13 +3010,15 @@ class Assurance(Record):
     a flow without a profile is the flow's own.
 
     Attributes:
-        window: Averaging window, above zero (a time such as "5ms").
+        window: Averaging window, above zero (a time such as "5ms", or a number of seconds).
         scope: Sets of destinations to measure; each destination alone, and all together, are always measured.
 
     Source: Clark and Fang 1998, section II.C.
     """
 
-    window: str
+    _quantities: ClassVar = {"window": Time}
+
+    window: str | float
     scope: list[Scope] | tuple[Scope, ...] | None = None
 
 
@@ -2787,16 +3036,18 @@ class Admission(Record):
             1). Default: 0.
         datagram_window: Length of the windows over which every link measures its datagrams: as much as they
             brought in the latest one cannot be reserved, if that is more than `datagrams` keeps; without it,
-            that share alone (a time such as "5ms").
+            that share alone (a time such as "5ms", or a number of seconds).
         interval: Longest average interval (AI) that a flow may request; without it, any (a time such as
-            "5ms").
+            "5ms", or a number of seconds).
 
     Source: Zhang 1991, section 2.2.
     """
 
+    _quantities: ClassVar = {"datagram_window": Time, "interval": Time}
+
     datagrams: float | None = None
-    datagram_window: str | None = None
-    interval: str | None = None
+    datagram_window: str | float | None = None
+    interval: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2861,9 +3112,9 @@ class Credit(Record):
         protocol: Content of credit records: the running count of the Credit Update Protocol (`cup`), or the
             cells since the previous record (`incremental`) (cup or incremental). Default: cup.
         cell: Packet size in which buffers are counted; without it, the smallest on the link. Any packet takes
-            one place (a size such as "250B").
+            one place (a size such as "250B", or a number of bytes).
         credit_cell: Size of credit cells and of credit_check cells; without it, `cell` (a size such as
-            "250B").
+            "250B", or a number of bytes).
         buffer: Buf_Alloc of each VC in packets, with static allocation; without it, RTT + N2 (a whole number
             from 1 to 2147483647).
         n2: Packets of a VC that are forwarded for each credit record (N2); without it: with static allocation
@@ -2879,16 +3130,16 @@ class Credit(Record):
         divided: Share of the pool that the receiver divides at an allocation; without it, 0.5, which loses no
             packet (a number from 0 to 1).
         interval: Time from one allocation to the next; without it, the longest time that a credit record
-            takes to have an effect (a time such as "5ms").
+            takes to have an effect (a time such as "5ms", or a number of seconds).
         repeats: Number of times that a credit record is repeated, with the count of that moment: in unused
             places of credit cells, and in credit cells of their own while the reverse link has nothing else
             to send. For links that lose credit cells; it takes no capacity from the data (a whole number from
             0 to 16). Default: 0.
         check: Interval of a VC's credit_check cells, which recover lost data and credits, 0s for none;
             without it, 10 RTT on a link with `loss` and on a virtual link, and with allocation by the
-            receiver on a link with a `trace` (a time such as "5ms").
+            receiver on a link with a `trace` (a time such as "5ms", or a number of seconds).
         queueing: Longest time that packets and credit cells wait in the switches of a virtual link, there and
-            back together: part of its RTT (a time such as "5ms"). Default: 0s.
+            back together: part of its RTT (a time such as "5ms", or a number of seconds). Default: 0s.
         duplicate: Probability that a credit cell arrives twice, the second time late: behind the next credit
             cell (a number from 0 to 1). Default: 0.
         sender: Conduct of the sender: one that `ignores` credit sends without it, as a faulty one does, and
@@ -2897,21 +3148,29 @@ class Credit(Record):
     Source: Kung 1997, section "Credit-based flow control".
     """
 
+    _quantities: ClassVar = {
+        "cell": Size,
+        "credit_cell": Size,
+        "interval": Time,
+        "check": Time,
+        "queueing": Time,
+    }
+
     to: str | None = None
     per: Literal["flow", "link"] | None = None
     allocation: Literal["static", "sender", "receiver"] | None = None
     protocol: Literal["cup", "incremental"] | None = None
-    cell: str | None = None
-    credit_cell: str | None = None
+    cell: str | int | None = None
+    credit_cell: str | int | None = None
     buffer: int | None = None
     n2: int | None = None
     pool: int | None = None
     pool_per: Literal["link", "output"] | None = None
     divided: float | None = None
-    interval: str | None = None
+    interval: str | float | None = None
     repeats: int | None = None
-    check: str | None = None
-    queueing: str | None = None
+    check: str | float | None = None
+    queueing: str | float | None = None
     duplicate: float | None = None
     sender: Literal["obeys", "ignores"] | None = None
 
@@ -2954,12 +3213,15 @@ class Access(Record):
     The duplex links between hosts and switches.
 
     Attributes:
-        rate: Rate of each direction (a rate such as "400kbit"). Default: 1gbit.
-        delay: Propagation delay of each direction (a time such as "5ms"). Default: 0s.
+        rate: Rate of each direction (a rate such as "400kbit", or a number of bit/s). Default: 1gbit.
+        delay: Propagation delay of each direction (a time such as "5ms", or a number of seconds). Default:
+            0s.
     """
 
-    rate: str | None = None
-    delay: str | None = None
+    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+
+    rate: str | float | None = None
+    delay: str | float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2973,11 +3235,11 @@ class Scenario(Record):
         name: Name of the scenario; without it, the file's name without its ending (text).
         seed: Seed of every random stream; the same seed gives the same outcome (a whole number from 0 to
             9223372036854775807). Default: 1.
-        duration: Simulated time, above zero (a time such as "5ms").
+        duration: Simulated time, above zero (a time such as "5ms", or a number of seconds).
         warmup: Time before measuring starts, shorter than `duration`: packets sent before it are carried but
-            not measured (a time such as "5ms"). Default: 0s.
+            not measured (a time such as "5ms", or a number of seconds). Default: 0s.
         sample: Spacing of the series of queues, utilisation and throughput, above zero; without it, a 600th
-            of `duration` (a time such as "5ms").
+            of `duration` (a time such as "5ms", or a number of seconds).
         topology: Nodes and links to start from; `[[node]]` and `[[link]]` are added to them. Default: nodes.
         routing: Choice of a flow's path among the shortest by hops. Default: shortest-path.
         port: Output ports of switches; a link may override it. Default: Port().
@@ -2995,12 +3257,14 @@ class Scenario(Record):
         connection: Connections: traffic from one node to another, with acknowledgements.
     """
 
+    _quantities: ClassVar = {"duration": Time, "warmup": Time, "sample": Time}
+
     version: int = 1
     name: str | None = None
     seed: int | None = None
-    duration: str
-    warmup: str | None = None
-    sample: str | None = None
+    duration: str | float
+    warmup: str | float | None = None
+    sample: str | float | None = None
     topology: TopologyName | TopologyKind | None = None
     routing: RoutingName | RoutingKind | None = None
     port: str | Port | None = None

@@ -2,12 +2,14 @@
 
     tidegate.Flow(name="call", from_="a", to="b", size=tidegate.Size(250), source=...)
 
-Each is the text that a file would hold, and may stand wherever that text may.
+Each is the text that a file would hold, and may stand wherever that text may. The builders of a scenario
+also take bare numbers in base units, `size=250`.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
+from numbers import Integral, Real
 from typing import Self
 
 from tidegate._tidegate import TidegateError, parse_rate, parse_time
@@ -22,9 +24,11 @@ class _Quantity(str):
     _unit = ""
     _name = ""
 
-    def __new__(cls, number: float) -> Self:
-        if isinstance(number, bool) or not isinstance(number, int | float) or not 0 <= number < float("inf"):
+    def __new__(cls, number: float | Real) -> Self:
+        if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= number < float("inf"):
             raise TidegateError(f"{cls._name} is a number of at least 0, not {number!r}")
+        # numpy's numbers have other texts.
+        number = int(number) if isinstance(number, Integral) else float(number)
         # No exponent: files do not have them.
         text = super().__new__(cls, f"{Decimal(repr(number)).normalize():f}{cls._unit}")
         text._check()

@@ -62,14 +62,19 @@ const HEAD: &str = r#""""The scenario format as dataclasses, written from the re
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import ClassVar, Literal
 
+from tidegate.quantities import Rate, Size, Time
 
-def _plain(value: object) -> object:
+
+def _plain(value: object, quantity: type[Rate | Size | Time] | None) -> object:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(one, quantity) for one in value]
+    if quantity is not None and isinstance(value, Real):
+        return quantity(value)
     return value
 
 
@@ -78,6 +83,8 @@ class Record:
     """A table of a scenario."""
 
     _kind: ClassVar[str | None] = None
+    _quantities: ClassVar[dict[str, type[Rate | Size | Time]]] = {}
+    """Keys that take a number in base units (bit/s, bytes, seconds) as well."""
 
     def to_dict(self) -> dict[str, object]:
         """Return what a scenario file would hold; keys that are None are left out."""
@@ -85,7 +92,7 @@ class Record:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
-                table[field.name.removesuffix("_")] = _plain(value)
+                table[field.name.removesuffix("_")] = _plain(value, self._quantities.get(field.name))
         return table
 
 
@@ -100,6 +107,7 @@ fn class(section: &Section, of: Option<&OneOf>) -> String {
     if of.is_some() {
         text.push_str(&format!("\n    _kind: ClassVar[str | None] = \"{}\"\n", section.name));
     }
+    text.push_str(&quantities(section));
     if !section.fields.is_empty() {
         text.push('\n');
     }
@@ -108,6 +116,39 @@ fn class(section: &Section, of: Option<&OneOf>) -> String {
     }
     text.push_str("\n\n");
     text
+}
+
+/// The class of a section's keys that take numbers in base units as well.
+fn quantities(section: &Section) -> String {
+    let named = section.fields.iter().filter_map(|field| {
+        let quantity = quantity(field)?.0;
+        Some(format!("\"{}\": {quantity}", python_name(field)))
+    });
+    let entries: Vec<String> = named.collect();
+    if entries.is_empty() {
+        return String::new();
+    }
+    let line = format!("    _quantities: ClassVar = {{{}}}\n", entries.join(", "));
+    match line.len() <= WIDTH + 1 {
+        true => format!("\n{line}"),
+        false => {
+            format!("\n    _quantities: ClassVar = {{\n        {},\n    }}\n", entries.join(",\n        "))
+        }
+    }
+}
+
+/// The class of a quantity in Python, and its base unit in prose; `None` for values without one, and
+/// for limits, which are in packets or in bytes.
+fn quantity(field: &Field) -> Option<(&'static str, &'static str)> {
+    let (Shape::Value(kind) | Shape::OneOrMore(kind) | Shape::ValueOrOneOf(kind, _)) = &field.shape else {
+        return None;
+    };
+    match kind {
+        Kind::Rate => Some(("Rate", "bit/s")),
+        Kind::Time => Some(("Time", "seconds")),
+        Kind::Size => Some(("Size", "bytes")),
+        _ => None,
+    }
 }
 
 /// Python's own words that a key could be; `to_dict` removes the mark that is appended to them.
@@ -134,9 +175,9 @@ fn attribute(field: &Field) -> String {
 fn annotation(shape: &Shape) -> String {
     match shape {
         Shape::Value(Kind::Word(words)) => literal(words),
-        Shape::Value(Kind::Rate | Kind::Time | Kind::Size | Kind::Limit | Kind::Policy(_) | Kind::Text) => {
-            "str".to_owned()
-        }
+        Shape::Value(Kind::Rate | Kind::Time) => "str | float".to_owned(),
+        Shape::Value(Kind::Size) => "str | int".to_owned(),
+        Shape::Value(Kind::Limit | Kind::Policy(_) | Kind::Text) => "str".to_owned(),
         Shape::Value(Kind::Integer(..)) => "int".to_owned(),
         Shape::Value(Kind::Dscp) => "int | str".to_owned(),
         Shape::Value(Kind::Number(..)) => "float".to_owned(),
@@ -248,7 +289,9 @@ fn describe(field: &Field) -> String {
     let takes = match &field.shape {
         Shape::Value(Kind::Word(words)) => format!(" ({})", words.join(" or ")),
         Shape::Value(kind) | Shape::OneOrMore(kind) | Shape::ValueOrOneOf(kind, _) => {
-            format!(" ({})", scalar::describe(*kind))
+            let number =
+                quantity(field).map_or(String::new(), |(_, unit)| format!(", or a number of {unit}"));
+            format!(" ({}{number})", scalar::describe(*kind))
         }
         _ => String::new(),
     };
