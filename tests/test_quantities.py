@@ -75,4 +75,4 @@ def test_a_bare_number_is_refused_where_it_has_no_unit():
     with pytest.raises(TidegateError, match="a limit needs a unit, and `30` has none"):
         tidegate.simulate(scenario)
     with pytest.raises(TidegateError, match="a time needs a unit, and `10` has none"):
-        tidegate.simulate(tidegate.Scenario(topology=tidegate.Chain(switches=2, rate=1e6)), duration=10)
+        tidegate.simulate(scenario, sets=[("port", "fifo")], duration=10)

@@ -25,7 +25,7 @@ class _Quantity(str):
     _name = ""
 
     def __new__(cls, number: float | Real) -> Self:
-        if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= number < float("inf"):
+        if isinstance(number, bool) or not isinstance(number, Real) or not 0 <= float(number) < float("inf"):
             raise TidegateError(f"{cls._name} is a number of at least 0, not {number!r}")
         # numpy's numbers have other texts.
         number = int(number) if isinstance(number, Integral) else float(number)
