@@ -57,6 +57,7 @@ ELSEWHERE = [
         "a copy's policy",
         "test_add_a_policy.py",
     ),
+    Elsewhere("tidegate run examples/tcp.toml --set connection", "a copy's policy", "test_add_a_policy.py"),
     Elsewhere("tidegate reference | grep largest-first", "a copy's policy", "test_add_a_policy.py"),
     Elsewhere("tidegate compare examples/ten-lines.toml --python", "its page", "test_policies_in_python.py"),
     Elsewhere("tidegate paper ", "minutes", "test_paper.py"),

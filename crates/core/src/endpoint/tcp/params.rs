@@ -1,8 +1,14 @@
 //! The parameters of TCP.
 
 use super::congestion::CongestionControlKind;
+use crate::packet::Mark;
 use crate::params::{MarkResponse, parameters, words};
 use crate::units::Span;
+
+/// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
+const ECT_0: Mark = Mark::from_ip(0, 0b10);
+/// ECT(1): it answers to every mark (RFC 9331, section 4).
+const ECT_1: Mark = Mark::from_ip(0, 0b01);
 
 words! {
     /// Loss recovery: detection and repair of losses.
@@ -155,6 +161,11 @@ impl TcpParams {
     /// Returns true if acknowledgements count the packets that came marked (RFC 9768).
     pub(super) fn counts_marks(&self) -> bool {
         self.congestion.mark_response() == MarkResponse::Each
+    }
+
+    /// The mark of packets that are ECN-capable.
+    pub(super) fn capable(&self) -> Mark {
+        if self.counts_marks() { ECT_1 } else { ECT_0 }
     }
 
     /// Returns true if both ends are ECN-capable.

@@ -29,11 +29,6 @@ use crate::params::MarkResponse;
 use crate::units::{Span, Time};
 use pacing::Pacer;
 
-/// ECT(0): the sender of the packet answers to marks (RFC 3168, section 5).
-const ECT_0: Mark = Mark::from_ip(0, 0b10);
-/// ECT(1): it answers to every mark (RFC 9331, section 4).
-const ECT_1: Mark = Mark::from_ip(0, 0b01);
-
 /// The end that sends data.
 #[derive(Debug)]
 pub struct Sender {
@@ -135,7 +130,7 @@ impl Sender {
             has_lost: false,
             hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
             has_timestamps: params.timestamps == Timestamps::On,
-            capable: if params.counts_marks() { ECT_1 } else { ECT_0 },
+            capable: params.capable(),
             marks_all: params.congestion.mark_response() != MarkResponse::Loss,
             feedback: params.counts_marks().then(Feedback::new),
             timer: Timer::new(params),
