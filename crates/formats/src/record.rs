@@ -133,8 +133,8 @@ impl Shape {
     fn of_kind(kind: Kind) -> Shape {
         let Kind::Policy(role) = kind else { return Shape::Value(kind) };
         let records = policies::built_in().chain(policies::registered());
-        let options = records.filter(|record| record.role == role).map(Section::of_policy).collect();
-        Shape::OneOf(OneOf { what: role.name(), default_kind: None, options })
+        let options = records.filter(|record| record.role.name() == role).map(Section::of_policy).collect();
+        Shape::OneOf(OneOf { what: role, default_kind: None, options })
     }
 }
 

@@ -120,7 +120,7 @@ pub(crate) fn describe(kind: Kind) -> String {
         Kind::Dscp => dscp::TAKES.to_owned(),
         Kind::Word(words) => format!("one of {}", words.join(", ")),
         Kind::Text => "text".to_owned(),
-        Kind::Policy(role) => format!("a {}", role.name()),
+        Kind::Policy(role) => format!("a {role}"),
     }
 }
 

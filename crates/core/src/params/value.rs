@@ -1,6 +1,5 @@
 //! The kind of value that a parameter takes, and values as read from a file.
 
-use super::role::Role;
 use crate::units::Span;
 
 /// The kind of value that a parameter takes, and its range.
@@ -23,8 +22,9 @@ pub enum Kind {
     Dscp,
     /// One of a few words.
     Word(&'static [&'static str]),
-    /// A policy of this role: its name, or a table with `kind` and its parameters.
-    Policy(Role),
+    /// A policy of the role with this name in prose ([`Role::name`](super::Role::name)): its own
+    /// name, or a table with `kind` and its parameters.
+    Policy(&'static str),
     /// Free text.
     Text,
 }

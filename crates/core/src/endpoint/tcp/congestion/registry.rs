@@ -35,7 +35,7 @@ impl Default for CongestionControlKind {
 
 /// A congestion control as a parameter of a transport.
 impl Parameter for CongestionControlKind {
-    const KIND: Kind = Kind::Policy(Role::CongestionControl);
+    const KIND: Kind = Kind::Policy(Role::CongestionControl.name());
 
     fn of(value: &Value) -> Result<CongestionControlKind, String> {
         let Value::Policy(PolicyValue { name, values }) = value else {
