@@ -38,7 +38,7 @@ fn records_agree_with_their_registries() {
         (congestion::RECORDS, Role::CongestionControl),
     ];
     for (records, role) in roles {
-        assert!(records.iter().all(|record| record.role.name() == role));
+        assert!(records.iter().all(|record| record.role == role));
     }
     assert!(composite::RECORDS.iter().all(|record| matches!(record.role, Role::Composite(_))));
     assert!(meter::RECORDS.iter().all(|record| matches!(record.role, Role::Meter { .. })));
