@@ -8,6 +8,7 @@ import pytest
 import tidegate
 from conftest import call
 from files import ROOT
+from tidegate import bounds as measured
 
 PAGE = (ROOT / "docs" / "bounds.md").read_text(encoding="utf-8")
 EXAMPLE = re.search(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
@@ -65,3 +66,47 @@ def test_members_that_are_alike_share_a_row(example):
     shown = call("bound", example, "--set", "flow.call.count=3").stdout
     assert shown.count("call/") == 2
     assert "call/1 to call/3" in shown
+
+
+def test_run_shows_bounds_beside_the_largest_delays(example):
+    done = call("run", example, "--bounds")
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^call +24\.73 ms +64\.61 ms +38\.27 %$", done.stdout, re.MULTILINE)
+    assert re.search(r"^flood +[\d.]+ s +none +it sends as fast", done.stdout, re.MULTILINE)
+    assert "64.61" not in call("run", example).stdout
+    document = json.loads(call("run", example, "--bounds", "--json", "--replications", 2).stdout)
+    voice, flood = document["bounds"]
+    assert (voice["flow"], voice["reason"], flood["bound"], flood["share"]) == ("call", None, None, None)
+    assert voice["bound"] == bounds(example)[0]["call"]["delay"]
+    assert voice["share"] == voice["delay_max"] / voice["bound"]
+    rows = tidegate.simulate(example, replications=2).flows.to_pylist()
+    assert voice["delay_max"] == max(row["delay_max"] for row in rows if row["flow"] == "call")
+    assert "bounds" not in json.loads(call("run", example, "--json").stdout)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_a_delay_above_its_bound_ends_the_run_with_an_error(example, monkeypatch, options):
+    right = measured.bounds
+
+    def too_small(scenario):
+        return [{**flow, "delay": flow["delay"] and flow["delay"] / 3} for flow in right(scenario)]
+
+    monkeypatch.setattr("tidegate.bounds.bounds", too_small)
+    done = call("run", example, "--bounds", *options)
+    assert done.exit_code == 3
+    assert done.stdout
+    assert done.stderr.startswith("tidegate: call took 0.0247")
+    assert "above its bound of 0.0215" in done.stderr
+
+
+def test_a_delay_exceeds_its_bound_by_more_than_the_rounding():
+    flow = {"flow": "a", "group": "a", "delay": 0.02, "reason": None}
+    cases = [(None, False), (0.0, False), (0.02, False), (0.02 + 2e-9, False), (0.02 + 4e-9, True)]
+    for delay, exceeds in cases:
+        assert measured.compare(flow, delay, 3e-9).exceeds is exceeds
+    without = {**flow, "delay": None, "reason": "it is random"}
+    assert measured.compare(without, 9.0, 0.0).exceeds is False
+    compared = [measured.compare(flow, delay, 0.0) for delay in (0.03, 0.05, 0.01)]
+    message = measured.complaint(compared)
+    assert message.startswith("a took 0.05 s, above its bound of 0.02 s (1 more are above theirs): ")
+    assert measured.complaint(compared[2:]) is None

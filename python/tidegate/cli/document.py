@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tidegate import json_rows, summary
+from tidegate.bounds import Compared
 from tidegate.results import Results
 
 TABLES = (
@@ -26,8 +27,11 @@ TABLES = (
 """Tables in `--json`: means over replications of those that have them, and all rows of others."""
 
 
-def document(results: Results) -> Iterator[str]:
-    """Yield the parts of what `--json` prints: SI base units, null where nothing was measured."""
+def document(results: Results, compared: Sequence[Compared] | None = None) -> Iterator[str]:
+    """Yield the parts of what `--json` prints: SI base units, null where nothing was measured.
+
+    With delays that were compared with bounds, these are in it, too.
+    """
     parts: dict[str, Any] = {
         "scenario": results.scenario_name,
         "scenario_sha256": results.scenario_hash,
@@ -50,4 +54,7 @@ def document(results: Results) -> Iterator[str]:
             yield from results.averages(name).json()
         else:
             yield from json_rows.of_table(results.tables[name].arrow)
+    if compared is not None:
+        rows = [one.to_dict() for one in compared]
+        yield f', "bounds": {json.dumps(rows, ensure_ascii=False, allow_nan=False)}'
     yield "}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,7 +27,13 @@ from tidegate.cli.options import (
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tidegate.bounds import Compared
     from tidegate.source import LoadedScenario, Source
+
+ABOVE_BOUND = 3
+"""Exit code when a flow is above its bound."""
 
 MAX_POINTS = 20_000_000
 """Points that the series of `--out` have at most, over all runs: some 1.8 GB of memory."""
@@ -93,6 +99,14 @@ def command(
             show_default=False,
         ),
     ] = None,
+    with_bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds",
+            help="Show each flow's bound beside its largest delay; a delay above its bound is an error.",
+            show_default=False,
+        ),
+    ] = False,
     python: Python = None,
     sets: Set = None,
     force: Force = False,
@@ -102,8 +116,9 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Run a scenario and show the results of its flows and links."""
-    from tidegate import captures, outdir, reports
+    from tidegate import bounds, captures, outdir, reports
     from tidegate.cli import workahead as workahead_of
+    from tidegate.cli.bounds_table import print_bounds
     from tidegate.cli.progress import bar
     from tidegate.cli.run_screen import show
     from tidegate.replications import run
@@ -128,6 +143,7 @@ def command(
         reports.check(report)
     kept = out is not None or report is not None
     series = kept and has_room(source.scenario, replications)
+    promised = _bounds(source.scenario) if with_bounds else None
     with bar(source.scenario.name) as progress:
         results = run(
             source,
@@ -146,14 +162,18 @@ def command(
         reports.of_run(results, report, command=command)
     if packets is not None:
         _write_packets(source, seed, packets)
+    compared = None if promised is None else bounds.beside(promised, results)
     if as_json:
         from tidegate.cli.document import document
 
-        for part in document(results):
+        for part in document(results, compared):
             typer.echo(part, nl=False)
         typer.echo()
+        _hold(compared)
         return
     show(results, all_links=all_links)
+    if compared is not None:
+        print_bounds(compared)
     for link, path in captured.items():
         typer.echo(plain(f"packets of {link} in {path}"))
     if packets is not None:
@@ -164,11 +184,30 @@ def command(
         typer.echo(plain(f"results in {out}{without}{replaced}"))
     if report is not None:
         typer.echo(plain(f"report in {report}"))
+    _hold(compared)
 
 
 def has_room(scenario: LoadedScenario, runs: int) -> bool:
     """Return whether the series of so many runs have at most MAX_POINTS."""
     return scenario.series * scenario.samples * runs <= MAX_POINTS
+
+
+def _bounds(scenario: LoadedScenario) -> list[dict[str, Any]]:
+    from tidegate import bounds
+    from tidegate.cli.progress import bar
+
+    with bar(f"{scenario.name}: bounds"):
+        return bounds.bounds(scenario)
+
+
+def _hold(compared: Sequence[Compared] | None) -> None:
+    """End the command with an error if a flow is above its bound."""
+    from tidegate import bounds
+
+    message = None if compared is None else bounds.complaint(compared)
+    if message is not None:
+        typer.echo(plain(f"tidegate: {message}"), err=True)
+        raise typer.Exit(ABOVE_BOUND)
 
 
 def _write_packets(source: Source, seed: int | None, path: Path) -> None:

@@ -8,11 +8,23 @@ use num_traits::Zero;
 /// The delay of a flow over all its ports, each of which leaves it a service curve: it pays its burst
 /// once (Le Boudec and Thiran 2001, section 1.4.3). All but the last hand over whole packets. `None`
 /// if there is no bound.
+///
+/// A port may have two service curves, that of the shorter delay there and the scheduler's promise.
+/// The former need not be the better one of the route, so that the route is looked at with either.
 pub(super) fn separated_flow(arrivals: &ArrivalCurve, largest: u32, hops: &[&Served]) -> Option<Exact> {
-    let (last, before) = hops.split_last()?;
-    let mut service = last.service.clone()?;
+    let soonest: Option<Vec<_>> = hops.iter().map(|hop| hop.service.as_ref()).collect();
+    let promised: Option<Vec<_>> =
+        hops.iter().map(|hop| hop.promised.as_ref().or(hop.service.as_ref())).collect();
+    let delays = [soonest, promised].into_iter().flatten();
+    delays.filter_map(|services| paid_once(arrivals, largest, &services)).min()
+}
+
+/// The delay of a flow over ports in a row, each with a service curve.
+fn paid_once(arrivals: &ArrivalCurve, largest: u32, services: &[&ServiceCurve]) -> Option<Exact> {
+    let (last, before) = services.split_last()?;
+    let mut service = (*last).clone();
     for hop in before {
-        service = hop.service.as_ref()?.in_packets(&whole(largest)).then(&service);
+        service = hop.in_packets(&whole(largest)).then(&service);
     }
     longest_delay(arrivals, &service)
 }

@@ -36,8 +36,18 @@ pub(super) struct Served {
     pub(super) backlog: Exact,
     /// The service that the port leaves for this flow; `None` where the rest of its line leaves none.
     pub(super) service: Option<ServiceCurve>,
+    /// The service that the scheduler promises this flow, where `service` has the shorter delay here.
+    pub(super) promised: Option<ServiceCurve>,
     pub(super) source: &'static str,
     leaves: ArrivalCurve,
+}
+
+/// The line in which a flow waits at a port, and its longest delay.
+struct Waits {
+    line: Line,
+    delay: Exact,
+    /// The scheduler's promise, where the line is that of any order of service.
+    promised: Option<ServiceCurve>,
 }
 
 /// Bounds on the traffic and the delays of each flow at each port of its route.
@@ -95,7 +105,7 @@ impl Found {
         let lines = self.lines(network, port, members, &fixed);
         let mut beside = Beside::default();
         for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
-            let served = line.map(|(line, delay)| served_by(&fixed, index, line, delay, &mut beside));
+            let served = line.map(|waits| served_by(&fixed, index, waits, &mut beside));
             if let Some(next) = self.arrivals[*flow].get_mut(hop + 1) {
                 *next = served.as_ref().ok().map(|served| served.leaves.clone());
             }
@@ -124,7 +134,7 @@ impl Found {
         port: usize,
         members: &[(usize, usize)],
         fixed: &FixedPort<'_>,
-    ) -> Vec<Result<(Line, Exact), Unbounded>> {
+    ) -> Vec<Result<Waits, Unbounded>> {
         let beside = |why| match why {
             NoLine::Unbounded(other) => Unbounded::Beside { port, flow: members[other].0 },
             why => Unbounded::Promise { port, why },
@@ -155,11 +165,11 @@ impl Found {
             let arbitrary = Some(()).filter(|()| line.flows.len() == 1 && is_never_idle(network, port));
             let arbitrary = arbitrary.and_then(|()| fixed.arbitrary(index).ok());
             let sooner = arbitrary.and_then(|any| Some((longest_delay(own, &any.service)?, any)));
+            let sooner = sooner.filter(|(other, _)| delay.as_ref().is_none_or(|delay| other < delay));
             match (delay, sooner) {
+                (_, Some((delay, any))) => Ok(Waits { line: any, delay, promised: Some(line.service) }),
+                (Some(delay), None) => Ok(Waits { line, delay, promised: None }),
                 (None, None) => Err(Unbounded::Overload { port }),
-                (Some(delay), Some((other, any))) if other < delay => Ok((any, other)),
-                (None, Some((other, any))) => Ok((any, other)),
-                (Some(delay), _) => Ok((line, delay)),
             }
         };
         members.iter().enumerate().map(|(index, (flow, hop))| one(index, *flow, *hop)).collect()
@@ -229,8 +239,9 @@ impl Found {
             let lines = self.lines(network, port, members, &fixed);
             let mut beside = Beside::default();
             for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
-                if let (Ok((line, _)), Some(delay)) = (line, &delays[*flow][*hop]) {
-                    let served = served_by(&fixed, index, line, delay.clone(), &mut beside);
+                if let (Ok(waits), Some(delay)) = (line, &delays[*flow][*hop]) {
+                    let waits = Waits { delay: delay.clone(), ..waits };
+                    let served = served_by(&fixed, index, waits, &mut beside);
                     self.hops[*flow][*hop] = Ok(served);
                 }
             }
@@ -270,7 +281,7 @@ impl Found {
             for ((flow, hop), line) in members.iter().zip(lines) {
                 let Some(held) = delays[*flow][*hop].clone() else { continue };
                 let other = match line {
-                    Ok((_, needed)) => match change(&held, &needed) {
+                    Ok(waits) => match change(&held, &waits.delay) {
                         Some(other) => Some(other),
                         None => continue,
                     },
@@ -324,7 +335,8 @@ impl Beside {
 }
 
 /// The bounds of a flow of which those on its arrivals and on its delay are known.
-fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact, beside: &mut Beside) -> Served {
+fn served_by(port: &FixedPort<'_>, index: usize, waits: Waits, beside: &mut Beside) -> Served {
+    let Waits { line, delay, promised } = waits;
     let own = port.flows[index].arrivals.as_ref().map_or_else(ArrivalCurve::zero, Clone::clone);
     let largest = whole(port.flows[index].largest);
     // Its packets follow each other at the rate of the link.
@@ -345,7 +357,7 @@ fn served_by(port: &FixedPort<'_>, index: usize, line: Line, delay: Exact, besid
             backlog = backlog.min(bytes);
         }
     }
-    Served { delay, backlog, service, source: line.source, leaves }
+    Served { delay, backlog, service, promised, source: line.source, leaves }
 }
 
 /// The next multiple of 2⁻⁴⁰ seconds, a picosecond, so that numbers stay short.

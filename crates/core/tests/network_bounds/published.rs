@@ -10,6 +10,8 @@ use tidegate_core::contract::Contract;
 use tidegate_core::curves::{Exact, bytes_per_second, nearest, seconds, whole};
 use tidegate_core::params::NoLine;
 use tidegate_core::rng::Rng;
+use tidegate_core::scheduler::tdm::TdmParams;
+use tidegate_core::scheduler::{BuiltInScheduler, SchedulerKind};
 use tidegate_core::units::Span;
 
 const LINK: u64 = 10_000_000;
@@ -146,4 +148,71 @@ fn where_there_is_no_bound_the_first_reason_is_given() {
     plan.flows[1] = flood(&[1], 1_000, reserve(LINK));
     let words = NoLine::Because("the reservations exceed the link");
     assert_eq!(why(&plan), Unbounded::Promise { port: 1, why: words });
+}
+
+/// However little the others send, so that some ports are sooner in any order of service than by the
+/// promise, the bound of a route is not above the formula for that promise.
+#[test]
+fn no_route_is_later_than_its_promises_say() {
+    let mut rng = Rng::named(2, "published");
+    let (mut any_order, mut lower) = (0, 0);
+    for _ in 0..rounds(60) {
+        let scheduler = kind(pick(&mut rng, &["wfq", "wf2q-plus", "virtual-clock"]));
+        let hops = 2 + rng.below(5) as usize;
+        let bits = pick(&mut rng, &[500_000, 1_000_000]);
+        let burst = 500 * (1 + rng.below(6));
+        let mut plan = Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new() };
+        let route: Vec<usize> = (0..hops).collect();
+        plan.flows.push(flow(&route, 500, burst, bits, reserve(bits)));
+        // Reservations of the whole link, of which the traffic uses a part.
+        for hop in 0..hops {
+            let others = 1_000 * (1 + rng.below(20));
+            let used = (LINK - bits) / (1 + rng.below(6));
+            plan.flows.push(flow(&[hop], 500, others, used, reserve(LINK - bits)));
+        }
+        let bound = bounds_of(&plan).flows[0].clone().unwrap();
+        let row = vec![Hop { rate: rate(LINK), largest: 500, delay: Span::ZERO }; hops];
+        let published = nearest(&seconds(virtual_clock_delay(burst, rate(bits), 500, &row)));
+        let delay = nearest(&bound.delay);
+        assert!(delay < published + 1e-9, "{scheduler:?} {delay} {published}");
+        any_order += u32::from(bound.hops.iter().any(|hop| hop.source.starts_with("any order")));
+        lower += u32::from(delay < published - 1e-6);
+    }
+    assert!(any_order > 10 && lower > 10, "{any_order} {lower}");
+}
+
+/// Theorem 1 of Schmitt, Zdarsky and Martinovic 2008 by hand. Two links of 10 Mbit/s, packets of
+/// 1,000 bytes, and another flow on both with a burst of 10,000 bytes and half the rate. The first
+/// link hands over whole packets: its latency is one, 0.8 ms, and the second has none. 5 Mbit/s are
+/// left. Meanwhile the other flow sends its burst and 500 bytes, 16.8 ms of that rate, and the packet
+/// itself takes 1.6 ms: 19.2 ms.
+#[test]
+fn bursts_of_others_are_paid_once_with_what_they_send_meanwhile() {
+    let scheduler = kind("round-robin");
+    let plain = Contract::default();
+    let mut plan = Network { ports: vec![port(&scheduler, LINK); 2], flows: Vec::new() };
+    plan.flows.push(flow(&[0, 1], 1_000, 1_000, 1_000_000, plain));
+    plan.flows.push(flow(&[0, 1], 1_000, 10_000, LINK / 2, plain));
+    let bound = bounds_of(&plan).flows[0].clone().unwrap();
+    assert_eq!((bound.delay, bound.method), (of(192, 10_000), Method::PayMultiplexingOnlyOnce));
+}
+
+/// With n slots in a frame, the k-th packet of a burst starts within ⌈k / n⌉ frames and takes its own
+/// time. For one packet more than whole frames the line of the bound is as late as that.
+#[test]
+fn packets_wait_for_as_many_frames_as_they_need_slots() {
+    let params = TdmParams { rate: None, slot: 1_000, slots: 10, window: 0 };
+    let scheduler = SchedulerKind::BuiltIn(BuiltInScheduler::Tdm(params));
+    let slot = of(8 * 1_000, LINK);
+    for owned in [1, 2, 3, 5] {
+        for frames in 1..4 {
+            let packets = (frames - 1) * owned + 1;
+            let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+            let bits = LINK / 10 * owned;
+            plan.flows.push(flow(&[0], 1_000, packets * 1_000, bits, reserve(bits)));
+            plan.flows.push(flood(&[0], 1_000, reserve(LINK - bits)));
+            let needed = whole(frames * 10 + 1) * &slot;
+            assert_eq!(bounds_of(&plan).flows[0].as_ref().unwrap().delay, needed, "{owned} {packets}");
+        }
+    }
 }
