@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tidegate.comparison import compare as compare
     from tidegate.contracts import ContractCurve as ContractCurve
     from tidegate.contracts import contract as contract
+    from tidegate.detector import Detector as Detector
     from tidegate.dropper import Congested as Congested
     from tidegate.dropper import Drop as Drop
     from tidegate.dropper import Dropper as Dropper
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from tidegate.fairness import measure_fairness as measure_fairness
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
+    from tidegate.meter import Meter as Meter
     from tidegate.packet_table import packets as packets
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.policy import load_policies as load_policies
@@ -61,10 +63,12 @@ _HOMES = {
     "Comparison": "comparison",
     "Congested": "dropper",
     "ContractCurve": "contracts",
+    "Detector": "detector",
     "Drop": "dropper",
     "Dropper": "dropper",
     "Fairness": "fairness",
     "MaxMin": "maxmin",
+    "Meter": "meter",
     "RankScheduler": "rank",
     "Rate": "quantities",
     "Results": "results",

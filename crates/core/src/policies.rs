@@ -78,6 +78,32 @@ pub fn register_dropper_at_run_time(
     add_at_run_time(record, read)
 }
 
+/// Registers a detector whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_detector_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<DetectorKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "detector", record.role == Role::Detector, &["kind"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a meter whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_meter_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<MeterKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "meter", matches!(record.role, Role::Meter { .. }), &["kind"])?;
+    add_at_run_time(record, read)
+}
+
 /// Registers a policy, with the one that has no values as its example.
 fn add_at_run_time<K: Send + Sync + 'static>(
     record: &'static PolicyRecord,

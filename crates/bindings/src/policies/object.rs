@@ -54,12 +54,13 @@ impl Object {
         Python::attach(|py| read(self.object.bind(py)).map_err(|error| failure::in_words(py, &error)))
     }
 
-    /// Calls the object; `None` once it has raised. `about` is the packet in question.
+    /// Calls the object; `None` once it has raised. `about` is the packet in question, and `now` the
+    /// time, where the policy knows them.
     pub(super) fn call<R>(
         &self,
         method: &str,
         about: Option<&Packet>,
-        now: Time,
+        now: impl Into<Option<Time>>,
         call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
         if self.failed.get() {
@@ -72,8 +73,10 @@ impl Object {
                 let packet = about.map_or(String::new(), |packet| {
                     format!(", at a packet of {} bytes of the port's flow {}", packet.len, packet.flow.0)
                 });
-                let after = now.since(Time::ORIGIN).as_secs_f64();
-                let place = format!("{}, `{method}`{packet}, {after} s after the start", self.what);
+                let after = now.into().map_or(String::new(), |now| {
+                    format!(", {} s after the start", now.since(Time::ORIGIN).as_secs_f64())
+                });
+                let place = format!("{}, `{method}`{packet}{after}", self.what);
                 failure::keep(Failure { place, error });
                 None
             }
