@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
     from tidegate.meter import Meter as Meter
+    from tidegate.packet_source import Source as Source
     from tidegate.packet_table import packets as packets
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.policy import load_policies as load_policies
@@ -75,6 +76,7 @@ _HOMES = {
     "Scheduler": "scheduler",
     "Simulation": "replications",
     "Size": "quantities",
+    "Source": "packet_source",
     "TidegateError": "_tidegate",
     "Time": "quantities",
     "__version__": "_tidegate",

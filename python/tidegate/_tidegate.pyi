@@ -44,6 +44,7 @@ __all__ = [
     "register_meter",
     "register_rank_scheduler",
     "register_scheduler",
+    "register_source",
     "response_time",
     "schema",
     "show_rate",
@@ -374,6 +375,15 @@ def register_scheduler(
     make: Callable[[str, dict[str, Any]], Any],
 ) -> None:
     """Register a scheduler whose objects `make(name, parameters)` returns."""
+
+def register_source(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+) -> None:
+    """Register a source whose objects `make(name, parameters)` returns."""
 
 def schema() -> str: ...
 def gate_schema() -> str: ...

@@ -6,7 +6,7 @@
         def dropped(self, now, packet):
             self.report(packet.flow)
 
-From then on `port = { dropper = "red", detector = "unlucky" }` is a port with this detector.
+From then on a port with a dropper may have `detector = "unlucky"`.
 """
 
 from __future__ import annotations

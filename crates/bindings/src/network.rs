@@ -159,6 +159,7 @@ fn source_json(source: &Source) -> Json {
         Source::Receiver { transport } => {
             json!({"kind": "receiver", "transport": policy(&*transport.policy)})
         }
+        Source::Registered { source } => json!({"kind": "open-loop", "source": policy(&*source.policy)}),
         _ => json!({"kind": "open-loop"}),
     }
 }

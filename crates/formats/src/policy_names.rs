@@ -121,6 +121,7 @@ fn key_and_noun(role: Role) -> (&'static str, &'static str) {
         Role::Meter { .. } => ("meter", "meter"),
         Role::Detector => ("detector", "detector"),
         Role::Shaper => ("envelope", "shaper"),
+        Role::Source => ("source", "source"),
         Role::Transport { .. } => ("transport", "transport"),
         Role::RateControl => ("rate_control", "switch algorithm"),
         Role::Coupling => ("vsvd", "coupling"),

@@ -10,6 +10,7 @@ mod rank;
 mod rank_function;
 mod scheduler;
 mod seen;
+mod source;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -25,5 +26,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(meter::register_meter, module)?)?;
     module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(rank::register_rank_scheduler, module)?)?;
+    module.add_function(wrap_pyfunction!(source::register_source, module)?)?;
     Ok(())
 }

@@ -29,6 +29,8 @@ pub enum Role {
     RateControl,
     /// Couples the control loops of ABR connections before and behind an output port.
     Coupling,
+    /// Sends the packets of a flow, whatever the network does with them.
+    Source,
     /// Makes both ends of a connection.
     Transport {
         /// True if the sent traffic depends on the network's treatment of it.
