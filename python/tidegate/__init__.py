@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tidegate.congestion import CongestionControl as CongestionControl
     from tidegate.contracts import ContractCurve as ContractCurve
     from tidegate.contracts import contract as contract
+    from tidegate.detector import Detector as Detector
     from tidegate.dropper import Congested as Congested
     from tidegate.dropper import Drop as Drop
     from tidegate.dropper import Dropper as Dropper
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from tidegate.fairness import measure_fairness as measure_fairness
     from tidegate.maxmin import MaxMin as MaxMin
     from tidegate.maxmin import max_min as max_min
+    from tidegate.meter import Meter as Meter
+    from tidegate.packet_source import Source as Source
     from tidegate.packet_table import packets as packets
     from tidegate.policies import *  # noqa: F403 (the builders of a scenario)
     from tidegate.policy import load_policies as load_policies
@@ -63,16 +66,19 @@ _HOMES = {
     "Congested": "dropper",
     "CongestionControl": "congestion",
     "ContractCurve": "contracts",
+    "Detector": "detector",
     "Drop": "dropper",
     "Dropper": "dropper",
     "Fairness": "fairness",
     "MaxMin": "maxmin",
+    "Meter": "meter",
     "RankScheduler": "rank",
     "Rate": "quantities",
     "Results": "results",
     "Scheduler": "scheduler",
     "Simulation": "replications",
     "Size": "quantities",
+    "Source": "packet_source",
     "TidegateError": "_tidegate",
     "Time": "quantities",
     "__version__": "_tidegate",

@@ -15,6 +15,7 @@ __all__ = [
     "Arrivals",
     "Capture",
     "Contract",
+    "MeteredPacket",
     "Packet",
     "Queue",
     "Run",
@@ -38,9 +39,12 @@ __all__ = [
     "python_types",
     "rare_half_width_95",
     "reference",
+    "register_detector",
     "register_dropper",
+    "register_meter",
     "register_rank_scheduler",
     "register_scheduler",
+    "register_source",
     "response_time",
     "schema",
     "show_rate",
@@ -60,7 +64,6 @@ USUAL_NEARNESS: tuple[float, float, float]
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
 
-@final
 class Packet:
     """A packet as a policy in Python sees it."""
 
@@ -86,6 +89,24 @@ class Packet:
     @property
     def ecn(self) -> int:
         """ECN codepoint (RFC 3168)."""
+
+    @property
+    def colour(self) -> str:
+        """Colour with which it came (RFC 2697), the worse of the written one and its DSCP's.
+
+        It is `green`, `yellow` or `red`.
+        """
+
+@final
+class MeteredPacket(Packet):
+    """A packet as a meter sees it, which may colour it."""
+
+    @property
+    def colour(self) -> str:
+        """Colour with which it came, until `green`, `yellow` or `red` is written."""
+
+    @colour.setter
+    def colour(self, value: str) -> None: ...
 
 @final
 class Queue:
@@ -200,6 +221,14 @@ class Contract:
     @property
     def deadline(self) -> int | None:
         """Local delay bound in ticks."""
+
+    @property
+    def excess_burst(self) -> int | None:
+        """Excess burst size in bytes (EBS, RFC 2697)."""
+
+    @property
+    def peak_burst(self) -> int | None:
+        """Peak burst size in bytes (PBS, RFC 2698)."""
 
     def time_for(self, length: int) -> int | None:
         """Return the ticks that `length` bytes take at the reserved rate; None without one."""
@@ -363,6 +392,15 @@ def register_congestion_control(
 ) -> None:
     """Register a congestion control whose objects `make(name, parameters)` returns."""
 
+def register_detector(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+) -> None:
+    """Register a detector whose objects `make(name, parameters)` returns."""
+
 def register_dropper(
     name: str,
     about: str,
@@ -372,6 +410,16 @@ def register_dropper(
     marks: bool = False,
 ) -> None:
     """Register a dropper whose objects `make(name, parameters)` returns; it marks packets if `marks`."""
+
+def register_meter(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+    colours: bool,
+) -> None:
+    """Register a meter whose objects `make(name, parameters)` returns; it divides by colour if `colours`."""
 
 def register_rank_scheduler(
     name: str,
@@ -391,6 +439,15 @@ def register_scheduler(
     make: Callable[[str, dict[str, Any]], Any],
 ) -> None:
     """Register a scheduler whose objects `make(name, parameters)` returns."""
+
+def register_source(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+) -> None:
+    """Register a source whose objects `make(name, parameters)` returns."""
 
 def schema() -> str: ...
 def gate_schema() -> str: ...

@@ -10,7 +10,7 @@ __all__ = ["check_deterministic"]
 
 
 def check_deterministic(scenario: ScenarioLike, *, seed: int | None = None) -> None:
-    """Run a scenario twice, and compare the runs event by event.
+    """Run a scenario twice, and compare the runs event by event, and their tables.
 
     A policy in Python may draw random numbers of its own, or depend on the order of a set or on the
     time of day. Its results then mean nothing.
@@ -21,11 +21,12 @@ def check_deterministic(scenario: ScenarioLike, *, seed: int | None = None) -> N
 
     Raises:
         TidegateError: The scenario has a mistake, or the runs differ. The message has the first
-            event that does.
+            event that does, or else the first table.
     """
     loaded = resolve(scenario).scenario
     number = loaded.seed if seed is None else seed
-    first, second = (logged_run(loaded, number)[0] for _ in range(2))
+    runs = [logged_run(loaded, number) for _ in range(2)]
+    first, second = (log for log, _ in runs)
     columns = [(one.time, one.link, one.flow, one.sequence, one.event) for one in (first, second)]
     rows = (zip(*one, strict=True) for one in columns)
     for event, (one, other) in enumerate(zip(*rows, strict=False)):
@@ -37,6 +38,12 @@ def check_deterministic(scenario: ScenarioLike, *, seed: int | None = None) -> N
     if len(first.time) != len(second.time):
         shorter = min(len(first.time), len(second.time))
         raise TidegateError(f"two runs of seed {number} differ: one ends after {shorter} events")
+    # Findings of detectors and colours of meters need not change a packet's way.
+    tables, others = (tables for _, tables in runs)
+    for name, table in tables.items():
+        # Values that are not a number are equal as text.
+        if repr(table.to_pylist()) != repr(others[name].to_pylist()):
+            raise TidegateError(f"two runs of seed {number} differ in the table `{name}`")
 
 
 def _event(log: PacketLog, row: int) -> str:

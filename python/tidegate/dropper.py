@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple
 
 from tidegate import _tidegate
 from tidegate._tidegate import Packet, Queue
-from tidegate.policy import Declaration, Policy
+from tidegate.policy import Declaration, QueuePolicy
 
 __all__ = ["Congested", "Drop", "Dropper", "Packet", "Queue"]
 
@@ -46,7 +46,7 @@ class Congested(NamedTuple):
 Verdict = Drop | Congested | None
 
 
-class Dropper(Policy):
+class Dropper(QueuePolicy):
     """Decides which packets enter a queue, and which leave it.
 
     A port, a class or a flow whose queue it guards makes an object of it. Override those methods
@@ -58,7 +58,7 @@ class Dropper(Policy):
 
     marks: ClassVar[bool] = False
     _role = "dropper"
-    _fixed = (*Policy._fixed, "marks")
+    _fixed = (*QueuePolicy._fixed, "marks")
 
     @classmethod
     def _register(cls, declaration: Declaration) -> None:

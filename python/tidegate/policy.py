@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, ClassVar, Self
 from tidegate._tidegate import Contract, TidegateError
 from tidegate._tidegate import Scenario as LoadedScenario
 
-__all__ = ["NEVER", "TICKS", "Policy", "load_policies"]
+__all__ = ["NEVER", "TICKS", "Policy", "QueuePolicy", "load_policies"]
 
 TICKS = 100_000_000_000
 """Ticks in a second."""
@@ -53,7 +54,7 @@ class PolicyFile:
 
 
 class Policy:
-    """A policy that is written in Python: what schedulers and droppers have in common.
+    """A policy that is written in Python: what those of every role have in common.
 
     A class that states a `name` is registered when it is defined.
 
@@ -89,6 +90,10 @@ class Policy:
     def __init__(self, **parameters: Value) -> None:
         """Prepare the object; its parameters are attributes already."""
 
+
+class QueuePolicy(Policy):
+    """A policy of a port's queues: what schedulers and droppers have in common."""
+
     def rate_set(self, now: int, rate: float | None) -> None:
         """Learn the rate of the port's link in bit/s, before the first flow and when it changes."""
 
@@ -100,13 +105,17 @@ def _register(cls: type[Policy]) -> None:
     """Give a class its name in scenarios; one that has it already is replaced, as in a notebook.
 
     Raises:
-        TidegateError: The name is taken, or parameters are of another kind than before.
+        TidegateError: The name is taken, a parameter is named as a method is, or parameters are of
+            another kind than before.
     """
+    for key in cls.parameters:
+        if callable(getattr(cls, key, None)):
+            raise TidegateError(f"`{cls.name}` has a parameter `{key}`, which is a method of its class")
     before = _classes.get(cls.name)
     if before is not None and _declared(before) != _declared(cls):
         raise TidegateError(
-            f"`{cls.name}` was defined before in another role, or with other `parameters`, `reads` or "
-            "`marks`: give it another name, or start Python again"
+            f"`{cls.name}` was defined before in another role, or with other `parameters`, `reads`, "
+            "`marks` or `colours`: give it another name, or start Python again"
         )
     _classes[cls.name] = cls
     _files.pop(cls.name, None)
@@ -168,23 +177,24 @@ def define(file: PolicyFile) -> None:
 
 
 def files_of(scenario: LoadedScenario) -> tuple[PolicyFile, ...]:
-    """Return the files that define the policies in Python that a scenario names.
+    """Return the files that define the policies in Python that a scenario names, used or not.
 
     Raises:
         TidegateError: One of them is not defined in a file, and so no other process has it.
     """
     toml = scenario.toml
+    named = [name for name in _classes if re.search(rf"(?<![\w-]){name}(?![\w-])", toml)]
     # Most scenarios name none of them, and need not be looked at more closely.
-    if not any(name in toml for name in _classes):
+    if not named:
         return ()
-    used = [name for name in _policies(json.loads(scenario.network_json())) if name in _classes]
-    for name in used:
+    used = {name for name in _policies(json.loads(scenario.network_json())) if name in _classes}
+    for name in sorted(used):
         if name not in _files:
             raise TidegateError(
                 f"`{name}` is defined in the program itself, and the processes of a sweep "
                 "do not have it: put it in a file of its own, and load that with `tidegate.load_policies`"
             )
-    return tuple(dict.fromkeys(_files[name] for name in used))
+    return tuple(dict.fromkeys(_files[name] for name in named if name in _files))
 
 
 def _policies(described: Any) -> Iterator[str]:

@@ -16,12 +16,12 @@ from typing import Self
 
 from tidegate import _tidegate
 from tidegate._tidegate import Contract, Packet
-from tidegate.policy import NEVER, TICKS, Declaration, Policy, Value
+from tidegate.policy import NEVER, TICKS, Declaration, QueuePolicy, Value
 
 __all__ = ["NEVER", "TICKS", "Contract", "Packet", "Scheduler"]
 
 
-class Scheduler(Policy):
+class Scheduler(QueuePolicy):
     """Decides which flow of a port sends next.
 
     A port that names it makes an object of it, and keeps `queues`. Override `select`, and of the

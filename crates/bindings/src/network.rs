@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value as Json, json};
 use tidegate_core::lockstep::{self, Outcome};
+use tidegate_core::meter::MeterKind;
 use tidegate_core::params::{Limit, PolicyFacts, Scope, Value};
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span};
@@ -59,7 +60,7 @@ fn port_json(port: &PortPlan) -> Json {
     json!({
         "scheduler": policy(&*port.scheduler),
         "dropper": port.dropper.as_ref().map(dropper_json),
-        "meters": port.meters.iter().map(|meter| policy(&**meter)).collect::<Vec<_>>(),
+        "meters": meters_json(&port.meters),
         "classes": port.classes.iter().map(class_json).collect::<Vec<_>>(),
         "ceiling": port.ceiling.map(Rate::bits_per_second),
     })
@@ -70,6 +71,7 @@ fn class_json(class: &ClassPlan) -> Json {
         "parent": class.parent,
         "scheduler": policy(&*class.scheduler),
         "dropper": class.dropper.as_ref().map(dropper_json),
+        "meters": meters_json(&class.meters),
         "reserve": class.contract.reserve.map(Rate::bits_per_second),
         "priority": class.contract.priority,
         "ceiling": class.ceiling.map(Rate::bits_per_second),
@@ -77,7 +79,15 @@ fn class_json(class: &ClassPlan) -> Json {
 }
 
 fn dropper_json(dropper: &DropperPlan) -> Json {
-    json!({"policy": policy(&*dropper.kind), "per_flow": dropper.scope == Scope::Flow})
+    json!({
+        "policy": policy(&*dropper.kind),
+        "per_flow": dropper.scope == Scope::Flow,
+        "detector": dropper.detector.as_ref().map(|detector| policy(&**detector)),
+    })
+}
+
+fn meters_json(meters: &[MeterKind]) -> Vec<Json> {
+    meters.iter().map(|meter| policy(&**meter)).collect()
 }
 
 /// A policy: its name and the values of its parameters, defaults included.
@@ -154,6 +164,7 @@ fn source_json(source: &Source) -> Json {
         Source::Receiver { transport } => {
             json!({"kind": "receiver", "transport": policy(&*transport.policy)})
         }
+        Source::Registered { source } => json!({"kind": "open-loop", "source": policy(&*source.policy)}),
         _ => json!({"kind": "open-loop"}),
     }
 }

@@ -1,14 +1,15 @@
 //! Which policies are known by name?
 //!
 //! The built-in ones, and those that a crate outside this one registers: a scheduler, a dropper, a
-//! detector, a meter or a transport with its parameters. A file then names it as any other. A name belongs to
-//! one policy of any role, and keeps it until the process ends.
+//! detector, a meter, a transport or a source with its parameters. A file then names it as any other. A
+//! name belongs to one policy of any role, and keeps it until the process ends.
 
 use crate::abr;
 use crate::composite;
 use crate::contract::Refused;
 use crate::detector::{self, Detector, DetectorKind};
 use crate::dropper::{self, Dropper, DropperKind};
+use crate::endpoint::open_loop::SourceKind;
 use crate::endpoint::tcp::congestion::{self, CongestionControl, CongestionControlKind};
 use crate::endpoint::{self, Transport, TransportKind};
 use crate::meter::{self, Meter, MeterKind};
@@ -77,6 +78,50 @@ pub fn register_dropper_at_run_time(
     read: impl Fn(&[(&'static str, Value)]) -> Result<DropperKind, Fault> + Send + Sync + 'static,
 ) -> Result<(), Refused> {
     check_record(record, "dropper", record.role == Role::Dropper, &["kind", "scope"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a detector whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_detector_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<DetectorKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "detector", record.role == Role::Detector, &["kind"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a meter whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_meter_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<MeterKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "meter", matches!(record.role, Role::Meter { .. }), &["kind"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a source whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`]. `taken` are the names of the sources that files know
+/// already.
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_source_at_run_time(
+    record: &'static PolicyRecord,
+    taken: &[&str],
+    read: impl Fn(&[(&'static str, Value)]) -> Result<SourceKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    if taken.contains(&record.name) {
+        return Err(Refused(format!("there is a built-in source `{}`: choose another name", record.name)));
+    }
+    check_record(record, "source", record.role == Role::Source, &["kind"])?;
     add_at_run_time(record, read)
 }
 

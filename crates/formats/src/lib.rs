@@ -52,7 +52,7 @@ pub use scenario::{
     Played, Profile, Router, Scenario, WhenWarned, route,
 };
 pub use scenario::{CreditLinks, LinkCredit, OutputCredit};
-pub use source::Source;
+pub use source::{Source, built_in_sources};
 pub use stage_terms::StageTerms;
 pub use tree::toml_as_json;
 pub use write::{gate_reference, gate_schema, python_tables, python_types, reference, schema};

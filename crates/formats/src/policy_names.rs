@@ -121,6 +121,7 @@ fn key_of(role: Role) -> &'static str {
         Role::Meter { .. } => "meter",
         Role::Detector => "detector",
         Role::Shaper => "envelope",
+        Role::Source => "source",
         Role::Transport { .. } => "transport",
         Role::CongestionControl => "congestion",
         Role::RateControl => "rate_control",

@@ -6,13 +6,15 @@ use crate::input_file::file;
 use crate::keys::source as keys;
 use crate::policy::Chosen;
 use crate::prefix::read_prefix;
-use crate::section::Placed;
+use crate::record::{OneOf, Shape};
+use crate::section::{Key, Placed};
 use crate::suggest::brief;
 use crate::units::{show_rate, show_time};
 use std::path::{Path, PathBuf};
 use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::classifier::{FlowPattern, NotAFlow};
 use tidegate_core::endpoint::TransportKind;
+use tidegate_core::endpoint::open_loop::SourceKind;
 use tidegate_core::units::{Rate, Span};
 
 /// A traffic source. Rates are in bit/s and count whole packets; `times` is a factor on all of a
@@ -115,6 +117,11 @@ pub enum Source {
         /// Number of times that it is played.
         repeat: u64,
     },
+    /// Packets of a source that was registered, in the flow's sizes.
+    Registered {
+        /// The source.
+        source: Chosen<SourceKind>,
+    },
 }
 
 impl Source {
@@ -138,6 +145,12 @@ impl Source {
             source => source.mean(),
         }
     }
+}
+
+/// The names of the sources that need no registration.
+pub fn built_in_sources() -> Vec<&'static str> {
+    let Shape::OneOf(OneOf { options, .. }) = <keys::Source as Key>::shape() else { return Vec::new() };
+    options.iter().filter(|option| option.policy.is_none()).map(|option| option.name).collect()
 }
 
 /// Returns true if the source has packet sizes of its own.
@@ -194,6 +207,7 @@ pub(crate) fn build(
                 repeat: *playback.repeat,
             }
         }
+        keys::Source::Registered(named) => Source::Registered { source: Chosen::read(Some(named), report)? },
     })
 }
 

@@ -19,6 +19,8 @@ const OFFERED: &[&str] = &[
     "crates/core/src/meter/clearing.rs",
     // A colour of packets has the name of a dropper.
     "crates/formats/src/colour.rs",
+    "crates/bindings/src/policies/seen.rs",
+    "python/tidegate/meter.py",
     // And so has a span of the history of drops.
     "crates/core/src/detector/drop_history.rs",
     // Written from the records.

@@ -3,6 +3,7 @@
 use super::declared::{Declared, refused};
 use super::object::Object;
 use super::seen::{PyContract, PyPacket, PyQueue};
+use super::verdict::verdict;
 use crate::error::TidegateError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,6 +16,9 @@ use tidegate_core::packet::{FlowIx, Packet};
 use tidegate_core::params::{Marking, Role, Value};
 use tidegate_core::policies;
 use tidegate_core::units::{Rate, Time};
+
+/// The reasons of a dropper.
+const REASONS: &[Reason] = &[Reason::QueueLimit, Reason::EarlyDrop, Reason::ForcedDrop, Reason::SojournTime];
 
 /// A dropper that calls an object in Python.
 struct PythonDropper {
@@ -36,7 +40,7 @@ impl PythonDropper {
         self.object.call(method, Some(packet), now, |object| {
             let seen = seen(object.py())?;
             let said = object.call_method1(method, (now.ticks(), &seen, PyQueue(*at)))?;
-            Ok((verdict(&said)?, seen))
+            Ok((verdict(&said, "dropper", REASONS)?, seen))
         })
     }
 
@@ -47,27 +51,6 @@ impl PythonDropper {
             None => Py::new(py, PyPacket::of(packet)),
         }
     }
-}
-
-/// The verdict that an object stands for: None, `Drop(reason)` or `Congested(reason)`.
-fn verdict(said: &Bound<'_, PyAny>) -> PyResult<Verdict> {
-    if said.is_none() {
-        return Ok(Verdict::Accept);
-    }
-    let (name, may_mark) = said.extract::<(String, bool)>().map_err(|_| {
-        let shown = said.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
-        TidegateError::new_err(format!(
-            "it returned {shown}, which is no verdict: None, `Drop` or `Congested`"
-        ))
-    })?;
-    let known = [Reason::QueueLimit, Reason::EarlyDrop, Reason::ForcedDrop, Reason::SojournTime];
-    let Some(reason) = known.into_iter().find(|reason| reason.name() == name) else {
-        let names = known.map(Reason::name).join(", ");
-        return Err(TidegateError::new_err(format!(
-            "`{name}` is no reason of a dropper: it is one of {names}"
-        )));
-    };
-    Ok(if may_mark { Verdict::Congested(reason) } else { Verdict::Drop(reason) })
 }
 
 impl Dropper for PythonDropper {

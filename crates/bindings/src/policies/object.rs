@@ -65,12 +65,31 @@ impl Object {
         Object { what: self.what.clone(), object, failed }
     }
 
-    /// Calls the object; `None` once it has raised. `about` is the packet in question.
+    /// Calls the object; `None` once it has raised. `about` is the packet in question, and `now` the
+    /// time, where the policy knows them.
     pub(super) fn call<R>(
         &self,
         method: &str,
         about: Option<&Packet>,
-        now: Time,
+        now: impl Into<Option<Time>>,
+        call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
+    ) -> Option<R> {
+        let place = || {
+            let packet = about.map_or(String::new(), |packet| {
+                format!(", at a packet of {} bytes of the port's flow {}", packet.len, packet.flow.0)
+            });
+            let after = now.into().map_or(String::new(), |now| {
+                format!(", {} s after the start", now.since(Time::ORIGIN).as_secs_f64())
+            });
+            format!(", `{method}`{packet}{after}")
+        };
+        self.call_at(place, call)
+    }
+
+    /// Calls the object; `None` once it has raised. `place` names the call after the policy.
+    pub(super) fn call_at<R>(
+        &self,
+        place: impl FnOnce() -> String,
         call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<R>,
     ) -> Option<R> {
         if self.failed.load(Ordering::Relaxed) {
@@ -80,12 +99,7 @@ impl Object {
             Ok(result) => Some(result),
             Err(error) => {
                 self.failed.store(true, Ordering::Relaxed);
-                let packet = about.map_or(String::new(), |packet| {
-                    format!(", at a packet of {} bytes of the port's flow {}", packet.len, packet.flow.0)
-                });
-                let after = now.since(Time::ORIGIN).as_secs_f64();
-                let place = format!("{}, `{method}`{packet}, {after} s after the start", self.what);
-                failure::keep(Failure { place, error });
+                failure::keep(Failure { place: format!("{}{}", self.what, place()), error });
                 None
             }
         })

@@ -4,6 +4,7 @@
 use super::declared::{Declared, refused};
 use super::object::Object;
 use super::seen::{PyContract, PyPacket};
+use super::verdict::shown;
 use crate::error::TidegateError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +41,7 @@ impl PythonScheduler {
                 };
             }
             let flow = selected.extract::<u32>().map_err(|_| {
-                let shown = selected.repr().map_or_else(|_| "?".to_owned(), |repr| repr.to_string());
+                let shown = shown(&selected);
                 TidegateError::new_err(format!("it returned {shown}, which is no flow: an `int` or None"))
             })?;
             match may_be_sent(FlowIx(flow)) {

@@ -1,13 +1,15 @@
 //! Packets, contracts and queues as policies in Python see them. Times are ticks of 10 ps.
 
+use super::verdict::shown;
+use crate::error::TidegateError;
 use pyo3::prelude::*;
 use tidegate_core::contract::Contract;
 use tidegate_core::dropper::Occupancy;
-use tidegate_core::packet::Packet;
+use tidegate_core::packet::{Colour, Packet};
 use tidegate_core::units::Rate;
 
 /// A packet as a policy in Python sees it.
-#[pyclass(name = "Packet", module = "tidegate._tidegate")]
+#[pyclass(subclass, name = "Packet", module = "tidegate._tidegate")]
 pub struct PyPacket {
     /// The flow's index at the port.
     #[pyo3(get)]
@@ -24,6 +26,8 @@ pub struct PyPacket {
     /// ECN codepoint (RFC 3168).
     #[pyo3(get)]
     ecn: u8,
+    /// The worse of the colour that was written on it and the drop precedence of its DSCP.
+    colour: Colour,
     /// The policy's own.
     #[pyo3(get, set)]
     state: Option<Py<PyAny>>,
@@ -37,6 +41,7 @@ impl PyPacket {
             arrived: packet.arrived.ticks(),
             dscp: packet.mark.dscp(),
             ecn: packet.mark.ecn(),
+            colour: packet.mark.shown_colour(),
             state: None,
         }
     }
@@ -44,8 +49,58 @@ impl PyPacket {
 
 #[pymethods]
 impl PyPacket {
+    /// Colour with which it came (RFC 2697): `green`, `yellow` or `red`.
+    #[getter]
+    fn colour(&self) -> &'static str {
+        name_of(self.colour)
+    }
+
     fn __repr__(&self) -> String {
         format!("Packet(flow={}, length={}, arrived={})", self.flow, self.length, self.arrived)
+    }
+}
+
+/// A packet as a meter sees it, which may colour it.
+#[pyclass(extends = PyPacket, name = "MeteredPacket", module = "tidegate._tidegate")]
+pub struct PyMeteredPacket {
+    /// The colour that the meter has written.
+    pub(super) written: Option<Colour>,
+}
+
+impl PyMeteredPacket {
+    pub(super) fn of(packet: &Packet) -> PyClassInitializer<PyMeteredPacket> {
+        PyClassInitializer::from(PyPacket::of(packet)).add_subclass(PyMeteredPacket { written: None })
+    }
+}
+
+#[pymethods]
+impl PyMeteredPacket {
+    /// Its colour: the one with which it came, until another one is written.
+    #[getter]
+    fn colour(slf: PyRef<'_, Self>) -> &'static str {
+        slf.written.map_or_else(|| slf.as_super().colour(), name_of)
+    }
+
+    #[setter]
+    fn set_colour(&mut self, name: &Bound<'_, PyAny>) -> PyResult<()> {
+        let given = name.extract::<String>().ok();
+        let known = COLOURS.into_iter().find(|colour| given.as_deref() == Some(name_of(*colour)));
+        self.written = Some(known.ok_or_else(|| {
+            TidegateError::new_err(format!("{} is no colour: green, yellow or red", shown(name)))
+        })?);
+        Ok(())
+    }
+}
+
+/// The colours, the best one first.
+const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
+
+/// The name of a colour.
+const fn name_of(colour: Colour) -> &'static str {
+    match colour {
+        Colour::Green => "green",
+        Colour::Yellow => "yellow",
+        Colour::Red => "red",
     }
 }
 
@@ -95,6 +150,18 @@ impl PyContract {
     #[getter]
     fn deadline(&self) -> Option<u64> {
         self.0.deadline.map(|span| span.ticks())
+    }
+
+    /// Excess burst size in bytes (EBS, RFC 2697).
+    #[getter]
+    fn excess_burst(&self) -> Option<u32> {
+        self.0.excess_burst
+    }
+
+    /// Peak burst size in bytes (PBS, RFC 2698).
+    #[getter]
+    fn peak_burst(&self) -> Option<u32> {
+        self.0.peak_burst
     }
 
     /// Ticks that `length` bytes take at the reserved rate, rounded to the nearest; `None` without

@@ -7,6 +7,7 @@
 pub mod abr;
 pub mod application;
 pub mod on_off;
+pub mod open_loop;
 mod payload;
 pub mod period;
 pub mod recorded;

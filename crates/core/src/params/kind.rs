@@ -63,6 +63,32 @@ pub trait NamedPolicy: Clone + PartialEq + fmt::Debug + Deref<Target = dyn Polic
     fn examples() -> Vec<Self>;
 }
 
+/// The built-in policies of a role that has none here: only others have names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoBuiltIn {}
+
+impl Deref for NoBuiltIn {
+    type Target = dyn PolicyFacts;
+
+    fn deref(&self) -> &(dyn PolicyFacts + 'static) {
+        match *self {}
+    }
+}
+
+impl NamedPolicy for NoBuiltIn {
+    fn records() -> Vec<&'static PolicyRecord> {
+        Vec::new()
+    }
+
+    fn read(_: &str, _: &[(&'static str, Value)]) -> Option<Result<NoBuiltIn, Fault>> {
+        None
+    }
+
+    fn examples() -> Vec<NoBuiltIn> {
+        Vec::new()
+    }
+}
+
 impl<B: NamedPolicy + 'static, P: ?Sized + 'static> NamedPolicy for PolicyKind<B, P> {
     fn records() -> Vec<&'static PolicyRecord> {
         [B::records(), outside::records::<Self>()].concat()

@@ -25,7 +25,7 @@ pub use contract::CONTRACT;
 pub use facts::PolicyFacts;
 pub use fault::{Fault, Key};
 pub(crate) use kind::registry;
-pub use kind::{Factory, NamedPolicy, PolicyKind};
+pub use kind::{Factory, NamedPolicy, NoBuiltIn, PolicyKind};
 pub use line::{FixedPort, Line, NoLine, Sharer};
 pub use policy::{KeepsRates, PolicyParams};
 pub use record::{Carry, MarkResponse, Marking, PolicyRecord, ReceiverWindow, Stamps};

@@ -30,6 +30,8 @@ pub enum Role {
     Coupling,
     /// Sets the congestion window of a connection.
     CongestionControl,
+    /// Sends the packets of a flow, whatever the network does with them.
+    Source,
     /// Makes both ends of a connection.
     Transport {
         /// True if the sent traffic depends on the network's treatment of it.
@@ -50,6 +52,7 @@ impl Role {
             Role::RateControl => "switch algorithm",
             Role::Coupling => "coupling",
             Role::CongestionControl => "congestion control",
+            Role::Source => "source",
             Role::Transport { .. } => "transport",
         }
     }

@@ -3,11 +3,12 @@
 use crate::section::{OneOrMore, kinds, section, words};
 use std::path::PathBuf;
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::endpoint::open_loop::SourceKind;
 use tidegate_core::units::Span;
 
 kinds! {
     /// The packets that a flow sends, and their times.
-    pub(crate) enum Source = "source" {
+    pub(crate) enum Source = "source" or Registered(SourceKind) {
         Cbr,
         Poisson,
         OnOff,

@@ -6,7 +6,7 @@ use crate::values::{Read, Values};
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
-use tidegate_core::params::{Kind, Value};
+use tidegate_core::params::{Kind, PolicyRecord, Value};
 
 /// A struct whose fields are keys of a table; written by `section!`.
 pub(crate) trait Keys: Sized {
@@ -35,6 +35,13 @@ pub(crate) struct About {
     pub title: &'static str,
     /// True for a source that adapts its sending to the network.
     pub responsive: bool,
+}
+
+impl About {
+    /// The names of a policy.
+    pub(crate) fn of_policy(record: &'static PolicyRecord) -> About {
+        About { name: record.name, title: record.title, responsive: record.is_responsive() }
+    }
 }
 
 /// The value of a key.

@@ -6,7 +6,7 @@ mod params;
 mod types;
 
 pub(crate) use key::{About, Key, Keys, Placed, Scalar, Table, scalar};
-pub(crate) use params::{Offered, ParamsOf, PolicyOf, Selected, Settings};
+pub(crate) use params::{Offered, ParamsOf, PolicyOf, Selected, Settings, registered};
 pub(crate) use types::{Name, Names, OneOrMore, OneOrMoreNames};
 
 /// The key of a field, which may be a word of Rust.
@@ -109,11 +109,12 @@ macro_rules! section {
 }
 
 /// Writes an enum of tables; a file chooses one by its name, with the keys of that one. After the
-/// enum's name stands its name in prose.
+/// enum's name stands its name in prose. With `or Variant(Kind)`, a file may also name a policy of
+/// this kind that was registered.
 macro_rules! kinds {
     (
         $(#[$about:meta])*
-        pub(crate) enum $name:ident = $what:literal {
+        pub(crate) enum $name:ident = $what:literal $(or $other:ident($policy:ty))? {
             $($kind:ident,)+
         }
     ) => {
@@ -121,24 +122,31 @@ macro_rules! kinds {
         #[derive(Clone, Debug)]
         pub(crate) enum $name {
             $($kind($kind),)+
+            $(
+                /// A policy that was registered.
+                $other($crate::section::PolicyOf<$policy>),
+            )?
         }
 
         impl $name {
             /// The names of the kind.
             #[allow(dead_code, reason = "messages name some kinds, and not others")]
-            pub(crate) fn about(&self) -> &'static $crate::section::About {
+            pub(crate) fn about(&self) -> $crate::section::About {
                 match self {
-                    $($name::$kind(_) => &<$kind as $crate::section::Table>::ABOUT,)+
+                    $($name::$kind(_) => <$kind as $crate::section::Table>::ABOUT,)+
+                    $($name::$other(policy) => $crate::section::About::of_policy(policy.record),)?
                 }
             }
         }
 
         impl $crate::section::Key for $name {
             fn shape() -> $crate::record::Shape {
+                let options = vec![$(<$kind as $crate::section::Table>::section()),+];
+                $(let options = [options, $crate::section::registered::<$policy>()].concat();)?
                 $crate::record::Shape::OneOf($crate::record::OneOf {
                     what: $what,
                     default_kind: None,
-                    options: vec![$(<$kind as $crate::section::Table>::section()),+],
+                    options,
                 })
             }
 
@@ -148,6 +156,9 @@ macro_rules! kinds {
                     $(name if name == <$kind as $crate::section::Table>::ABOUT.name => {
                         $crate::section::Keys::read(values).map($name::$kind)
                     })+
+                    $(_ if values.section.policy.is_some() => {
+                        $crate::section::PolicyOf::<$policy>::read(values).map($name::$other)
+                    })?
                     _ => None,
                 }
             }

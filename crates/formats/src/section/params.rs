@@ -2,7 +2,7 @@
 
 use super::{Key, Keys};
 use crate::error::Place;
-use crate::record::{Field, Shape};
+use crate::record::{Field, Section, Shape};
 use crate::values::{Read, Values};
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -116,15 +116,29 @@ pub(crate) struct PolicyOf<K> {
     of: PhantomData<K>,
 }
 
+impl<K> PolicyOf<K> {
+    /// The policy of a table that was read by a policy's record; `None` for another table.
+    pub(crate) fn read(values: &Values) -> Option<PolicyOf<K>> {
+        let record = values.section.policy?;
+        let settings = Settings::of(values, &record.params.iter().collect::<Vec<_>>());
+        Some(PolicyOf { record, settings, of: PhantomData })
+    }
+}
+
+/// The policies of a kind, as tables.
+pub(crate) fn registered<K: NamedPolicy>() -> Vec<Section> {
+    K::records().into_iter().map(Section::of_policy).collect()
+}
+
 impl<K: Offered> Key for PolicyOf<K> {
     fn shape() -> Shape {
         K::shape()
     }
 
     fn of(read: &Read) -> Option<PolicyOf<K>> {
-        let Read::Table(values) = read else { return None };
-        let record = values.section.policy?;
-        let settings = Settings::of(values, &record.params.iter().collect::<Vec<_>>());
-        Some(PolicyOf { record, settings, of: PhantomData })
+        match read {
+            Read::Table(values) => PolicyOf::read(values),
+            _ => None,
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::rates::{fail, rate};
 use super::transfers::{SizeFiles, period};
 use crate::host::TransportEnd;
 use crate::input::{self, Trace, TraceFlow, TracePlace, Video};
-use crate::source::{Gap, Playing, Spread, Traffic};
+use crate::source::{Gap, Outside, Playing, Spread, Traffic};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -66,6 +66,13 @@ pub(super) fn traffic(
             one(ends(transport, data)?[0].clone())
         }
         Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
+        Source::Registered { source } => {
+            let maker = source
+                .policy
+                .build()
+                .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))?;
+            one(Traffic::Outside(Outside { maker: maker.into(), flow: name.as_str().into(), sizes }))
+        }
         Source::Trace { file, flow: wanted, omit, speed, repeat } => {
             let trace = recordings.get(file, false, scenario, group.place)?;
             let single = trace.len() == 1 || wanted.is_some();

@@ -33,6 +33,7 @@ pub(super) fn arrivals(network: &Network, flow: &FlowSetup) -> Result<ArrivalCur
         Traffic::Recorded { .. } => of_recording(flow),
         Traffic::Endpoint(_) => Err("its traffic depends on the network, and it has no envelope"),
         Traffic::Greedy { .. } => Err("it sends as fast as the network lets it, and it has no envelope"),
+        Traffic::Outside(_) => Err("its source is of the user's own, and it has no envelope"),
         Traffic::Poisson { .. } | Traffic::Trains { .. } | Traffic::Video(_) => {
             Err("its source is random or a video, and it has no envelope")
         }

@@ -8,6 +8,7 @@ use crate::input::TraceFlow;
 use core::any::Any;
 use core::fmt;
 use std::sync::Arc;
+use tidegate_core::endpoint::open_loop::{PacketSource, SourceMaker};
 use tidegate_core::endpoint::{Endpoint, EndpointSetup, TransferPackets};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::PacketSizes;
@@ -87,6 +88,8 @@ pub enum Traffic {
     },
     /// Plays a video repeatedly.
     Video(Playing),
+    /// Packets of a source that is written outside this repository.
+    Outside(Outside),
     /// Packets from a state machine that reacts to the network, such as one end of a connection.
     Endpoint(Arc<dyn EndpointFactory>),
 }
@@ -100,6 +103,9 @@ impl Traffic {
             | Traffic::Trains { sizes, .. }
             | Traffic::Greedy { sizes, .. } => PacketSizes::of(sizes.iter().copied()),
             Traffic::Recorded { flow, .. } => PacketSizes::of(flow.packets.iter().map(|(_, len)| *len)),
+            // It may send any length up to the largest.
+            Traffic::Outside(outside) => PacketSizes::of(outside.sizes.iter().copied())
+                .map(|sizes| PacketSizes { smallest: 1, ..sizes }),
             Traffic::Video(playing) => playing.sizes(),
             Traffic::Endpoint(_) => None,
         }
@@ -111,9 +117,11 @@ impl Traffic {
             Traffic::Cbr { rate, .. } | Traffic::Poisson { rate, .. } | Traffic::Trains { rate, .. } => {
                 Some(rate.bits_per_second())
             }
-            Traffic::Greedy { .. } | Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Endpoint(_) => {
-                None
-            }
+            Traffic::Greedy { .. }
+            | Traffic::Recorded { .. }
+            | Traffic::Video(_)
+            | Traffic::Outside(_)
+            | Traffic::Endpoint(_) => None,
         }
     }
 
@@ -145,9 +153,27 @@ impl Traffic {
                 [one] => one,
                 _ => 0,
             },
-            Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Endpoint(_) => 0,
+            Traffic::Recorded { .. } | Traffic::Video(_) | Traffic::Outside(_) | Traffic::Endpoint(_) => 0,
         }
     }
+}
+
+/// A source that is written outside this repository, of one flow.
+#[derive(Clone, Debug)]
+pub struct Outside {
+    /// The source.
+    pub maker: Arc<dyn SourceMaker + Send + Sync>,
+    /// Name of the flow.
+    pub flow: Arc<str>,
+    /// Packet sizes of the flow, at least one.
+    pub sizes: Arc<[u32]>,
+}
+
+/// State of a source that has a type of its own.
+enum Running {
+    /// Playback position of a video.
+    Video(Player),
+    Outside(Box<dyn PacketSource>),
 }
 
 /// Spacing of the packets in a train.
@@ -161,7 +187,6 @@ pub enum Gap {
 
 /// A running source: a stream of (time since the previous packet, size). What a Poisson source
 /// touches comes first.
-#[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Emission {
     rng: Rng,
@@ -174,8 +199,7 @@ pub struct Emission {
     position: u64,
     /// Cbr: the size of the previous packet. Recorded: ticks at which it was played.
     last: u64,
-    /// Playback position of a video.
-    player: Option<Box<Player>>,
+    running: Option<Box<Running>>,
 }
 
 impl Emission {
@@ -194,12 +218,15 @@ impl Emission {
             }
             _ => Span::ZERO,
         };
-        let player = match &traffic {
-            Traffic::Video(playing) => Some(Box::new(Player::new(playing, &mut rng))),
+        let running = match &traffic {
+            Traffic::Video(playing) => Some(Running::Video(Player::new(playing, &mut rng))),
+            Traffic::Outside(Outside { maker, flow, sizes }) => {
+                Some(Running::Outside(maker.make(flow, sizes, rng.clone())))
+            }
             _ => None,
         };
         let (size, mean) = (traffic.only_size(), mean.ticks() as f64);
-        Emission { size, traffic, rng, position: 0, last: 0, mean, player }
+        Emission { size, traffic, rng, position: 0, last: 0, mean, running: running.map(Box::new) }
     }
 
     /// Returns the next packet: the time since the previous one (for the first: since the start),
@@ -248,8 +275,11 @@ impl Emission {
                 self.last = at.ticks();
                 Some((gap, len))
             }
-            Traffic::Video(playing) => self.player.as_mut()?.next_packet(playing),
-            Traffic::Greedy { .. } | Traffic::Poisson { .. } | Traffic::Endpoint(_) => None,
+            traffic => match (self.running.as_deref_mut()?, traffic) {
+                (Running::Video(player), Traffic::Video(playing)) => player.next_packet(playing),
+                (Running::Outside(source), _) => source.next_packet(),
+                _ => None,
+            },
         }
     }
 }

@@ -127,7 +127,7 @@ fn sizes(flow: &FlowSetup) -> Option<(u32, u32)> {
                 .map(|left| left.min(playing.size))
                 .collect()
         }
-        Traffic::Endpoint(_) => Vec::new(),
+        Traffic::Endpoint(_) | Traffic::Outside(_) => Vec::new(),
     };
     Some((*lengths.iter().min()?, *lengths.iter().max()?))
 }
