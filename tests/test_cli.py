@@ -166,6 +166,7 @@ def test_every_command_has_json(chain, tmp_path):
         "score": [["score", "fq-codel", "--suite", "guarantee"]],
         "check": [["check", chain]],
         "bound": [["bound", chain]],
+        "attack": [["attack", chain, "--flow", "voice", "--tries", 10]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],
         "credit": [["credit", "size", "--link", "100gbit", "--length", "2km"]],

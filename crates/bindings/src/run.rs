@@ -7,15 +7,18 @@ use crate::scenario::Scenario;
 use crate::table::handed_over;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidegate_core::scheduler::Hold;
 use tidegate_core::switch::Block;
 use tidegate_core::units::{Span, Time};
 use tidegate_sim::capture::{CaptureFiles, FileError, Wanted};
 use tidegate_sim::event_queue::Calendar;
-use tidegate_sim::network::Network;
+use tidegate_sim::input::TraceFlow;
+use tidegate_sim::network::{Life, Network};
 use tidegate_sim::probe::Probes;
 use tidegate_sim::results::tables;
+use tidegate_sim::source::Traffic;
 use tidegate_sim::watch::{Cause, Served, Waiting, Watch, WatchedHop};
 use tidegate_sim::world::{Overflow, World};
 
@@ -80,6 +83,33 @@ impl Run {
     #[staticmethod]
     fn logged(py: Python<'_>, scenario: &Scenario, seed: u64) -> PyResult<Run> {
         Run::under(py, scenario.network.clone(), seed, 0, &Probes { log: true, ..Probes::default() })
+    }
+
+    /// Prepares a run of so many seconds in which flows, by index, send the given packets in place of
+    /// their own: pairs of ticks (10 ps) from the start of the run and bytes, in order of time. It
+    /// measures all of it, and keeps the slowest packet of `flow`, an index.
+    #[staticmethod]
+    fn playing(
+        py: Python<'_>,
+        scenario: &Scenario,
+        seed: u64,
+        packets: BTreeMap<usize, Vec<(u64, u32)>>,
+        flow: usize,
+        seconds: f64,
+    ) -> PyResult<Run> {
+        let mut network = (*scenario.network).clone();
+        for (ix, packets) in packets {
+            let unknown = || TidegateError::new_err(format!("there is no flow {ix}"));
+            let sends = network.flows.get_mut(ix).ok_or_else(unknown)?;
+            let packets = packets.into_iter().map(|(at, len)| (Span::from_ticks(at), len)).collect();
+            let flow = TraceFlow { name: String::new(), packets, period: Span::ZERO, headers: None };
+            sends.traffic = Traffic::Recorded { flow: Arc::new(flow), speed: 1.0, repeat: 1 };
+            sends.life = Life::default();
+        }
+        network.duration = Span::from_secs_f64(seconds);
+        network.warmup = Span::ZERO;
+        let probes = Probes { watch: Some(Watch::new(flow as u32, 1)), ..Probes::default() };
+        Run::under(py, Arc::new(network), seed, 0, &probes)
     }
 
     /// Carries out at most `events` events without holding the interpreter's lock. True when

@@ -187,8 +187,15 @@ impl Scenario {
     }
 
     /// Bounds on delays and backlogs as JSON, of every flow and link.
-    fn bounds_json(&self) -> String {
-        bounds::json(&self.network).to_string()
+    fn bounds_json(&self, py: Python<'_>) -> PyResult<String> {
+        let network = self.network.clone();
+        interruptible(py, move || bounds::json(&network).to_string())
+    }
+
+    /// The contracts of all flows as JSON: the token buckets within which their traffic is, as
+    /// fractions of bytes and of bytes a second.
+    fn contracts_json(&self) -> String {
+        bounds::contracts_json(&self.network).to_string()
     }
 
     /// Sends the packets of a record through the port of a link, in lockstep: packets, those that

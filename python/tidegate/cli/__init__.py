@@ -24,6 +24,7 @@ COMMANDS = (
     "score",
     "check",
     "bound",
+    "attack",
     "replay",
     "contract",
     "credit",

@@ -6,8 +6,15 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import typer
+
+from tidegate.cli.plain import plain
+
 if TYPE_CHECKING:
     from tidegate.bounds import Compared
+
+ABOVE_BOUND = 3
+"""Exit code when a flow is above its bound."""
 
 
 def print_bounds(compared: Sequence[Compared]) -> None:
@@ -33,3 +40,10 @@ def print_bounds(compared: Sequence[Compared]) -> None:
     console.print()
     for note in notes:
         console.print(f"  {note}", style="dim")
+
+
+def hold(complaint: str | None) -> None:
+    """End the command with an error if there is a complaint about a flow above its bound."""
+    if complaint is not None:
+        typer.echo(plain(f"tidegate: {complaint}"), err=True)
+        raise typer.Exit(ABOVE_BOUND)

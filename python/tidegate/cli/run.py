@@ -27,13 +27,7 @@ from tidegate.cli.options import (
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tidegate.bounds import Compared
     from tidegate.source import LoadedScenario, Source
-
-ABOVE_BOUND = 3
-"""Exit code when a flow is above its bound."""
 
 MAX_POINTS = 20_000_000
 """Points that the series of `--out` have at most, over all runs: some 1.8 GB of memory."""
@@ -118,7 +112,7 @@ def command(
     """Run a scenario and show the results of its flows and links."""
     from tidegate import bounds, captures, outdir, reports
     from tidegate.cli import workahead as workahead_of
-    from tidegate.cli.bounds_table import print_bounds
+    from tidegate.cli.bounds_table import hold, print_bounds
     from tidegate.cli.progress import bar
     from tidegate.cli.run_screen import show
     from tidegate.replications import run
@@ -169,7 +163,7 @@ def command(
         for part in document(results, compared):
             typer.echo(part, nl=False)
         typer.echo()
-        _hold(compared)
+        hold(None if compared is None else bounds.complaint(compared))
         return
     show(results, all_links=all_links)
     if compared is not None:
@@ -184,7 +178,7 @@ def command(
         typer.echo(plain(f"results in {out}{without}{replaced}"))
     if report is not None:
         typer.echo(plain(f"report in {report}"))
-    _hold(compared)
+    hold(None if compared is None else bounds.complaint(compared))
 
 
 def has_room(scenario: LoadedScenario, runs: int) -> bool:
@@ -198,16 +192,6 @@ def _bounds(scenario: LoadedScenario) -> list[dict[str, Any]]:
 
     with bar(f"{scenario.name}: bounds"):
         return bounds.bounds(scenario)
-
-
-def _hold(compared: Sequence[Compared] | None) -> None:
-    """End the command with an error if a flow is above its bound."""
-    from tidegate import bounds
-
-    message = None if compared is None else bounds.complaint(compared)
-    if message is not None:
-        typer.echo(plain(f"tidegate: {message}"), err=True)
-        raise typer.Exit(ABOVE_BOUND)
 
 
 def _write_packets(source: Source, seed: int | None, path: Path) -> None:

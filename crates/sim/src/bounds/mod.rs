@@ -11,7 +11,7 @@ use crate::network::{FlowSetup, Network};
 use conforming::arrivals;
 use tidegate_core::bounds::analysis::{self, FlowBound};
 use tidegate_core::bounds::network::{Flow, Network as Calculus, Port, Unbounded};
-use tidegate_core::curves::{Exact, whole};
+use tidegate_core::curves::{ArrivalCurve, Exact, whole};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::Excess;
 use voids::void;
@@ -26,6 +26,12 @@ pub struct NetworkBounds {
     pub ports: Vec<Option<Exact>>,
 }
 
+/// Returns the bound on the traffic of each flow at its first port, or the reason for which there is
+/// none.
+pub fn contracts(network: &Network) -> Vec<Result<ArrivalCurve, &'static str>> {
+    network.flows.iter().map(|flow| arrivals(network, flow)).collect()
+}
+
 /// Computes the bounds of all flows of a network.
 pub fn bounds(network: &Network) -> NetworkBounds {
     let ports = network.links.iter().enumerate().map(|(ix, link)| Port {
@@ -35,7 +41,7 @@ pub fn bounds(network: &Network) -> NetworkBounds {
         delay: link.delay,
         void: void(network, ix),
     });
-    let sources: Vec<_> = network.flows.iter().map(|flow| arrivals(network, flow)).collect();
+    let sources = contracts(network);
     let flows = network.flows.iter().zip(&sources).map(|(flow, source)| Flow {
         route: flow.route.clone(),
         contracts: flow.plans.iter().map(|plan| plan.contract).collect(),
