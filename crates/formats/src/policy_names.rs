@@ -121,6 +121,7 @@ fn key_and_noun(role: Role) -> (&'static str, &'static str) {
         Role::Meter { .. } => ("meter", "meter"),
         Role::Detector => ("detector", "detector"),
         Role::Shaper => ("envelope", "shaper"),
+        Role::Stage => ("policy", "stage"),
         Role::Source => ("source", "source"),
         Role::Transport { .. } => ("transport", "transport"),
         Role::RateControl => ("rate_control", "switch algorithm"),
@@ -151,6 +152,7 @@ fn of_another_kind(what: &str, name: &str) -> Option<String> {
             "`{name}` is a dropper: policy = \"{name}\" is FIFO with it, and dropper = \"{name}\" puts it under \
              another scheduler"
         ),
+        Role::Stage => format!("`{name}` is a stage: name it as the policy of a [[stage]]"),
         _ => format!("`{name}` is a {noun}: write {key} = \"{name}\""),
     })
 }

@@ -56,6 +56,7 @@ fn consists(record: &PolicyRecord) -> String {
         Role::Transport { responsive: false } => "both ends of a connection".to_owned(),
         Role::RateControl => "a switch algorithm".to_owned(),
         Role::Coupling => "a coupling of control loops".to_owned(),
+        Role::Stage => "a stage".to_owned(),
         Role::Source => "a source".to_owned(),
     }
 }

@@ -6,11 +6,13 @@ mod dropper;
 pub(crate) mod failure;
 mod meter;
 mod object;
+mod passing;
 mod rank;
 mod rank_function;
 mod scheduler;
 mod seen;
 mod source;
+mod stage;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -20,6 +22,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<seen::PyContract>()?;
     module.add_class::<seen::PyMeteredPacket>()?;
     module.add_class::<seen::PyPacket>()?;
+    module.add_class::<passing::PyPassingPacket>()?;
     module.add_class::<seen::PyQueue>()?;
     module.add_function(wrap_pyfunction!(detector::register_detector, module)?)?;
     module.add_function(wrap_pyfunction!(dropper::register_dropper, module)?)?;
@@ -27,5 +30,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(rank::register_rank_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(source::register_source, module)?)?;
+    module.add_function(wrap_pyfunction!(stage::register_stage, module)?)?;
     Ok(())
 }

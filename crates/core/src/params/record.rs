@@ -31,6 +31,8 @@ pub enum Role {
     Coupling,
     /// Sends the packets of a flow, whatever the network does with them.
     Source,
+    /// Stands beside a node, and sees the packets that pass it.
+    Stage,
     /// Makes both ends of a connection.
     Transport {
         /// True if the sent traffic depends on the network's treatment of it.
