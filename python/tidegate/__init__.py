@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from tidegate.scenario_diff import differences as differences
     from tidegate.scheduler import Scheduler as Scheduler
     from tidegate.source import load as load
+    from tidegate.stage import Passage as Passage
+    from tidegate.stage import Stage as Stage
     from tidegate.sweeps import sweep as sweep
 
 _HOMES = {
@@ -72,6 +74,7 @@ _HOMES = {
     "Fairness": "fairness",
     "MaxMin": "maxmin",
     "Meter": "meter",
+    "Passage": "stage",
     "RankScheduler": "rank",
     "Rate": "quantities",
     "Results": "results",
@@ -79,6 +82,7 @@ _HOMES = {
     "Simulation": "replications",
     "Size": "quantities",
     "Source": "packet_source",
+    "Stage": "stage",
     "TidegateError": "_tidegate",
     "Time": "quantities",
     "__version__": "_tidegate",

@@ -17,6 +17,7 @@ __all__ = [
     "Contract",
     "MeteredPacket",
     "Packet",
+    "PassingPacket",
     "Queue",
     "Run",
     "Scenario",
@@ -45,6 +46,7 @@ __all__ = [
     "register_rank_scheduler",
     "register_scheduler",
     "register_source",
+    "register_stage",
     "response_time",
     "schema",
     "show_rate",
@@ -107,6 +109,47 @@ class MeteredPacket(Packet):
 
     @colour.setter
     def colour(self, value: str) -> None: ...
+
+@final
+class PassingPacket:
+    """A packet as a stage sees it."""
+
+    @property
+    def flow(self) -> str:
+        """Name of its flow."""
+
+    @property
+    def number(self) -> int:
+        """Its number within its flow, from 0."""
+
+    @property
+    def length(self) -> int:
+        """Length in bytes."""
+
+    @property
+    def came(self) -> str | None:
+        """Name of the link over which it came; None from its source, and except in `entered`."""
+
+    @property
+    def goes(self) -> str | None:
+        """Name of the link over which it leaves; None to its receiver."""
+
+    @property
+    def colour(self) -> str:
+        """Colour with which it came: `green`, `yellow` or `red`."""
+
+    @property
+    def dscp(self) -> int:
+        """Differentiated services code point (RFC 2474), from 0 to 63."""
+
+    @dscp.setter
+    def dscp(self, value: int) -> None: ...
+    @property
+    def ecn(self) -> int:
+        """ECN codepoint (RFC 3168), from 0 to 3."""
+
+    @ecn.setter
+    def ecn(self, value: int) -> None: ...
 
 @final
 class Queue:
@@ -457,6 +500,15 @@ def register_source(
     make: Callable[[str, dict[str, Any]], Any],
 ) -> None:
     """Register a source whose objects `make(name, parameters)` returns."""
+
+def register_stage(
+    name: str,
+    about: str,
+    defaults: dict[str, Any],
+    reads: Sequence[str],
+    make: Callable[[str, dict[str, Any]], Any],
+) -> None:
+    """Register a stage whose objects `make(name, parameters)` returns."""
 
 def schema() -> str: ...
 def gate_schema() -> str: ...

@@ -19,6 +19,7 @@ pub fn json(spec: &Scenario, network: &Network) -> Json {
         "nodes": nodes.collect::<Vec<_>>(),
         "links": links.collect::<Vec<_>>(),
         "classes": network.classes,
+        "stages": spec.stages.iter().map(|stage| policy(&*stage.policy.policy)).collect::<Vec<_>>(),
         "has_gate": network.gate.is_some(),
         "flows": network.flows.iter().map(|flow| flow_json(spec, network, flow)).collect::<Vec<_>>(),
     })

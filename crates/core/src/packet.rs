@@ -130,6 +130,13 @@ impl Mark {
         Mark(self.0 & !0x3f | (dscp & 0x3f) as u16 | Self::SET)
     }
 
+    /// Returns this mark with another ECN codepoint (2 bits).
+    #[must_use]
+    pub const fn with_ecn(self, ecn: u8) -> Mark {
+        let cleared = self.0 & !(0b11 << Self::ECN_SHIFT);
+        Mark(cleared | ((ecn & 0b11) as u16) << Self::ECN_SHIFT | Self::SET)
+    }
+
     /// The drop precedence of an assured-forwarding codepoint, 1 to 3 (RFC 2597: AFxy, class x,
     /// drop precedence y); `None` for others.
     const fn drop_precedence(self) -> Option<u8> {
@@ -241,6 +248,11 @@ mod tests {
         assert!(mark.is_congested() && Mark::NONE.congested().ecn() == 0);
         let mark = mark.with_dscp(10);
         assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (10, 0b11, Colour::Yellow));
+        for ecn in 0..4 {
+            let mark = mark.with_ecn(ecn);
+            assert_eq!((mark.dscp(), mark.ecn(), mark.colour()), (10, ecn, Colour::Yellow));
+            assert!(mark.is_congested() && Mark::NONE.with_ecn(ecn).is_modified());
+        }
     }
 
     #[test]

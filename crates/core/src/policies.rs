@@ -1,7 +1,7 @@
 //! Which policies are known by name?
 //!
 //! The built-in ones, and those that a crate outside this one registers: a scheduler, a dropper, a
-//! detector, a meter, a transport or a source with its parameters. A file then names it as any other. A
+//! detector, a meter, a transport, a source or a stage with its parameters. A file then names it as any other. A
 //! name belongs to one policy of any role, and keeps it until the process ends.
 
 use crate::abr;
@@ -14,10 +14,25 @@ use crate::endpoint::tcp::congestion::{self, CongestionControl, CongestionContro
 use crate::endpoint::{self, Transport, TransportKind};
 use crate::meter::{self, Meter, MeterKind};
 use crate::params::{
-    CONTRACT, Fault, NamedPolicy, PolicyKind, PolicyParams, PolicyRecord, Role, Value, outside,
+    CONTRACT, Fault, NamedPolicy, NoBuiltIn, PolicyKind, PolicyParams, PolicyRecord, Role, Value, outside,
 };
 use crate::scheduler::{self, Scheduler, SchedulerKind};
 use crate::shaper;
+use core::any::Any;
+
+/// Kind of a stage, as a scenario names it. This crate has no stages: the simulator knows the type of
+/// its makers.
+pub type StageKind = PolicyKind<NoBuiltIn, dyn Any + Send + Sync>;
+
+impl StageKind {
+    /// Makes the maker of stages of this kind.
+    ///
+    /// # Errors
+    /// When a value is beyond its range.
+    pub fn build(&self) -> Result<Box<dyn Any + Send + Sync>, Refused> {
+        self.make_with(|none| match *none {}, |maker| maker)
+    }
+}
 
 /// The records of all built-in policies.
 pub fn built_in() -> impl Iterator<Item = &'static PolicyRecord> {
@@ -122,6 +137,19 @@ pub fn register_source_at_run_time(
         return Err(Refused(format!("there is a built-in source `{}`: choose another name", record.name)));
     }
     check_record(record, "source", record.role == Role::Source, &["kind"])?;
+    add_at_run_time(record, read)
+}
+
+/// Registers a stage whose record exists at run time only; see
+/// [`register_scheduler_at_run_time`].
+///
+/// # Errors
+/// As [`register_scheduler_at_run_time`].
+pub fn register_stage_at_run_time(
+    record: &'static PolicyRecord,
+    read: impl Fn(&[(&'static str, Value)]) -> Result<StageKind, Fault> + Send + Sync + 'static,
+) -> Result<(), Refused> {
+    check_record(record, "stage", record.role == Role::Stage, &["kind"])?;
     add_at_run_time(record, read)
 }
 

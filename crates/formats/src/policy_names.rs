@@ -121,6 +121,7 @@ fn key_of(role: Role) -> &'static str {
         Role::Meter { .. } => "meter",
         Role::Detector => "detector",
         Role::Shaper => "envelope",
+        Role::Stage => "policy",
         Role::Source => "source",
         Role::Transport { .. } => "transport",
         Role::CongestionControl => "congestion",
@@ -152,6 +153,7 @@ fn of_another_kind(what: &str, name: &str) -> Option<String> {
             "`{name}` is a dropper: policy = \"{name}\" is FIFO with it, and dropper = \"{name}\" puts it under \
              another scheduler"
         ),
+        Role::Stage => format!("`{name}` is a stage: name it as the policy of a [[stage]]"),
         _ => format!("`{name}` is a {noun}: write {key} = \"{name}\""),
     })
 }

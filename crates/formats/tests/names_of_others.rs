@@ -59,6 +59,7 @@ fn consists(record: &PolicyRecord) -> String {
         Role::RateControl => "a switch algorithm".to_owned(),
         Role::CongestionControl => "a congestion control".to_owned(),
         Role::Coupling => "a coupling of control loops".to_owned(),
+        Role::Stage => "a stage".to_owned(),
         Role::Source => "a source".to_owned(),
     }
 }

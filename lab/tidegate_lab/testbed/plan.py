@@ -65,6 +65,8 @@ def described(scenario: LoadedScenario) -> dict[str, Any]:
     found = backends.network(scenario)
     if found["has_gate"]:
         raise TidegateError("a gate in the scenario is not carried over to the kernel")
+    if found["stages"]:
+        raise TidegateError("a stage in the scenario is not carried over to the kernel")
     for link in found["links"]:
         for key, what in (("has_trace", "a delivery trace"), ("loses", "loss"), ("reorders", "reordering")):
             if link[key]:

@@ -7,11 +7,13 @@ mod dropper;
 pub(crate) mod failure;
 mod meter;
 mod object;
+mod passing;
 mod rank;
 mod rank_function;
 mod scheduler;
 mod seen;
 mod source;
+mod stage;
 mod verdict;
 
 use pyo3::prelude::*;
@@ -21,6 +23,7 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<seen::PyContract>()?;
     module.add_class::<seen::PyMeteredPacket>()?;
     module.add_class::<seen::PyPacket>()?;
+    module.add_class::<passing::PyPassingPacket>()?;
     module.add_class::<seen::PyQueue>()?;
     module.add_class::<congestion::PyWindows>()?;
     module.add_class::<congestion::PyAcknowledgement>()?;
@@ -31,5 +34,6 @@ pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scheduler::register_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(rank::register_rank_scheduler, module)?)?;
     module.add_function(wrap_pyfunction!(source::register_source, module)?)?;
+    module.add_function(wrap_pyfunction!(stage::register_stage, module)?)?;
     Ok(())
 }

@@ -96,7 +96,7 @@ impl PyMeteredPacket {
 const COLOURS: [Colour; 3] = [Colour::Green, Colour::Yellow, Colour::Red];
 
 /// The name of a colour.
-const fn name_of(colour: Colour) -> &'static str {
+pub(super) const fn name_of(colour: Colour) -> &'static str {
     match colour {
         Colour::Green => "green",
         Colour::Yellow => "yellow",

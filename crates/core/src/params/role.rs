@@ -32,6 +32,8 @@ pub enum Role {
     CongestionControl,
     /// Sends the packets of a flow, whatever the network does with them.
     Source,
+    /// Stands beside a node, and sees the packets that pass it.
+    Stage,
     /// Makes both ends of a connection.
     Transport {
         /// True if the sent traffic depends on the network's treatment of it.
@@ -53,6 +55,7 @@ impl Role {
             Role::Coupling => "coupling",
             Role::CongestionControl => "congestion control",
             Role::Source => "source",
+            Role::Stage => "stage",
             Role::Transport { .. } => "transport",
         }
     }

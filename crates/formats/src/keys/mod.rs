@@ -15,6 +15,7 @@ pub(crate) mod port;
 pub(crate) mod routing;
 pub(crate) mod scenario;
 pub(crate) mod source;
+pub(crate) mod stage;
 pub(crate) mod topology;
 
 use crate::record::{Field, Section, Shape};

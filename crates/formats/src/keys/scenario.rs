@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::network::{Link, Node};
 use super::port::{Class, Host, Port, Profile};
 use super::routing::Routing;
+use super::stage::Stages;
 use super::topology::Topology;
 use crate::section::{Name, OneOrMoreNames, Placed, section};
 use tidegate_core::params::Limit;
@@ -48,6 +49,7 @@ section! {
         link: Vec<Placed<Link>>,
         /// Classes of flows, on every switch port
         class: Vec<Placed<Class>>,
+        stages: Stages,
         /// Contracts that several flows share
         profile: Vec<Placed<Profile>>,
         /// Flows: traffic from one node to others

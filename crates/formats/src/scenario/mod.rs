@@ -15,6 +15,7 @@ mod metered;
 mod multipath;
 mod network;
 mod own_cells;
+mod placed;
 pub(crate) mod policies;
 mod profiles;
 mod reservations;
@@ -31,6 +32,7 @@ pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::{Load, Played};
 pub use network::{Link, Node, NodeKind};
+pub use placed::StageSpec;
 pub use profiles::Profile;
 pub use routing::{Router, route};
 pub use whole::Scenario;
@@ -182,6 +184,7 @@ fn expand(
     let (duration, warmup, sample) = times?;
     let assurance = keys.assurance.as_ref();
     let assurance = assurance.map(|keys| Assurance::read(keys, &network, report));
+    let stages = placed::build(&keys.stages.0, &network.nodes, gate.is_some(), report);
     let scenario = Scenario {
         name: keys.name.value.clone().or_else(stem).unwrap_or_default(),
         seed: *keys.seed,
@@ -198,6 +201,7 @@ fn expand(
         admission,
         assurance,
         groups,
+        stages,
         effective,
         origin: origin.clone(),
     };

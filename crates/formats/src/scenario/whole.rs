@@ -4,6 +4,7 @@ use super::admission::Admission;
 use super::assurance::Assurance;
 use super::flows::FlowGroup;
 use super::network::{Link, Node};
+use super::placed::StageSpec;
 use super::profiles::Profile;
 use crate::error::Origin;
 use crate::gate::GateFile;
@@ -45,6 +46,8 @@ pub struct Scenario {
     pub assurance: Option<Assurance>,
     /// Flows as the file groups them; [`Scenario::flows`] lists every member.
     pub groups: Vec<FlowGroup>,
+    /// Stages beside nodes, in the order in which packets pass them.
+    pub stages: Vec<StageSpec>,
     /// Its text with the overrides applied.
     pub(super) effective: String,
     pub(super) origin: Origin,

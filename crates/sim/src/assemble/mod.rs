@@ -5,6 +5,7 @@ mod checks;
 mod rates;
 mod shares;
 mod sources;
+mod stages;
 mod transfers;
 
 pub use checks::loads;
@@ -122,6 +123,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     network.assurance = assurance::plan(scenario, &network);
     let loads = checks::recorded(scenario, &network)?;
     stage_plans::plan(scenario, &loads, &mut network);
+    stages::place(scenario, &mut network)?;
     Ok(network)
 }
 

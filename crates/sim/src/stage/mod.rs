@@ -7,10 +7,12 @@
 
 mod cx;
 mod interest;
+mod maker;
 
 pub use crate::events::{Fate, LinkEvent};
 pub use cx::{Gauges, StageCx};
 pub use interest::Interest;
+pub use maker::{Names, StageMaker};
 
 use core::any::Any;
 use core::fmt;
