@@ -273,3 +273,29 @@ fn under_sfq_a_flow_has_its_weight_and_not_its_share() {
     let bound = nearest(&bounds.flows[1].as_ref().unwrap().delay);
     assert!(worst.as_secs_f64() <= bound, "{bound}");
 }
+
+/// Virtual time of SFQ stands still while the link is idle, until all flows have had the time of their
+/// tags. A flow that was served a moment late is then a packet ahead of those that come with its next
+/// one, and these send the time of that packet at their weights first: ten packets here.
+#[test]
+fn under_sfq_others_send_for_a_packet_before_a_flow_that_kept_its_rate() {
+    let mut network = chain(1, LINK, Span::ZERO, "sfq", Span::from_secs(1));
+    network.links[0].port.rate = Some(rate(LINK));
+    let at = |packets: Vec<(Span, u32)>| Traffic::Recorded {
+        flow: Arc::new(TraceFlow { name: String::new(), packets, period: Span::ZERO, headers: None }),
+        speed: 1.0,
+        repeat: 1,
+    };
+    let own_time = Span::from_millis(80);
+    // In an instant, the first flow comes first.
+    add(&mut network, 0..1, None, at(vec![(Span::ZERO, 100)]));
+    add(&mut network, 0..1, Some(445_000), at(vec![(own_time, 1_000); 10]));
+    add(&mut network, 0..1, Some(445_000), at(vec![(own_time, 1_000); 10]));
+    add(&mut network, 0..1, Some(100_000), at(vec![(Span::ZERO, 1_000), (own_time, 1_000)]));
+    let world = common::run(&network, 1);
+    let worst = world.records()[3].delay.max().unwrap();
+    assert_eq!(worst, Span::from_millis(88));
+    let bound = nearest(&bounds(&network).flows[3].as_ref().unwrap().delay);
+    // Its own time, and a packet of each other flow: 80 ms and 16.8 ms.
+    assert!(worst.as_secs_f64() <= bound && bound < 0.096_9, "{bound}");
+}

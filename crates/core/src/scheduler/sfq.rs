@@ -62,17 +62,18 @@ impl PolicyParams for SfqParams {
     /// server of the rate r takes `len / r`, which is no less than `len / C`, for the smallest packet,
     /// too: the difference comes off.
     ///
-    /// r is the flow's share, but no more than its weight. The paper advances virtual time to the
-    /// latest finish tag when a busy period ends. Here this happens once all flows have had the time
-    /// to be served their tags at their weights: until then a flow is ahead of those that come, as
-    /// one of its weight is, not one of its share.
+    /// The paper advances virtual time to the latest finish tag when a busy period ends. Here this
+    /// happens once all flows have had the time to be served their tags at their weights: until then
+    /// a flow is ahead of those that come, as one of its weight is, not one of its share. So r is the
+    /// share, but no more than the weight. Virtual time stands still meanwhile, and a flow is up to a
+    /// packet of its own ahead of it when the others come: they may send for `len / r − len / C` first.
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
         let rule = port.has_whole_link().map(|()| {
             let weight = bytes_per_second(port.flows[index].contract.reserve.unwrap_or(self.unreserved));
             let share = share(port, index, self.unreserved).min(weight);
-            let smallest = whole(port.flows[index].smallest);
-            let sooner = &smallest * &port.rate / &share - smallest;
-            let late = (port.largest_of_others(index) - sooner).max(Exact::zero());
+            // The largest packet is the lead, and the smallest one counts at r in the curve.
+            let differ = whole(port.flows[index].largest) - whole(port.flows[index].smallest);
+            let late = port.largest_of_others(index) + &differ * &port.rate / &share - differ;
             port.own_line(index, share, &late, "SFQ (Goyal, Vin and Cheng 1996)")
         });
         port.or_arbitrary(index, rule)
