@@ -60,6 +60,7 @@ ELSEWHERE = [
     Elsewhere("tidegate run examples/tcp.toml --set connection", "a copy's policy", "test_add_a_policy.py"),
     Elsewhere("tidegate reference | grep largest-first", "a copy's policy", "test_add_a_policy.py"),
     Elsewhere("tidegate compare examples/ten-lines.toml --python", "its page", "test_policies_in_python.py"),
+    Elsewhere("tidegate compare examples/tcp.toml --python", "its page", "test_congestion_in_python.py"),
     Elsewhere("tidegate paper ", "minutes", "test_paper.py"),
     Elsewhere("tidegate compare examples/bufferbloat.toml --on", "it needs a kernel", "test_lab_linux.py"),
     Elsewhere("tidegate lab ", "root, and minutes on a quiet machine", "test_lab.py"),

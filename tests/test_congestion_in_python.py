@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
+import shlex
+import subprocess
+import sys
 from math import floor
 from typing import ClassVar
 
 import pytest
 
 import tidegate
-from test_policies_in_python import blocks
+from test_policies_in_python import PAGE, blocks
 from tidegate.congestion import Acknowledgement, CongestionControl, Windows
 from tidegate.determinism import check_deterministic
 from tidegate.policy import TICKS
@@ -20,6 +25,8 @@ from tidegate.policy import TICKS
 for block in blocks("python"):
     if "CongestionControl" in block:
         exec(compile(block, "policies-in-python.md", "exec"))  # defines the page's control
+
+ROOT = PAGE.parents[1]
 
 CONNECTION = """
 version = 1
@@ -289,6 +296,19 @@ def test_a_control_takes_part_in_sets_and_sweeps(tmp_path) -> None:
         for name in ("reno", "left-in-file", "cubic")
     }
     assert found["reno"] == found["left-in-file"] != found["cubic"]
+
+
+def test_compare_has_a_column_for_a_control() -> None:
+    """The command of the page, and what the example says of its outcome."""
+    (command,) = re.findall(r"^\$ (tidegate compare .*tcp\.toml.*)$", PAGE.read_text(), re.MULTILINE)
+    arguments = [*shlex.split(command)[1:], "--json"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tidegate", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    rows = {(row["group"], row["metric"]): row["values"] for row in json.loads(done.stdout)["rows"]}
+    lost, throughput = rows["there", "lost"], rows["there", "throughput"]
+    assert lost["scalable"]["mean"] > 2 * lost["reno"]["mean"]
+    assert throughput["scalable"]["mean"] < throughput["reno"]["mean"]
 
 
 def test_a_control_that_is_not_deterministic_is_found() -> None:
