@@ -14,12 +14,11 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use super::weights::share;
 use crate::contract::Refused;
-use crate::curves::{Exact, bytes_per_second, whole};
+use crate::curves::{bytes_per_second, whole};
 use crate::params::{
     Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::units::Rate;
-use num_traits::Zero;
 
 parameters! {
     /// Parameters of start-time fair queueing.
