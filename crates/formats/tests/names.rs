@@ -25,8 +25,11 @@ const OFFERED: &[&str] = &[
     "crates/core/src/detector/drop_history.rs",
     // Written from the records.
     "python/tidegate/policies.py",
+    // A former key had words for congestion controls.
+    "crates/formats/src/renamed.rs",
     // An example of use, and the policies compared by default.
     "python/tidegate/__init__.py",
+    "python/tidegate/congestion.py",
     "python/tidegate/cli/compare.py",
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
