@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "ALPHA_OF_SEVERAL_RTTS",
     "MIN_LIFE",
@@ -12,6 +14,7 @@ __all__ = [
     "RECORDS_PER_CELL",
     "RESERVABLE_PERCENT",
     "USUAL_NEARNESS",
+    "Acknowledgement",
     "Arrivals",
     "Capture",
     "Contract",
@@ -23,6 +26,7 @@ __all__ = [
     "Scenario",
     "SizedLink",
     "TidegateError",
+    "Windows",
     "__version__",
     "buffer_for",
     "cable_delay",
@@ -40,6 +44,7 @@ __all__ = [
     "python_types",
     "rare_half_width_95",
     "reference",
+    "register_congestion_control",
     "register_detector",
     "register_dropper",
     "register_meter",
@@ -66,6 +71,7 @@ USUAL_NEARNESS: tuple[float, float, float]
 class TidegateError(ValueError):
     """Something given to tidegate cannot be used; the message says what, where, and what would be right."""
 
+@disjoint_base
 class Packet:
     """A packet as a policy in Python sees it."""
 

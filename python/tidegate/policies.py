@@ -6,10 +6,12 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import ClassVar, Literal
 
-from tidegate.quantities import Rate, Size, Time
+from tidegate import quantities
 
 
-def _plain(value: object, quantity: type[Rate | Size | Time] | None) -> object:
+def _plain(
+    value: object, quantity: type[quantities.Rate | quantities.Size | quantities.Time] | None
+) -> object:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
@@ -24,7 +26,7 @@ class Record:
     """A table of a scenario."""
 
     _kind: ClassVar[str | None] = None
-    _quantities: ClassVar[dict[str, type[Rate | Size | Time]]] = {}
+    _quantities: ClassVar[dict[str, type[quantities.Rate | quantities.Size | quantities.Time]]] = {}
     """Keys that take a number in base units (bit/s, bytes, seconds) as well."""
 
     def to_dict(self) -> dict[str, object]:
@@ -55,7 +57,7 @@ class Chain(Record):
 
     _kind: ClassVar[str | None] = "chain"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     switches: int
     rate: str | float
@@ -80,7 +82,7 @@ class Dumbbell(Record):
 
     _kind: ClassVar[str | None] = "dumbbell"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     pairs: int
     rate: str | float
@@ -106,7 +108,7 @@ class ParkingLot(Record):
 
     _kind: ClassVar[str | None] = "parking-lot"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     hops: int
     rate: str | float
@@ -130,7 +132,7 @@ class Star(Record):
 
     _kind: ClassVar[str | None] = "star"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     hosts: int
     rate: str | float
@@ -157,7 +159,7 @@ class LeafSpine(Record):
 
     _kind: ClassVar[str | None] = "leaf-spine"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     leaves: int
     spines: int
@@ -189,7 +191,7 @@ class FatTree(Record):
 
     _kind: ClassVar[str | None] = "fat-tree"
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     k: int
     rate: str | float
@@ -214,7 +216,7 @@ class Gate(Record):
 
     _kind: ClassVar[str | None] = "gate"
 
-    _quantities: ClassVar = {"delay": Time}
+    _quantities: ClassVar = {"delay": quantities.Time}
 
     file: str
     delay: str | float | None = None
@@ -322,7 +324,7 @@ class VirtualClock(Record):
 
     _kind: ClassVar[str | None] = "virtual-clock"
 
-    _quantities: ClassVar = {"lead": Time}
+    _quantities: ClassVar = {"lead": quantities.Time}
 
     stamp: Literal["aux-vc", "virtual-clock"] | None = None
     synchronise: Literal["empty-queue", "later-stamp"] | None = None
@@ -349,7 +351,7 @@ class Tdm(Record):
 
     _kind: ClassVar[str | None] = "tdm"
 
-    _quantities: ClassVar = {"rate": Rate, "slot": Size}
+    _quantities: ClassVar = {"rate": quantities.Rate, "slot": quantities.Size}
 
     rate: str | float | None = None
     slot: str | int
@@ -444,7 +446,7 @@ class Axel(Record):
 
     _kind: ClassVar[str | None] = "axel"
 
-    _quantities: ClassVar = {"acceleration": Time}
+    _quantities: ClassVar = {"acceleration": quantities.Time}
 
     backlog: Literal["ideal", "real"] | None = None
     delta: Literal["exact", "simplified"] | None = None
@@ -509,7 +511,7 @@ class Wfq(Record):
 
     _kind: ClassVar[str | None] = "wfq"
 
-    _quantities: ClassVar = {"unreserved": Rate}
+    _quantities: ClassVar = {"unreserved": quantities.Rate}
 
     unreserved: str | float | None = None
 
@@ -530,7 +532,7 @@ class Wf2qPlus(Record):
 
     _kind: ClassVar[str | None] = "wf2q-plus"
 
-    _quantities: ClassVar = {"unreserved": Rate}
+    _quantities: ClassVar = {"unreserved": quantities.Rate}
 
     unreserved: str | float | None = None
 
@@ -551,7 +553,7 @@ class Scfq(Record):
 
     _kind: ClassVar[str | None] = "scfq"
 
-    _quantities: ClassVar = {"unreserved": Rate}
+    _quantities: ClassVar = {"unreserved": quantities.Rate}
 
     unreserved: str | float | None = None
 
@@ -572,7 +574,7 @@ class Sfq(Record):
 
     _kind: ClassVar[str | None] = "sfq"
 
-    _quantities: ClassVar = {"unreserved": Rate}
+    _quantities: ClassVar = {"unreserved": quantities.Rate}
 
     unreserved: str | float | None = None
 
@@ -606,7 +608,7 @@ class TimeShiftedFifo(Record):
 
     _kind: ClassVar[str | None] = "time-shifted-fifo"
 
-    _quantities: ClassVar = {"shift": Time}
+    _quantities: ClassVar = {"shift": quantities.Time}
 
     shift: str | float | None = None
 
@@ -645,7 +647,7 @@ class Drr(Record):
 
     _kind: ClassVar[str | None] = "drr"
 
-    _quantities: ClassVar = {"quantum": Size, "unreserved": Rate}
+    _quantities: ClassVar = {"quantum": quantities.Size, "unreserved": quantities.Rate}
 
     quantum: str | int | None = None
     unreserved: str | float | None = None
@@ -670,7 +672,7 @@ class DrrPlusPlus(Record):
 
     _kind: ClassVar[str | None] = "drr++"
 
-    _quantities: ClassVar = {"quantum": Size}
+    _quantities: ClassVar = {"quantum": quantities.Size}
 
     quantum: str | int | None = None
     form: Literal["rfc", "linux"] | None = None
@@ -724,7 +726,11 @@ class FqCodel(Record):
 
     _kind: ClassVar[str | None] = "fq-codel"
 
-    _quantities: ClassVar = {"quantum": Size, "target": Time, "interval": Time}
+    _quantities: ClassVar = {
+        "quantum": quantities.Size,
+        "target": quantities.Time,
+        "interval": quantities.Time,
+    }
 
     quantum: str | int | None = None
     target: str | float | None = None
@@ -764,7 +770,13 @@ class Dualpi2(Record):
 
     _kind: ClassVar[str | None] = "dualpi2"
 
-    _quantities: ClassVar = {"target": Time, "update": Time, "min_th": Time, "range": Time, "shift": Time}
+    _quantities: ClassVar = {
+        "target": quantities.Time,
+        "update": quantities.Time,
+        "min_th": quantities.Time,
+        "range": quantities.Time,
+        "shift": quantities.Time,
+    }
 
     target: str | float | None = None
     update: str | float | None = None
@@ -851,7 +863,7 @@ class FlowMonitor(Record):
 
     _kind: ClassVar[str | None] = "flow-monitor"
 
-    _quantities: ClassVar = {"threshold": Time}
+    _quantities: ClassVar = {"threshold": quantities.Time}
 
     threshold: str | float | None = None
     excess: Literal["warn", "drop"] | None = None
@@ -941,7 +953,7 @@ class TswTagger(Record):
 
     _kind: ClassVar[str | None] = "tsw-tagger"
 
-    _quantities: ClassVar = {"window": Time}
+    _quantities: ClassVar = {"window": quantities.Time}
 
     window: str | float | None = None
     packets: int | None = None
@@ -973,7 +985,7 @@ class Tsw2cm(Record):
 
     _kind: ClassVar[str | None] = "tsw2cm"
 
-    _quantities: ClassVar = {"window": Time}
+    _quantities: ClassVar = {"window": quantities.Time}
 
     window: str | float | None = None
     packets: int | None = None
@@ -1004,7 +1016,7 @@ class Tsw3cm(Record):
 
     _kind: ClassVar[str | None] = "tsw3cm"
 
-    _quantities: ClassVar = {"window": Time}
+    _quantities: ClassVar = {"window": quantities.Time}
 
     window: str | float | None = None
     packets: int | None = None
@@ -1036,7 +1048,7 @@ class ClearingMeter(Record):
 
     _kind: ClassVar[str | None] = "clearing-meter"
 
-    _quantities: ClassVar = {"window": Time}
+    _quantities: ClassVar = {"window": quantities.Time}
 
     window: str | float | None = None
     approach: Literal["long", "short"] | None = None
@@ -1067,7 +1079,7 @@ class SelectiveMarker(Record):
 
     _kind: ClassVar[str | None] = "selective-marker"
 
-    _quantities: ClassVar = {"pause": Time, "up_to": Size}
+    _quantities: ClassVar = {"pause": quantities.Time, "up_to": quantities.Size}
 
     every: int | None = None
     first: int | None = None
@@ -1149,7 +1161,7 @@ class Red(Record):
 
     _kind: ClassVar[str | None] = "red"
 
-    _quantities: ClassVar = {"mean_packet": Size}
+    _quantities: ClassVar = {"mean_packet": quantities.Size}
 
     min_th: str | None = None
     max_th: str | None = None
@@ -1202,7 +1214,7 @@ class Rio(Record):
 
     _kind: ClassVar[str | None] = "rio"
 
-    _quantities: ClassVar = {"mean_packet": Size}
+    _quantities: ClassVar = {"mean_packet": quantities.Size}
 
     min_in: str
     max_in: str
@@ -1263,7 +1275,7 @@ class Wred(Record):
 
     _kind: ClassVar[str | None] = "wred"
 
-    _quantities: ClassVar = {"mean_packet": Size}
+    _quantities: ClassVar = {"mean_packet": quantities.Size}
 
     min_green: str
     max_green: str
@@ -1306,7 +1318,7 @@ class Codel(Record):
 
     _kind: ClassVar[str | None] = "codel"
 
-    _quantities: ClassVar = {"target": Time, "interval": Time}
+    _quantities: ClassVar = {"target": quantities.Time, "interval": quantities.Time}
 
     target: str | float | None = None
     interval: str | float | None = None
@@ -1351,7 +1363,12 @@ class Pie(Record):
 
     _kind: ClassVar[str | None] = "pie"
 
-    _quantities: ClassVar = {"target": Time, "update": Time, "max_burst": Time, "mean_packet": Size}
+    _quantities: ClassVar = {
+        "target": quantities.Time,
+        "update": quantities.Time,
+        "max_burst": quantities.Time,
+        "mean_packet": quantities.Size,
+    }
 
     target: str | float | None = None
     update: str | float | None = None
@@ -1400,7 +1417,12 @@ class CoupledPi2(Record):
 
     _kind: ClassVar[str | None] = "coupled-pi2"
 
-    _quantities: ClassVar = {"target": Time, "update": Time, "min_th": Time, "range": Time}
+    _quantities: ClassVar = {
+        "target": quantities.Time,
+        "update": quantities.Time,
+        "min_th": quantities.Time,
+        "range": quantities.Time,
+    }
 
     target: str | float | None = None
     update: str | float | None = None
@@ -1450,7 +1472,11 @@ class DropHistory(Record):
 
     _kind: ClassVar[str | None] = "drop-history"
 
-    _quantities: ClassVar = {"interval": Time, "window": Time, "release_after": Time}
+    _quantities: ClassVar = {
+        "interval": quantities.Time,
+        "window": quantities.Time,
+        "release_after": quantities.Time,
+    }
 
     drops: Literal["out", "all"] | None = None
     share: float | None = None
@@ -1594,7 +1620,7 @@ class Erica(Record):
 
     _kind: ClassVar[str | None] = "erica"
 
-    _quantities: ClassVar = {"interval": Time, "queue_delay": Time}
+    _quantities: ClassVar = {"interval": quantities.Time, "queue_delay": quantities.Time}
 
     utilisation: float | None = None
     interval: str | float | None = None
@@ -1626,7 +1652,7 @@ class Ucsc(Record):
 
     _kind: ClassVar[str | None] = "ucsc"
 
-    _quantities: ClassVar = {"interval": Time, "idle": Time}
+    _quantities: ClassVar = {"interval": quantities.Time, "idle": quantities.Time}
 
     utilisation: float | None = None
     interval: str | float | None = None
@@ -1652,7 +1678,7 @@ class Phantom(Record):
 
     _kind: ClassVar[str | None] = "phantom"
 
-    _quantities: ClassVar = {"interval": Time}
+    _quantities: ClassVar = {"interval": quantities.Time}
 
     factor: int | None = None
     interval: str | float | None = None
@@ -1701,7 +1727,7 @@ class VsVd(Record):
 
     _kind: ClassVar[str | None] = "vs-vd"
 
-    _quantities: ClassVar = {"icr": Rate, "per_vc_delay": Time}
+    _quantities: ClassVar = {"icr": quantities.Rate, "per_vc_delay": quantities.Time}
 
     vc_rate: Literal["frm1", "frm2", "per-vc", "class"] | None = None
     input_rate: Literal["per-vc", "class"] | None = None
@@ -1764,7 +1790,7 @@ class Cbr(Record):
 
     _kind: ClassVar[str | None] = "cbr"
 
-    _quantities: ClassVar = {"rate": Rate}
+    _quantities: ClassVar = {"rate": quantities.Rate}
 
     rate: str | float
     times: float | None = None
@@ -1784,7 +1810,7 @@ class Poisson(Record):
 
     _kind: ClassVar[str | None] = "poisson"
 
-    _quantities: ClassVar = {"rate": Rate}
+    _quantities: ClassVar = {"rate": quantities.Rate}
 
     rate: str | float
     times: float | None = None
@@ -1809,7 +1835,7 @@ class OnOff(Record):
 
     _kind: ClassVar[str | None] = "on-off"
 
-    _quantities: ClassVar = {"rate": Rate, "peak": Rate}
+    _quantities: ClassVar = {"rate": quantities.Rate, "peak": quantities.Rate}
 
     rate: str | float
     peak: str | float
@@ -1836,7 +1862,7 @@ class PacketTrain(Record):
 
     _kind: ClassVar[str | None] = "packet-train"
 
-    _quantities: ClassVar = {"rate": Rate, "gap": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "gap": quantities.Time}
 
     rate: str | float
     length: float | None = None
@@ -1908,7 +1934,7 @@ class Video(Record):
 
     _kind: ClassVar[str | None] = "video"
 
-    _quantities: ClassVar = {"peak": Rate}
+    _quantities: ClassVar = {"peak": quantities.Rate}
 
     file: str
     fps: float
@@ -1988,7 +2014,12 @@ class TokenBucket(Record):
 
     _kind: ClassVar[str | None] = "token-bucket"
 
-    _quantities: ClassVar = {"rate": Rate, "burst": Size, "peak": Rate, "calendar": Time}
+    _quantities: ClassVar = {
+        "rate": quantities.Rate,
+        "burst": quantities.Size,
+        "peak": quantities.Rate,
+        "calendar": quantities.Time,
+    }
 
     rate: str | float | None = None
     burst: str | int | None = None
@@ -2050,15 +2081,15 @@ class Abr(Record):
     _kind: ClassVar[str | None] = "abr"
 
     _quantities: ClassVar = {
-        "pcr": Rate,
-        "mcr": Rate,
-        "icr": Rate,
-        "trm": Time,
-        "adtf": Time,
-        "headroom": Rate,
-        "rm_cell": Size,
-        "header": Size,
-        "frame": Size,
+        "pcr": quantities.Rate,
+        "mcr": quantities.Rate,
+        "icr": quantities.Rate,
+        "trm": quantities.Time,
+        "adtf": quantities.Time,
+        "headroom": quantities.Rate,
+        "rm_cell": quantities.Size,
+        "header": quantities.Size,
+        "frame": quantities.Size,
     }
 
     pcr: str | float | None = None
@@ -2131,13 +2162,13 @@ class Tcp(Record):
     _kind: ClassVar[str | None] = "tcp"
 
     _quantities: ClassVar = {
-        "granularity": Time,
-        "minimum_rto": Time,
-        "timer_slack": Time,
-        "maximum_rto": Time,
-        "delayed_acks": Time,
-        "receiver_window": Size,
-        "header": Size,
+        "granularity": quantities.Time,
+        "minimum_rto": quantities.Time,
+        "timer_slack": quantities.Time,
+        "maximum_rto": quantities.Time,
+        "delayed_acks": quantities.Time,
+        "receiver_window": quantities.Size,
+        "header": quantities.Size,
     }
 
     congestion: CongestionControlName | CongestionControlKind | None = None
@@ -2179,7 +2210,7 @@ class Window(Record):
 
     _kind: ClassVar[str | None] = "window"
 
-    _quantities: ClassVar = {"acknowledgement": Size, "timeout": Time}
+    _quantities: ClassVar = {"acknowledgement": quantities.Size, "timeout": quantities.Time}
 
     window: int | None = None
     acknowledgement: str | int | None = None
@@ -2289,7 +2320,7 @@ class Transfers(Record):
 
     _kind: ClassVar[str | None] = "transfers"
 
-    _quantities: ClassVar = {"size": Size, "think": Time}
+    _quantities: ClassVar = {"size": quantities.Size, "think": quantities.Time}
 
     size: str | int | list[str | int] | tuple[str | int, ...] | None = None
     sizes: Literal["fixed", "exponential", "web-search", "hadoop"] | None = None
@@ -2320,7 +2351,7 @@ class OnOffData(Record):
 
     _kind: ClassVar[str | None] = "on-off-data"
 
-    _quantities: ClassVar = {"rate": Rate, "on": Time, "off": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "on": quantities.Time, "off": quantities.Time}
 
     rate: str | float
     on: str | float
@@ -2386,7 +2417,13 @@ class Vc(Record):
     Source: ATM TM 4.0, sections 5.10.2 to 5.10.5.
     """
 
-    _quantities: ClassVar = {"pcr": Rate, "mcr": Rate, "icr": Rate, "adtf": Time, "headroom": Rate}
+    _quantities: ClassVar = {
+        "pcr": quantities.Rate,
+        "mcr": quantities.Rate,
+        "icr": quantities.Rate,
+        "adtf": quantities.Time,
+        "headroom": quantities.Rate,
+    }
 
     pcr: str | float | None = None
     mcr: str | float | None = None
@@ -2439,15 +2476,15 @@ class Answers(Record):
     """
 
     _quantities: ClassVar = {
-        "reserve": Rate,
-        "interval": Time,
-        "head_start": Time,
-        "workahead": Size,
-        "peak": Rate,
-        "deadline": Time,
-        "excess_burst": Size,
-        "peak_burst": Size,
-        "ceiling": Rate,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "head_start": quantities.Time,
+        "workahead": quantities.Size,
+        "peak": quantities.Rate,
+        "deadline": quantities.Time,
+        "excess_burst": quantities.Size,
+        "peak_burst": quantities.Size,
+        "ceiling": quantities.Rate,
     }
 
     reserve: str | float | None = None
@@ -2562,21 +2599,21 @@ class Connection(Record):
     """
 
     _quantities: ClassVar = {
-        "size": Size,
-        "reserve": Rate,
-        "interval": Time,
-        "head_start": Time,
-        "workahead": Size,
-        "peak": Rate,
-        "deadline": Time,
-        "excess_burst": Size,
-        "peak_burst": Size,
-        "ceiling": Rate,
-        "preparation": Time,
-        "start": Time,
-        "stop": Time,
-        "every": Time,
-        "lasts": Time,
+        "size": quantities.Size,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "head_start": quantities.Time,
+        "workahead": quantities.Size,
+        "peak": quantities.Rate,
+        "deadline": quantities.Time,
+        "excess_burst": quantities.Size,
+        "peak_burst": quantities.Size,
+        "ceiling": quantities.Rate,
+        "preparation": quantities.Time,
+        "start": quantities.Time,
+        "stop": quantities.Time,
+        "every": quantities.Time,
+        "lasts": quantities.Time,
     }
 
     name: str
@@ -2658,7 +2695,12 @@ class Change(Record):
     Source: Zhang 1991, sections 2.1 and 2.2.
     """
 
-    _quantities: ClassVar = {"at": Time, "reserve": Rate, "interval": Time, "rate": Rate}
+    _quantities: ClassVar = {
+        "at": quantities.Time,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "rate": quantities.Rate,
+    }
 
     at: str | float
     reserve: str | float
@@ -2741,21 +2783,21 @@ class Flow(Record):
     """
 
     _quantities: ClassVar = {
-        "reserve": Rate,
-        "interval": Time,
-        "head_start": Time,
-        "workahead": Size,
-        "peak": Rate,
-        "deadline": Time,
-        "excess_burst": Size,
-        "peak_burst": Size,
-        "ceiling": Rate,
-        "size": Size,
-        "start": Time,
-        "stop": Time,
-        "every": Time,
-        "lasts": Time,
-        "hangup": Time,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "head_start": quantities.Time,
+        "workahead": quantities.Size,
+        "peak": quantities.Rate,
+        "deadline": quantities.Time,
+        "excess_burst": quantities.Size,
+        "peak_burst": quantities.Size,
+        "ceiling": quantities.Rate,
+        "size": quantities.Size,
+        "start": quantities.Time,
+        "stop": quantities.Time,
+        "every": quantities.Time,
+        "lasts": quantities.Time,
+        "hangup": quantities.Time,
     }
 
     name: str
@@ -2819,12 +2861,12 @@ class Profile(Record):
     """
 
     _quantities: ClassVar = {
-        "reserve": Rate,
-        "interval": Time,
-        "workahead": Size,
-        "peak": Rate,
-        "excess_burst": Size,
-        "peak_burst": Size,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "workahead": quantities.Size,
+        "peak": quantities.Rate,
+        "excess_burst": quantities.Size,
+        "peak_burst": quantities.Size,
     }
 
     name: str
@@ -2875,14 +2917,14 @@ class Class(Record):
     """
 
     _quantities: ClassVar = {
-        "reserve": Rate,
-        "interval": Time,
-        "head_start": Time,
-        "workahead": Size,
-        "peak": Rate,
-        "deadline": Time,
-        "ceiling": Rate,
-        "ceiling_burst": Size,
+        "reserve": quantities.Rate,
+        "interval": quantities.Time,
+        "head_start": quantities.Time,
+        "workahead": quantities.Size,
+        "peak": quantities.Rate,
+        "deadline": quantities.Time,
+        "ceiling": quantities.Rate,
+        "ceiling_burst": quantities.Size,
     }
 
     name: str
@@ -2944,7 +2986,12 @@ class Link(Record):
             without it, none.
     """
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time, "reorder_delay": Time, "ceiling": Rate}
+    _quantities: ClassVar = {
+        "rate": quantities.Rate,
+        "delay": quantities.Time,
+        "reorder_delay": quantities.Time,
+        "ceiling": quantities.Rate,
+    }
 
     from_: str
     to: str
@@ -3016,7 +3063,7 @@ class Assurance(Record):
     Source: Clark and Fang 1998, section II.C.
     """
 
-    _quantities: ClassVar = {"window": Time}
+    _quantities: ClassVar = {"window": quantities.Time}
 
     window: str | float
     scope: list[Scope] | tuple[Scope, ...] | None = None
@@ -3043,7 +3090,7 @@ class Admission(Record):
     Source: Zhang 1991, section 2.2.
     """
 
-    _quantities: ClassVar = {"datagram_window": Time, "interval": Time}
+    _quantities: ClassVar = {"datagram_window": quantities.Time, "interval": quantities.Time}
 
     datagrams: float | None = None
     datagram_window: str | float | None = None
@@ -3149,11 +3196,11 @@ class Credit(Record):
     """
 
     _quantities: ClassVar = {
-        "cell": Size,
-        "credit_cell": Size,
-        "interval": Time,
-        "check": Time,
-        "queueing": Time,
+        "cell": quantities.Size,
+        "credit_cell": quantities.Size,
+        "interval": quantities.Time,
+        "check": quantities.Time,
+        "queueing": quantities.Time,
     }
 
     to: str | None = None
@@ -3218,7 +3265,7 @@ class Access(Record):
             0s.
     """
 
-    _quantities: ClassVar = {"rate": Rate, "delay": Time}
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
 
     rate: str | float | None = None
     delay: str | float | None = None
@@ -3257,7 +3304,11 @@ class Scenario(Record):
         connection: Connections: traffic from one node to another, with acknowledgements.
     """
 
-    _quantities: ClassVar = {"duration": Time, "warmup": Time, "sample": Time}
+    _quantities: ClassVar = {
+        "duration": quantities.Time,
+        "warmup": quantities.Time,
+        "sample": quantities.Time,
+    }
 
     version: int = 1
     name: str | None = None

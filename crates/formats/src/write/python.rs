@@ -65,10 +65,12 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import ClassVar, Literal
 
-from tidegate.quantities import Rate, Size, Time
+from tidegate import quantities
 
 
-def _plain(value: object, quantity: type[Rate | Size | Time] | None) -> object:
+def _plain(
+    value: object, quantity: type[quantities.Rate | quantities.Size | quantities.Time] | None
+) -> object:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, (list, tuple)):
@@ -83,7 +85,7 @@ class Record:
     """A table of a scenario."""
 
     _kind: ClassVar[str | None] = None
-    _quantities: ClassVar[dict[str, type[Rate | Size | Time]]] = {}
+    _quantities: ClassVar[dict[str, type[quantities.Rate | quantities.Size | quantities.Time]]] = {}
     """Keys that take a number in base units (bit/s, bytes, seconds) as well."""
 
     def to_dict(self) -> dict[str, object]:
@@ -144,9 +146,9 @@ fn quantity(field: &Field) -> Option<(&'static str, &'static str)> {
         return None;
     };
     match kind {
-        Kind::Rate => Some(("Rate", "bit/s")),
-        Kind::Time => Some(("Time", "seconds")),
-        Kind::Size => Some(("Size", "bytes")),
+        Kind::Rate => Some(("quantities.Rate", "bit/s")),
+        Kind::Time => Some(("quantities.Time", "seconds")),
+        Kind::Size => Some(("quantities.Size", "bytes")),
         _ => None,
     }
 }
