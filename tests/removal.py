@@ -21,7 +21,7 @@ REGISTRIES = (
     "crates/core/src/endpoint/payload.rs",
     "crates/core/src/endpoint/registry.rs",
     "crates/core/src/lib.rs",
-    "crates/core/src/params/record.rs",
+    "crates/core/src/params/role.rs",
     "crates/core/src/policies.rs",
     "crates/formats/src/columns.rs",
     "crates/formats/src/keys/connection.rs",

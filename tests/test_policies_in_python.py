@@ -339,7 +339,7 @@ def test_the_command_line_takes_a_file_and_processes_of_a_sweep_do(tmp_path: Pat
 
 
 def test_the_command_of_the_page_works_and_its_file_is_the_class_of_the_page() -> None:
-    (command,) = re.findall(r"\$ tidegate (.*)", PAGE.read_text())
+    (command,) = re.findall(r"\$ tidegate (.* --python examples/shortest_first.*)", PAGE.read_text())
     done = subprocess.run(
         [sys.executable, "-m", "tidegate", *command.split(), "--replications", "2"],
         cwd=PAGE.parents[1],
