@@ -221,7 +221,7 @@ class Acknowledgement:
 
     @property
     def delivered(self) -> int:
-        """Segments that it reports as arrived."""
+        """Segments that it reports as arrived: with `recovery = "rack"` those that are SACKed as well."""
 
     @property
     def marked(self) -> int:

@@ -57,7 +57,10 @@ class CongestionControl(Policy):
         """Learn of an acknowledgement, before the window grows or is reduced for it."""
 
     def measured(self, now: int, round_trip: int) -> None:
-        """Learn of a round trip, in ticks."""
+        """Learn of the round trip that an acknowledgement shows, in ticks.
+
+        `recovery = "rack"` measures them; the smoothed one is in `report` with any recovery.
+        """
 
     def grow(self, now: int, windows: Windows, report: Acknowledgement) -> int:
         """Return the congestion window after an acknowledgement: slow start, or `avoid`.

@@ -69,7 +69,7 @@ pub struct PyAcknowledgement {
     /// Bytes that it acknowledges for the first time.
     #[pyo3(get)]
     new: u64,
-    /// Segments that it reports as arrived.
+    /// Segments that it reports as arrived: with `recovery = "rack"` those that are SACKed as well.
     #[pyo3(get)]
     delivered: u64,
     /// Those of them that came with a congestion mark.

@@ -1,4 +1,4 @@
-//! How much may a connection have in flight?
+//! The congestion window of a connection: how much it may have in flight.
 //!
 //! Congestion control sets the congestion window and the slow start threshold (RFC 5681, section
 //! 3.1). Loss recovery says when a loss or a mark reduces them; the control says by how much, and

@@ -44,7 +44,8 @@ pub struct Acknowledged {
     pub max: u64,
     /// Bytes that it acknowledges for the first time.
     pub new: u64,
-    /// Segments that it reports as arrived.
+    /// Segments that it reports as arrived: with recovery by time those that are SACKed as well, and
+    /// otherwise those before SND.UNA.
     pub delivered: u64,
     /// Those of them that came with a congestion mark.
     pub marked: u64,
@@ -69,7 +70,7 @@ pub trait CongestionControl: fmt::Debug + Send + Sync {
         let _ = report;
     }
 
-    /// Learns of a round trip.
+    /// Learns of the round trip that an acknowledgement shows, which recovery by time measures at each.
     fn measured(&mut self, now: Time, rtt: Span) {
         let _ = (now, rtt);
     }
