@@ -327,6 +327,32 @@ def test_a_control_that_is_not_deterministic_is_found() -> None:
         check_deterministic(network("random-control"))
 
 
+def test_single_round_trips_are_shown_with_recovery_by_time() -> None:
+    """The smoothed one is reported with any recovery."""
+    seen: dict[str, list[int]] = {}
+
+    class Listening(CongestionControl):
+        """Reno that keeps the round trips that it is told."""
+
+        name = "listening-control"
+
+        def measured(self, now: int, round_trip: int) -> None:
+            seen.setdefault("single", []).append(round_trip)
+
+        def acknowledged(self, now: int, report: Acknowledgement) -> None:
+            if report.round_trip is not None:
+                seen.setdefault("smoothed", []).append(report.round_trip)
+
+    found = {}
+    for recovery in ("sack", "rack"):
+        seen.clear()
+        tidegate.simulate(network("listening-control", f'recovery = "{recovery}"'))
+        found[recovery] = set(seen)
+        # Propagation alone is 22 ms there and back.
+        assert all(time >= 0.022 * TICKS for times in seen.values() for time in times)
+    assert found == {"sack": {"smoothed"}, "rack": {"single", "smoothed"}}
+
+
 class Kept(Cubic):  # type: ignore[name-defined]  # noqa: F821 (of the page)
     """CUBIC that keeps its state when a reduction is undone."""
 
