@@ -9,6 +9,7 @@ from tidegate_lab.testbed.aqm import QUEUES, Means
 OPEN = {
     "red ecn": ["lost", "marked", "queue"],
     "pie": ["lost", "marked"],
+    "fq_pie": ["queue"],
     "pie dq_rate_estimator": ["lost", "marked", "queue"],
 }
 """Queues that do not hold, and the figures that are too far apart: `docs/linux.md` says so."""

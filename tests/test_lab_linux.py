@@ -111,6 +111,7 @@ def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
         ("fifo", "pfifo limit 49"),
         ("codel", "codel limit 49 target 5000us interval 100000us ecn"),
         ("fq-codel", "fq_codel limit 49 flows 1024 quantum 1514 target 5000us interval 100000us ecn"),
+        ("fq-pie", "fq_pie limit 49 flows 1024 quantum 1514 target 15000us tupdate 14000us ecn"),
         ("pie", "pie limit 49 target 15000us tupdate 14000us ecn dq_rate_estimator"),
         (
             "red",

@@ -20,7 +20,6 @@ MEANT = {
     "bufferbloat": "`reserve` of `call` has no effect",
     "credit-adaptive": "without a limit, all that waits takes memory",
     "credit-back-pressure": "without a limit, all that waits takes memory",
-    "l4s": "marks packets of connection `prague` and drops those of `cubic`",
     "receiver-pay": "marks packets of connection `receiver-4` and drops those of `sender-4`",
 }
 # Overloads and late starts of the papers' base scenarios, most of which a measure sets otherwise: a

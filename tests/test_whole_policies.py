@@ -59,6 +59,17 @@ def test_fq_codel_has_codel_at_each_flow() -> None:
     assert waits["call"][0] < 0.001
 
 
+def test_fq_pie_has_pie_at_each_flow() -> None:
+    whole, waits = figures(BLOAT, "fq-pie")
+    parts, _ = figures(BLOAT, "drr++ + pie(scope=flow, delay=timestamps)")
+    assert whole == parts
+    # PIE's target is 15 ms. Over one queue it makes the call wait with the transfers.
+    assert 0.0075 < waits["up"][0] < 0.0225
+    assert waits["call"][0] < 0.001
+    _, together = figures(BLOAT, "pie")
+    assert together["call"][0] > 0.005
+
+
 def relative(rng: random.Random) -> tuple[str, dict[str, float]]:
     """Draw transfers over a link with a buffer of several round trips, and a call below its share."""
     rate, transfers = rng.randint(4, 20), rng.randint(1, 5)

@@ -739,6 +739,56 @@ class FqCodel(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class FqPie(Record):
+    """FQ-PIE.
+
+    Flow queue PIE: serves backlogged flows in turns of a quantum of bytes, flows that have just become
+    backlogged first, and keeps the queue of each near a target delay with PIE.
+
+    Attributes:
+        quantum: Quantum: bytes that a flow may send in its turn (a size such as "250B", or a number of
+            bytes). Default: 1514B.
+        target: Target of the queueing delay of a flow, above 0 (a time such as "5ms", or a number of
+            seconds). Default: 15ms.
+        update: Time from one update of the drop probability to the next, above 0 (a time such as "5ms", or a
+            number of seconds). Default: 15ms.
+        max_burst: Length of a burst of a flow that passes before its packets are dropped at random (a time
+            such as "5ms", or a number of seconds). Default: 150ms.
+        alpha: Weight of the delay's distance from `target`, per second (a number from 0 to 1000). Default:
+            0.125.
+        beta: Weight of the delay's change since the last update, per second (a number from 0 to 1000).
+            Default: 1.25.
+        mark_below: Drop probability below which ECN-capable packets are marked; from there on they are
+            dropped like others (a number from 0 to 1). Default: 0.1.
+        mean_packet: Length of a typical packet: with no more than two of them queued, nothing of a flow is
+            dropped at random (a size such as "250B", or a number of bytes). Default: 1500B.
+        form: The algorithm of RFC 8033, or that of Linux, as of PIE (rfc or linux). Default: rfc.
+
+    Source: Linux; RFC 8290, RFC 8033.
+    """
+
+    _kind: ClassVar[str | None] = "fq-pie"
+
+    _quantities: ClassVar = {
+        "quantum": quantities.Size,
+        "target": quantities.Time,
+        "update": quantities.Time,
+        "max_burst": quantities.Time,
+        "mean_packet": quantities.Size,
+    }
+
+    quantum: str | int | None = None
+    target: str | float | None = None
+    update: str | float | None = None
+    max_burst: str | float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    mark_below: float | None = None
+    mean_packet: str | int | None = None
+    form: Literal["rfc", "linux"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Dualpi2(Record):
     """DualPI2.
 
@@ -812,6 +862,7 @@ SchedulerName = Literal[
     "edf",
     "jitter-edd",
     "fq-codel",
+    "fq-pie",
     "dualpi2",
 ]
 
@@ -839,6 +890,7 @@ SchedulerKind = (
     | Edf
     | JitterEdd
     | FqCodel
+    | FqPie
     | Dualpi2
 )
 

@@ -47,7 +47,6 @@ const WORDS: &[(&str, &str, &str)] = &[
         "policy = \"drr++\", or \"fq-codel\" for short queues too: senders are paced by their transport",
     ),
     ("fq-cobalt", "ns-3", "policy = \"fq-codel\""),
-    ("fq-pie", "tc", "policy = \"drr++ + pie(scope=flow)\""),
     ("fq-red", "papers", "policy = \"drr++ + red(scope=flow)\""),
     ("gps", "papers", "policy = \"wf2q-plus\" or \"wfq\", which approximate it packet by packet"),
     ("gred", "tc", "policy = \"wred(…)\" with its thresholds, or \"rio(…)\" for two colours"),

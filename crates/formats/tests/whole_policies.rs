@@ -64,6 +64,11 @@ const WRITTEN: &[(&str, &str)] = &[
         "\"fq-codel(target=9ms, quantum=300B)\"",
         "scheduler = { kind = \"drr++\", quantum = \"300B\" }, dropper = { kind = \"codel\", target = \"9ms\", scope = \"flow\" }",
     ),
+    (
+        "\"fq-pie(target=9ms, quantum=300B)\"",
+        "scheduler = { kind = \"drr++\", quantum = \"300B\" }, \
+         dropper = { kind = \"pie\", target = \"9ms\", delay = \"timestamps\", scope = \"flow\" }",
+    ),
     ("\"dualpi2\"", "scheduler = \"time-shifted-fifo\", dropper = \"coupled-pi2\""),
     (
         "\"dualpi2(k=3, shift=9ms)\"",
@@ -100,6 +105,16 @@ fn a_policy_in_one_line_is_the_tables_of_its_parts() {
             ports(&class(&parts), &[]),
             "{written}"
         );
+    }
+}
+
+#[test]
+fn the_name_of_a_composite_policy_is_the_line_that_its_record_gives() {
+    for record in composite::RECORDS {
+        let Role::Composite(consists) = record.role else { panic!("{}", record.name) };
+        let [name, line] = [record.name.to_owned(), consists.to_string()]
+            .map(|policy| ports(&scenario(&format!("port = \"{policy}\""), ""), &[]));
+        assert_eq!(name, line, "{consists}");
     }
 }
 
@@ -275,7 +290,6 @@ fn a_name_that_is_no_scheduler_is_answered_with_what_to_write() {
         "qfq",
         "mqprio",
         "taprio",
-        "fq_pie",
         "cobalt",
         "wrr",
         "rr",

@@ -33,6 +33,7 @@ QUEUES = {
     "red ecn harddrop": Port(f'{{ dropper = {{ kind = "red", {RED}, signal = "mark-then-drop" }} }}'),
     "red ecn": Port(f'{{ dropper = {{ kind = "red", {RED}, signal = "mark" }} }}'),
     "pie": Port(f'{{ dropper = {{ kind = "pie", delay = "timestamps", form = "linux", {PIE} }} }}'),
+    "fq_pie": Port(f'{{ policy = {{ kind = "fq-pie", form = "linux", {PIE} }} }}'),
     "pie dq_rate_estimator": Port(f'{{ dropper = {{ kind = "pie", {PIE} }} }}'),
 }
 """Ports by the kernel's names of their queue managements."""

@@ -137,10 +137,21 @@ def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, lin
 
 def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
     del link
+    return f"pie limit {limit} {_control(values)}"
+
+
+def _fq_pie(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
+    del link
+    quantum = own.get("quantum")
+    words = "" if quantum is None else f" quantum {quantum}"
+    return f"fq_pie limit {limit} flows 1024{words} {_control(values)}"
+
+
+def _control(values: Mapping[str, Any]) -> str:
     estimator = " dq_rate_estimator" if values["delay"] == "departures" else ""
     # A timer of the kernel fires in the tick after the one for which it is set.
     update = max(values["update"] - 1 / HZ, 1 / HZ)
-    return f"pie limit {limit} target {_time(values['target'])} tupdate {_time(update)} ecn{estimator}"
+    return f"target {_time(values['target'])} tupdate {_time(update)} ecn{estimator}"
 
 
 def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
@@ -182,7 +193,10 @@ DROPPERS: dict[str, Callable[..., str]] = {
     "pie": _pie,
 }
 """Disciplines for a dropper behind FIFO."""
-PER_FLOW: dict[tuple[str, str], Callable[..., str]] = {("drr++", "codel"): _fq_codel}
+PER_FLOW: dict[tuple[str, str], Callable[..., str]] = {
+    ("drr++", "codel"): _fq_codel,
+    ("drr++", "pie"): _fq_pie,
+}
 """Disciplines for a scheduler with a dropper at each flow."""
 SCHEDULERS: dict[str, Callable[..., list[str]]] = {
     "fifo": _fifo,

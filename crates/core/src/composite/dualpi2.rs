@@ -71,6 +71,7 @@ impl PolicyParams for DualPi2Params {
             scheduler: TimeShiftedFifoParams::RECORD.name,
             dropper: CoupledPi2Params::RECORD.name,
             scope: Scope::Node,
+            sets: &[],
         }),
         help: "Dual-queue coupled AQM: L4S packets (ECT(1) or CE) wait in a short queue and are marked, Classic ones in \
                a longer one, and coupled probabilities keep the rates of the flows comparable.",

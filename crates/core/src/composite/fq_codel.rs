@@ -57,6 +57,7 @@ impl PolicyParams for FqCodelParams {
             scheduler: DrrPlusPlusParams::RECORD.name,
             dropper: CodelParams::RECORD.name,
             scope: Scope::Flow,
+            sets: &[],
         }),
         help: "Flow queue CoDel: serves backlogged flows in turns of a quantum of bytes, flows that have just become \
                backlogged first, and keeps the queue of each short with CoDel.",

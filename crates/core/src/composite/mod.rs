@@ -5,6 +5,7 @@
 
 pub mod dualpi2;
 pub mod fq_codel;
+pub mod fq_pie;
 mod parts;
 mod registry;
 

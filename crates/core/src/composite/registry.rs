@@ -31,6 +31,7 @@ macro_rules! composites {
 // The registry: one line per composite policy.
 composites! {
     FqCodel(super::fq_codel::FqCodelParams),
+    FqPie(super::fq_pie::FqPieParams),
     DualPi2(super::dualpi2::DualPi2Params),
 }
 
@@ -44,4 +45,5 @@ pub const FAIR_DEFAULT: Consists = Consists {
     scheduler: Wf2qPlusParams::RECORD.name,
     dropper: CodelParams::RECORD.name,
     scope: Scope::Flow,
+    sets: &[],
 };

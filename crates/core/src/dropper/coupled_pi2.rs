@@ -107,7 +107,7 @@ impl PolicyParams for CoupledPi2Params {
     }
 
     fn marking(&self) -> Marking {
-        Marking::EcnCapable { by: None }
+        Marking::Coupled
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -24,15 +24,20 @@ pub struct Consists {
     pub dropper: &'static str,
     /// The queues that the dropper guards.
     pub scope: Scope,
+    /// Parameters of the dropper that differ from its defaults, with their values as in a file.
+    pub sets: &'static [(&'static str, &'static str)],
 }
 
 impl fmt::Display for Consists {
     /// Writes the equivalent policy expression of a file: `drr++ + codel(scope=flow)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let scope = match self.scope {
-            Scope::Node => "",
-            Scope::Flow => "(scope=flow)",
-        };
-        write!(f, "{} + {}{scope}", self.scheduler, self.dropper)
+        write!(f, "{} + {}", self.scheduler, self.dropper)?;
+        let scope = (self.scope == Scope::Flow).then_some(("scope", "flow"));
+        let mut before = "(";
+        for (name, value) in scope.iter().chain(self.sets) {
+            write!(f, "{before}{name}={value}")?;
+            before = ", ";
+        }
+        f.write_str(if before == "(" { "" } else { ")" })
     }
 }

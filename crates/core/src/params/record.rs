@@ -24,6 +24,8 @@ pub enum Marking {
         /// The parameter that enables it; `None` for one that always does.
         by: Option<&'static str>,
     },
+    /// It does, and drops others by a law that gives both alike shares (RFC 9332, section 2.1).
+    Coupled,
 }
 
 /// Response of a congestion control to congestion marks.

@@ -1,12 +1,10 @@
 //! Checks that transports respond to the marks of droppers.
 //!
 //! A dropper that marks drops packets that are not ECN-capable (RFC 3168, section 5). Where it is
-//! asked to mark and no transport
-//! on its way negotiates ECN, it never can: this is a mistake. Where some do and others do not,
-//! only the others lose packets,
-//! which is legal and seldom intended: this is a warning. A dropper that would mark by default and
-//! has nothing to mark gets no
-//! message.
+//! asked to mark and no transport on its way negotiates ECN, it never can: this is a mistake.
+//! Where some do and others do not, only the others lose packets, which is legal and seldom
+//! intended: this is a warning, unless the dropper couples marks and drops. A dropper that would
+//! mark by default and has nothing to mark gets no message.
 
 use crate::error::{Complaint, Place, Report};
 use crate::policy::Chosen;
@@ -97,6 +95,9 @@ pub(super) fn mixed<'s>(
     groups: &'s [FlowGroup],
 ) -> Option<(Place, Complaint)> {
     guarded(around, classes, groups, |place, link| (place, link)).into_iter().find_map(|((place, link), found)| {
+        if found.dropper.policy.marking() == Marking::Coupled {
+            return None;
+        }
         let (capable, other) = found.capable.zip(found.other)?;
         let message = format!(
             "link {} marks packets of connection `{}` and drops those of `{}`, whose transport does not negotiate ECN",

@@ -146,6 +146,7 @@ fn marks_need_a_transport_that_answers_to_them() {
         format!("{RED}{drop}"),
         format!("{PIE}, mark_below = 0"),
         "kind = \"drop-tail\", limit = \"9p\"".to_owned(),
+        "kind = \"coupled-pi2\"".to_owned(),
     ] {
         assert_eq!(said(&quiet, ["off", "on"]), [""; 0], "{quiet}");
     }

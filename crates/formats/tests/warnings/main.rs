@@ -385,3 +385,13 @@ fn a_pool_that_does_not_cover_buckets_is_warned_of() {
     silent(&text("", bucket, ""));
     silent(&text(&pool("10p"), "reserve = \"1mbit\"", "reserve = \"1mbit\""));
 }
+
+/// A `[[link]]` where the topology has one is seldom meant as a second link.
+#[test]
+fn a_link_beside_the_topology_s_own_is_told_how_to_replace_it() {
+    let link = |more: &str| format!("[[link]]\nfrom = \"s1\"\nto = \"s2\"\nrate = \"20mbit\"\n{more}");
+    said(&format!("{CHAIN}{}{}", flow("a", ""), link("")), "no flow's route uses link s1->s2#2");
+    said(&format!("{CHAIN}{}{}", flow("a", ""), link("")), "`replace = true` puts it in the place");
+    silent(&format!("{CHAIN}{}{}", flow("a", ""), link("replace = true\n")));
+    silent(&format!("routing = \"ecmp\"\n{CHAIN}{}{}", flow("a", ""), link("")));
+}

@@ -4,6 +4,7 @@ use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::Scenario;
 use crate::scenario::distances::Neighbours;
+use crate::scenario::network::Link;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Number of links examined for equal paths, over all destinations. In a larger network, only the
@@ -17,9 +18,9 @@ const MAX_NAMED: usize = 4;
 /// topology, are no surprise.
 pub(super) fn links(scenario: &Scenario) -> Option<Found> {
     let used: BTreeSet<usize> = scenario.groups.iter().flat_map(|group| &group.route).copied().collect();
-    let pairs: BTreeSet<_> = used.iter().map(|link| ends(scenario, *link)).collect();
+    let pairs: BTreeSet<_> = used.iter().map(|link| ends(&scenario.links[*link])).collect();
     let equal = on_equal_paths(scenario, &used);
-    let alone = |link: &usize| scenario.links[*link].stated && !pairs.contains(&ends(scenario, *link));
+    let alone = |link: &usize| scenario.links[*link].stated && !pairs.contains(&ends(&scenario.links[*link]));
     let mut stated: Vec<usize> =
         (0..scenario.links.len()).filter(alone).filter(|link| !equal.contains(link)).collect();
     // The first direction of a duplex link.
@@ -36,22 +37,25 @@ pub(super) fn links(scenario: &Scenario) -> Option<Found> {
     };
     let noun = if all.len() == 1 { "link" } else { "links" };
     let message = format!("no flow's route uses {noun} {}{more}", names.join(", "));
-    let complaint = Complaint::new(message);
-    Some((
-        scenario.links[all[0]].place,
-        match equal.is_empty() {
-            true => complaint.help("leave them out, or let a flow's `route` name their nodes"),
-            false => complaint.help(
-                "every packet of a flow takes one path: of parallel links and of paths with as many links, the first \
-                 in the file, unless routing = \"ecmp\"",
-            ),
-        },
-    ))
+    let help = if is_beside_the_topology(scenario, all[0]) {
+        "`replace = true` puts it in the place of the topology's link; beside it, it needs routing = \"ecmp\""
+    } else if equal.is_empty() {
+        "leave them out, or let a flow's `route` name their nodes"
+    } else {
+        "every packet of a flow takes one path: of parallel links and of paths with as many links, the first in the \
+         file, unless routing = \"ecmp\""
+    };
+    Some((scenario.links[all[0]].place, Complaint::new(message).help(help)))
+}
+
+/// Returns true for a `[[link]]` between two nodes that a link of the topology joins, too.
+fn is_beside_the_topology(scenario: &Scenario, link: usize) -> bool {
+    let same = |one: &Link| !one.stated && ends(one) == ends(&scenario.links[link]);
+    scenario.links[link].stated && scenario.links.iter().any(same)
 }
 
 /// The two nodes of a link, whatever its direction.
-fn ends(scenario: &Scenario, link: usize) -> (usize, usize) {
-    let link = &scenario.links[link];
+fn ends(link: &Link) -> (usize, usize) {
     (link.from.min(link.to), link.from.max(link.to))
 }
 
