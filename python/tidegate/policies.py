@@ -1205,6 +1205,8 @@ class Red(Record):
             mark-then-drop or mark). Default: mark-then-drop.
         mean_packet: Length of a typical packet, in which the capacity of an idle link is counted and by which
             byte mode scales (a size such as "250B", or a number of bytes). Default: 500B.
+        form: Details of the algorithm: those of the paper, or those of Linux below a shaper (paper or linux).
+            Default: paper.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 
@@ -1223,6 +1225,7 @@ class Red(Record):
     slope: Literal["step", "gentle"] | None = None
     signal: Literal["drop", "mark-then-drop", "mark"] | None = None
     mean_packet: str | int | None = None
+    form: Literal["paper", "linux"] | None = None
     scope: Literal["queue", "flow"] | None = None
 
 
@@ -1405,8 +1408,7 @@ class Pie(Record):
             (a limit such as "100p" or "64kB").
         delay: Estimate of the queueing delay: the queue over the departure rate, or the delay of the packet
             that was selected last, as in Linux (departures or timestamps). Default: departures.
-        form: Details of the algorithm: those of RFC 8033, or those of Linux, which needs `delay =
-            "timestamps"` (rfc or linux). Default: rfc.
+        form: Details of the algorithm: those of RFC 8033, or those of Linux (rfc or linux). Default: rfc.
         scope: Scope: the `queue` of the port or class as a whole, or the queue of each `flow` there, with its
             own dropper (queue or flow). Default: queue.
 

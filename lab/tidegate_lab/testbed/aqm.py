@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from tidegate_lab.uml import machine
 if TYPE_CHECKING:
     import numpy as np
 
+    from tidegate.backends import Source
     from tidegate.results import Results
 
 SIZE = 1000
@@ -29,16 +31,20 @@ not."""
 RED = f'min_th = "10p", max_th = "40p", max_p = 0.1, weight = {2.0**-7}, mean_packet = "{SIZE}B"'
 PIE = f'mean_packet = "{SIZE}B"'
 QUEUES = {
-    "red": Port(f'{{ dropper = {{ kind = "red", {RED}, signal = "drop" }} }}'),
-    "red ecn harddrop": Port(f'{{ dropper = {{ kind = "red", {RED}, signal = "mark-then-drop" }} }}'),
-    "red ecn": Port(f'{{ dropper = {{ kind = "red", {RED}, signal = "mark" }} }}'),
+    "red": Port(f'{{ dropper = {{ kind = "red", form = "linux", {RED}, signal = "drop" }} }}'),
+    "red ecn harddrop": Port(
+        f'{{ dropper = {{ kind = "red", form = "linux", {RED}, signal = "mark-then-drop" }} }}'
+    ),
+    "red ecn": Port(f'{{ dropper = {{ kind = "red", form = "linux", {RED}, signal = "mark" }} }}'),
     "pie": Port(f'{{ dropper = {{ kind = "pie", delay = "timestamps", form = "linux", {PIE} }} }}'),
     "fq_pie": Port(f'{{ policy = {{ kind = "fq-pie", form = "linux", {PIE} }} }}'),
-    "pie dq_rate_estimator": Port(f'{{ dropper = {{ kind = "pie", {PIE} }} }}'),
+    "pie dq_rate_estimator": Port(f'{{ dropper = {{ kind = "pie", form = "linux", {PIE} }} }}'),
 }
 """Ports by the kernel's names of their queue managements."""
 SLOWER = 1.25
 """The factor on times of arrivals: packets of this size are somewhat less than the link carries."""
+UPDATE = 15_000_000
+"""Time from one update of PIE's probability to the next, in ns."""
 RECORDED = Path(__file__).with_name("aqm_recorded.json")
 """The figures of a run of 20,000 packets with ten seeds."""
 ERRORS = 2.0
@@ -83,9 +89,13 @@ def compare(
     packets = arrivals(count, seed)
     for name, port in chosen.items():
         tell(name)
-        with machine.workspace() as place:
-            source = one_port.scenario(place, port, packets, in_kernel=True)
-            kernels = means(backend.run(source, replications=replications, jobs=jobs, seed=seed))
+        with ThreadPoolExecutor(backend.jobs_for(replications, jobs)) as pool:
+            kernels = means(
+                pool.map(
+                    lambda run, port=port: _conduct(port, packets, (run, replications), seed, _in_kernel),
+                    range(replications),
+                )
+            )
         yield name, in_simulator(port, packets, seed, replications), kernels
 
 
@@ -100,11 +110,47 @@ def recorded() -> dict[str, Means]:
 
 def in_simulator(port: Port, packets: list[np.ndarray], seed: int, replications: int) -> Means:
     """Return the means of a port in the simulator."""
+    return means(
+        _conduct(port, packets, (run, replications), seed, _in_simulator) for run in range(replications)
+    )
+
+
+def _in_simulator(source: Source, seed: int) -> Results:
     import tidegate
 
+    return tidegate.simulate(source.scenario, seed=seed)
+
+
+def _in_kernel(source: Source, seed: int) -> Results:
+    return backend.run(source, seed=seed)
+
+
+def _conduct(
+    port: Port,
+    packets: list[np.ndarray],
+    run: tuple[int, int],
+    seed: int,
+    carry_out: Callable[[Source, int], Results],
+) -> Results:
+    """Return the results of a run, given with the number of runs."""
+    number, _ = run
     with machine.workspace() as place:
-        source = one_port.scenario(place, port, packets, in_kernel=True)
-        return means(tidegate.simulate(source.scenario, replications=replications, seed=seed))
+        source = one_port.scenario(place, port, _of_run(packets, *run), in_kernel=True)
+        return carry_out(source, seed + number)
+
+
+def _of_run(packets: list[np.ndarray], number: int, runs: int) -> list[np.ndarray]:
+    """Return the arrival process of a run: a packet at the start, and the others behind it.
+
+    PIE updates its probability at times of its own: in the simulator from the first packet on, in the
+    kernel from before. The runs divide the time between two updates evenly among them, so that
+    their means do not depend on it.
+    """
+    import numpy as np
+
+    behind = UPDATE + UPDATE * number // runs
+    first, *others = [own + np.array([behind, 0]) for own in packets]
+    return [np.concatenate(([[1, SIZE]], first)), *others]
 
 
 def arrivals(count: int, seed: int) -> list[np.ndarray]:
@@ -115,22 +161,17 @@ def arrivals(count: int, seed: int) -> list[np.ndarray]:
     return packets
 
 
-def means(results: Results) -> Means:
+def means(runs: Iterable[Results]) -> Means:
     """Return the means of runs of a port."""
-    flows, links = (table.to_pylist() for table in (results.flows, results.links))
     lost: list[float] = []
     marked: list[float] = []
     queue: list[float] = []
-    for replication in range(results.replications):
-        own = [row for row in flows if row["replication"] == replication]
-        sent = sum(row["sent_packets"] for row in own)
-        lost.append(sum(row["dropped_packets"] for row in own) / sent)
-        marked.append(sum(row["marked_packets"] for row in own) / sent)
-        queue.extend(
-            row["queue_mean"]
-            for row in links
-            if (row["replication"], row["link"]) == (replication, one_port.LINK)
-        )
+    for results in runs:
+        flows = results.flows.to_pylist()
+        sent = sum(row["sent_packets"] for row in flows)
+        lost.append(sum(row["dropped_packets"] for row in flows) / sent)
+        marked.append(sum(row["marked_packets"] for row in flows) / sent)
+        queue.extend(row["queue_mean"] for row in results.links.to_pylist() if row["link"] == one_port.LINK)
     return Means(*(_mean(values) for values in (lost, marked, queue)))
 
 

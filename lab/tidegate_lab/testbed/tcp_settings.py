@@ -102,7 +102,8 @@ class Setting:
             return pool + 'port = { dropper = { kind = "codel", form = "linux" } }'
         least = max(self.packets // 6, 3)
         return pool + (
-            f'port = {{ dropper = {{ kind = "red", min_th = "{least}p", max_th = "{3 * least}p", '
+            f'port = {{ dropper = {{ kind = "red", form = "linux", min_th = "{least}p", '
+            f'max_th = "{3 * least}p", '
             f'signal = "mark", mean_packet = "{PACKET}B", max_p = 0.1, weight = {_weight(least)} }} }}'
         )
 

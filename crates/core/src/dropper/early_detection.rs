@@ -97,8 +97,7 @@ impl Average {
     #[inline]
     pub(super) fn arrive(&mut self, now: Time, queue: f64, server: &Server) -> f64 {
         if queue > 0.0 {
-            //= clark1998 III.B
-            self.value = (1.0 - self.weight) * self.value + self.weight * queue;
+            self.sample(queue);
         } else {
             self.pass_idle(now, server);
             let samples = if server.ticks.is_some() { self.passed } else { self.passed + 1.0 };
@@ -108,6 +107,14 @@ impl Average {
             // Should the packet not join, the queue stays empty.
             self.emptied(now);
         }
+        self.value
+    }
+
+    /// Includes a queue in the average, whatever time has passed.
+    #[inline]
+    pub(super) fn sample(&mut self, queue: f64) -> f64 {
+        //= clark1998 III.B
+        self.value = (1.0 - self.weight) * self.value + self.weight * queue;
         self.value
     }
 
@@ -177,6 +184,15 @@ impl Thresholds {
     }
 }
 
+/// The choice of packets at an average between the thresholds, with a probability p.
+pub(super) trait Choice {
+    /// Returns true if a packet is chosen.
+    fn chooses(&mut self, p: f64, rng: &mut Rng) -> bool;
+
+    /// Begins the next distance.
+    fn restart(&mut self);
+}
+
 /// The spacing of drops: with a constant probability p, the distance from one packet that is chosen
 /// to the next is uniform over 1, 2, …, 1/p.
 #[derive(Clone, Copy, Debug, Default)]
@@ -186,8 +202,8 @@ pub(super) struct DropSpacing {
     count: u64,
 }
 
-impl DropSpacing {
-    /// Returns true if a packet is chosen. Draws no number when the choice is certain.
+impl Choice for DropSpacing {
+    /// Draws no number when the choice is certain.
     #[inline]
     fn chooses(&mut self, p: f64, rng: &mut Rng) -> bool {
         let left = 1.0 - self.count as f64 * p;
@@ -196,9 +212,8 @@ impl DropSpacing {
         chosen
     }
 
-    /// Begins the next distance.
     #[inline]
-    pub(super) fn restart(&mut self) {
+    fn restart(&mut self) {
         self.count = 0;
     }
 }
@@ -209,22 +224,24 @@ pub(super) struct Settings {
     /// The longest queue.
     pub(super) limit: Option<Limit>,
     pub(super) signal: Signal,
-    /// In byte mode, the mean length of packets, by which a packet's length scales its probability;
-    /// `None` in packet mode.
+    /// The average queue is in bytes.
+    in_bytes: bool,
+    /// The mean length of packets, by which a packet's length scales its probability; `None` where
+    /// it does not.
     pub(super) mean: Option<f64>,
 }
 
 impl Settings {
     /// Settings in packets or bytes, as the thresholds are.
     pub(super) fn new(limit: Option<Limit>, signal: Signal, mean: u32, threshold: Limit) -> Settings {
-        let mean = matches!(threshold, Limit::Bytes(_)).then(|| f64::from(mean));
-        Settings { limit, signal, mean }
+        let in_bytes = matches!(threshold, Limit::Bytes(_));
+        Settings { limit, signal, in_bytes, mean: in_bytes.then(|| f64::from(mean)) }
     }
 
     /// A queue's length in the unit of the thresholds.
     #[inline]
     pub(super) fn length(&self, queue: Count) -> f64 {
-        if self.mean.is_some() { queue.bytes as f64 } else { queue.packets as f64 }
+        if self.in_bytes { queue.bytes as f64 } else { queue.packets as f64 }
     }
 
     /// Judges a packet of `len` bytes at this average.
@@ -232,7 +249,7 @@ impl Settings {
     pub(super) fn judge(
         &self,
         thresholds: &Thresholds,
-        spacing: &mut DropSpacing,
+        spacing: &mut impl Choice,
         average: f64,
         (len, at): (u32, &Occupancy),
         rng: &mut Rng,

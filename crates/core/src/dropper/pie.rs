@@ -21,11 +21,15 @@
 //! - The burst allowance is decremented and reset at updates.
 //! - A queue that does not change for more than 65 536 updates counts as unchanged for 65 536.
 //!
-//! `form = "linux"` is the kernel's PIE with the delay by time stamps: an update adds 0.02 more at a
-//! delay above 250 ms, p decays by 1/64 while nothing waits, packets are spared by the delay of the
-//! latest packet or behind less than two typical packets, and the burst allowance is decremented
-//! from one selected packet to the next. The queue does not include the packet in service.
+//! `form = "linux"` is the kernel's PIE: an update adds 0.02 more at a delay above 250 ms, p decays
+//! by 1/64 while nothing waits, and packets are spared behind less than two typical packets. The
+//! queue does not include the packet in service. With time stamps, packets are spared by the delay
+//! of the latest packet, and the burst allowance is decremented from one selected packet to the
+//! next. With departures, a measurement counts packets as they are selected, from the one that
+//! begins it on; its weight is 1/8; the delay is 0 before the first one, and again once nothing is
+//! dropped; and the burst allowance is decremented by each measurement.
 
+use super::pie_departures::Departures;
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Reason, Verdict};
 use crate::contract::Refused;
@@ -34,7 +38,7 @@ use crate::params::{
     Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::rng::Rng;
-use crate::units::{Rate, Span, TICKS_PER_SECOND, Time};
+use crate::units::{Rate, Span, Time};
 
 parameters! {
     /// Parameters of PIE.
@@ -62,8 +66,7 @@ parameters! {
         /// Estimate of the queueing delay: the queue over the departure rate, or the delay of the
         /// packet that was selected last, as in Linux
         delay: Delay = Delay::Departures,
-        /// Details of the algorithm: those of RFC 8033, or those of Linux, which needs
-        /// `delay = "timestamps"`
+        /// Details of the algorithm: those of RFC 8033, or those of Linux
         form: Form = Form::Rfc,
     }
 }
@@ -143,9 +146,6 @@ impl PolicyParams for PieParams {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        if self.form == Form::Linux && self.delay != Delay::Timestamps {
-            return Err(Fault::at("form", "`form` is \"linux\" without `delay = \"timestamps\"`"));
-        }
         for (key, span) in [("target", self.target), ("update", self.update)] {
             if span == Span::ZERO {
                 return Err(Fault::at(key, format!("`{key}` is zero")));
@@ -155,53 +155,14 @@ impl PolicyParams for PieParams {
     }
 }
 
-/// Bytes that must have departed for a measurement (DQ_THRESHOLD).
-const MEASURED: u64 = 1 << 14;
 /// Delay above which Linux's form adds more to the probability, in seconds.
 const LONG_DELAY: f64 = 0.25;
-/// The weight of one measurement.
-const WEIGHT: f64 = 0.25;
 /// Most updates of a queue that stands still.
 const MAX_UPDATES: u32 = 1 << 16;
 /// The accumulated probability below which no packet is chosen.
 const FEW: f64 = 0.85;
 /// The accumulated probability at or above which a packet is always chosen.
 const MANY: f64 = 8.5;
-
-/// The departure rate, held as the time of one byte.
-#[derive(Clone, Copy, Default)]
-struct Departures {
-    /// Ticks a byte at the link's rate.
-    link: Option<f64>,
-    /// Ticks a byte at the measured rate.
-    measured: Option<f64>,
-    /// Start of the measurement under way, and the bytes departed since.
-    measuring: Option<(Time, u64)>,
-}
-
-impl Departures {
-    /// Time to send a queue of `queue` bytes, in seconds.
-    fn delay(&self, queue: u64) -> f64 {
-        let ticks = self.measured.or(self.link).unwrap_or(0.0);
-        queue as f64 * ticks / TICKS_PER_SECOND as f64
-    }
-
-    /// Counts a packet that has departed from a queue with `left` bytes remaining.
-    fn departed(&mut self, now: Time, len: u32, left: u64) {
-        if let Some((since, departed)) = &mut self.measuring {
-            *departed += u64::from(len);
-            if *departed < MEASURED {
-                return;
-            }
-            let ticks = now.since(*since).ticks() as f64 / *departed as f64;
-            self.measured = Some(match self.measured {
-                Some(before) => WEIGHT * ticks + (1.0 - WEIGHT) * before,
-                None => ticks,
-            });
-        }
-        self.measuring = (left >= MEASURED).then_some((now, 0));
-    }
-}
 
 /// State of the controller, changed by updates.
 #[derive(Clone, Copy, PartialEq)]
@@ -215,8 +176,9 @@ struct Controller {
 }
 
 impl Controller {
-    /// Updates the probability at this delay, while `waiting` bytes wait.
-    fn update(&mut self, delay: f64, waiting: u64, params: &PieParams) {
+    /// Updates the probability at this delay, which may not be known, while `waiting` bytes wait.
+    /// Returns true if nothing is dropped and the burst allowance is whole again.
+    fn update(&mut self, (delay, knows_delay): (f64, bool), waiting: u64, params: &PieParams) -> bool {
         let target = params.target.as_secs_f64();
         let mut change = params.alpha * (delay - target) + params.beta * (delay - self.before);
         change /= match self.p {
@@ -240,13 +202,14 @@ impl Controller {
             self.p *= if is_linux { 1.0 - 1.0 / 64.0 } else { 0.98 };
         }
         self.p = self.p.clamp(0.0, 1.0);
-        let calm = self.p == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
+        let calm = knows_delay && self.p == 0.0 && delay < target / 2.0 && self.before < target / 2.0;
         self.burst = match calm {
             true => params.max_burst,
             false if is_linux => self.burst,
             false => self.burst - params.update,
         };
         self.before = delay;
+        calm
     }
 }
 
@@ -280,7 +243,7 @@ impl Pie {
     /// Returns the estimated delay of a queue, in seconds.
     fn delay(&self, queue: u64) -> f64 {
         match self.params.delay {
-            Delay::Departures => self.departures.delay(queue),
+            Delay::Departures => self.departures.delay(queue.saturating_sub(self.in_service())),
             Delay::Timestamps => self.waited,
         }
     }
@@ -294,11 +257,16 @@ impl Pie {
     fn update(&mut self, now: Time, next: Time, queue: u64) {
         let delay = self.delay(queue);
         let waiting = queue.saturating_sub(self.in_service());
+        // Linux forgets the rate once nothing is dropped, and has a delay of 0 until the next one.
+        let measures = self.params.form == Form::Linux && self.params.delay == Delay::Departures;
+        let knows_delay = !measures || self.departures.has_measured();
         let update = self.params.update.ticks();
         let due = now.since(next).ticks() / update + 1;
         for _ in 0..due.min(u64::from(MAX_UPDATES)) {
             let before = self.control;
-            self.control.update(delay, waiting, &self.params);
+            if self.control.update((delay, knows_delay), waiting, &self.params) && measures {
+                self.departures = Departures::default();
+            }
             if self.control == before {
                 break;
             }
@@ -309,7 +277,8 @@ impl Pie {
     /// Returns true if an arriving packet is chosen.
     fn chooses(&mut self, queue: u64, rng: &mut Rng) -> bool {
         let Controller { p, before, burst } = self.control;
-        let delay = if self.params.form == Form::Linux { self.waited } else { before };
+        let is_latest = self.params.form == Form::Linux && self.params.delay == Delay::Timestamps;
+        let delay = if is_latest { self.waited } else { before };
         let calm = delay < self.params.target.as_secs_f64() / 2.0 && p < 0.2;
         let few = 2 * u64::from(self.params.mean_packet);
         let is_short = if self.params.form == Form::Linux { queue < few } else { queue <= few };
@@ -331,13 +300,14 @@ impl Pie {
 impl Dropper for Pie {
     fn set_rate(&mut self, now: Time, rate: Option<Rate>) {
         self.catch_up(now, self.queue);
-        let fractions = f64::from(1u32 << Rate::FRACTION_BITS);
-        let link = rate.map(|rate| rate.exact_time_for(1) as f64 / fractions);
-        self.departures = Departures { link, ..Departures::default() };
+        self.departures = match self.params.form {
+            Form::Rfc => Departures::of_link(rate),
+            Form::Linux => self.departures,
+        };
     }
 
     fn looks_at_head(&self) -> bool {
-        self.params.delay == Delay::Timestamps
+        self.params.delay == Delay::Timestamps || self.params.form == Form::Linux
     }
 
     fn head(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
@@ -346,7 +316,14 @@ impl Dropper for Pie {
         self.waited = if is_last { 0.0 } else { cx.now.since(packet.arrived).as_secs_f64() };
         if self.params.form == Form::Linux {
             let (before, _) = self.selected.unwrap_or((cx.now, 0));
-            self.control.burst = self.control.burst - cx.now.since(before);
+            let passed = match self.params.delay {
+                Delay::Timestamps => cx.now.since(before),
+                Delay::Departures => {
+                    let took = self.departures.selected_in_linux(cx.now, packet.len, at.queue.bytes);
+                    took.unwrap_or(Span::ZERO)
+                }
+            };
+            self.control.burst = self.control.burst - passed;
             self.selected = Some((cx.now, packet.len));
         }
         Verdict::Accept
@@ -374,6 +351,8 @@ impl Dropper for Pie {
         self.queue = at.queue.bytes;
         if how == Left::Sent {
             self.selected = self.selected.map(|(at, _)| (at, 0));
+        }
+        if how == Left::Sent && self.params.form == Form::Rfc {
             self.departures.departed(cx.now, packet.len, at.queue.bytes);
         }
     }

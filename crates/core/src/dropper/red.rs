@@ -13,16 +13,19 @@
 //! - The thresholds by default are those of Floyd, "RED: Discussions of Setting Parameters" (1997):
 //!   5 packets, and three times as many.
 //! - A packet that the queue's limit does not admit updates the average and restarts `count`.
+//!
+//! `form = "linux"` is the kernel's RED below a shaper (`red_linux.rs`).
 
 use super::early_detection::{
     Average, DropSpacing, Server, Settings, Signal, Slope, ThresholdArgs, Thresholds, check,
 };
+use super::red_linux::DrawnDistance;
 use super::{Dropper, Left, Occupancy};
 use crate::context::{Ctx, Verdict};
 use crate::contract::Refused;
 use crate::packet::Packet;
 use crate::params::{
-    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
+    Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::units::{Rate, Time};
 
@@ -52,6 +55,20 @@ parameters! {
         /// Length of a typical packet, in which the capacity of an idle link is counted and by
         /// which byte mode scales
         mean_packet: u32 as Size = 500,
+        /// Details of the algorithm: those of the paper, or those of Linux below a shaper
+        form: Form = Form::Paper,
+    }
+}
+
+words! {
+    /// Details of the algorithm.
+    #[derive(Default)]
+    pub enum Form {
+        /// Those of Floyd and Jacobson.
+        #[default]
+        Paper = "paper",
+        /// Those of Linux below a shaper.
+        Linux = "linux",
     }
 }
 
@@ -75,12 +92,20 @@ impl PolicyParams for RedParams {
     };
 
     fn make(&self) -> Result<Red, Refused> {
+        let mut settings = Settings::new(self.limit, self.signal, self.mean_packet, self.min_th);
+        let spacing = match self.form {
+            Form::Paper => Spacing::Paper(DropSpacing::default()),
+            Form::Linux => {
+                settings.mean = None;
+                Spacing::Linux(DrawnDistance::default())
+            }
+        };
         Ok(Red {
-            settings: Settings::new(self.limit, self.signal, self.mean_packet, self.min_th),
+            settings,
             thresholds: Thresholds::new(self.min_th, self.max_th, self.max_p, self.slope),
             server: Server::new(self.mean_packet),
             average: Average::new(self.weight),
-            spacing: DropSpacing::default(),
+            spacing,
         })
     }
 
@@ -94,6 +119,7 @@ impl PolicyParams for RedParams {
             slope: Slope::Gentle,
             signal: Signal::Mark,
             mean_packet: 1_000,
+            form: Form::Paper,
         }
     }
 
@@ -111,13 +137,19 @@ impl PolicyParams for RedParams {
     }
 }
 
+/// The spacing of drops, by the form.
+enum Spacing {
+    Paper(DropSpacing),
+    Linux(DrawnDistance),
+}
+
 /// RED over one queue.
 pub struct Red {
     settings: Settings,
     thresholds: Thresholds,
     server: Server,
     average: Average,
-    spacing: DropSpacing,
+    spacing: Spacing,
 }
 
 impl Dropper for Red {
@@ -133,8 +165,16 @@ impl Dropper for Red {
     #[inline]
     fn arrive(&mut self, cx: &mut Ctx<'_>, packet: &Packet, at: &Occupancy) -> Verdict {
         let queue = self.settings.length(at.queue);
-        let average = self.average.arrive(cx.now, queue, &self.server);
-        self.settings.judge(&self.thresholds, &mut self.spacing, average, (packet.len, at), cx.rng)
+        let Red { settings, thresholds, average, .. } = self;
+        match &mut self.spacing {
+            Spacing::Paper(spacing) => {
+                let average = average.arrive(cx.now, queue, &self.server);
+                settings.judge(thresholds, spacing, average, (packet.len, at), cx.rng)
+            }
+            Spacing::Linux(spacing) => {
+                settings.judge(thresholds, spacing, average.sample(queue), (packet.len, at), cx.rng)
+            }
+        }
     }
 
     #[inline]

@@ -12,3 +12,4 @@ mod line;
 mod pie;
 mod random_early;
 mod receiver_pay;
+mod red_linux;
