@@ -1,5 +1,6 @@
 //! TCP against the texts of the RFCs: the segment that leaves at each acknowledgement.
 
+mod bbr;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubic;
