@@ -1,6 +1,7 @@
 //! TCP against the texts of the RFCs: the segment that leaves at each acknowledgement.
 
 mod bbr;
+mod bbr_draft;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubic;
