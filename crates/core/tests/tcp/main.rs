@@ -5,6 +5,7 @@ mod bbr_draft;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubic;
+mod delivery_rate;
 mod ecn;
 mod events;
 mod newreno;

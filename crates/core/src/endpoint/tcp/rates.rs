@@ -117,3 +117,30 @@ impl Rates {
         self.limited_until > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ORIGIN + Span::from_millis(milliseconds)
+    }
+
+    /// Two segments leave at 0 and 10 ms, and arrive at 40 and 50 ms: the second sample is of 2000
+    /// bytes in the 50 ms since the first departure. A least round trip above it makes it invalid.
+    #[test]
+    fn a_sample_spans_at_least_the_least_round_trip() {
+        for (least, is_valid) in [(50, true), (51, false)] {
+            let mut rates = Rates::new();
+            rates.sent(0, 1, at(0), true);
+            rates.sent(1000, 2, at(10), false);
+            rates.arrived(0, 1000, at(40));
+            rates.arrived(1000, 1000, at(50));
+            let sample = rates.sample(Some(Span::from_millis(least)));
+            let expected =
+                RateSample { prior: 0, bytes: 2000, interval: Span::from_millis(50), is_app_limited: false };
+            assert_eq!(sample, is_valid.then_some(expected));
+            assert_eq!(rates.sample(None), None, "nothing has arrived since");
+        }
+    }
+}
