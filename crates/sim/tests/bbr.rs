@@ -39,8 +39,13 @@ fn goodput(
              transport = {{ kind = \"tcp\", congestion = \"{control}\", {LINUX} }}\n"
         );
     }
+    measured(&text, seed)
+}
+
+/// Goodput of each connection of a scenario, in Mbit/s.
+fn measured(text: &str, seed: u64) -> Vec<f64> {
     let scenario =
-        Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
+        Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
     let network = assemble(&scenario).unwrap();
     let mut world: World<Calendar> = World::new(&network, seed, &Probes::default()).unwrap();
     while !world.advance(1_000_000) {}
@@ -75,4 +80,33 @@ fn connections_of_bbr_share() {
     let ratio = found[0] / found[1];
     assert!((0.5..2.0).contains(&ratio), "{found:?}");
     assert!(found[0] + found[1] > 18.0, "{found:?}");
+}
+
+/// Share of BBR beside CUBIC in the lab's Linux 6.1, by the buffer in packets: 20 Mbit/s and 40 ms,
+/// from 10 to 60 s, with internal pacing.
+const KERNEL: [(u32, f64); 3] = [(33, 0.886), (132, 0.542), (528, 0.300)];
+
+/// Settings of the lab's connections.
+const LAB: &str = "kind = \"tcp\", recovery = \"rack\", delayed_acks = \"40ms\", growth = \"segments\", \
+                   timestamps = \"on\", quick_acks = 16, rto_floor = \"variation\", reduction = \"prr\", \
+                   handshake = \"on\", timer_slack = \"2ms\", header = \"66B\", receiver_window = \"2027200B\"";
+
+#[test]
+fn its_share_is_that_of_the_kernel() {
+    for (packets, kernel) in KERNEL {
+        let text = format!(
+            "version = 1\nduration = \"60s\"\nwarmup = \"10s\"\n\
+             topology = {{ kind = \"dumbbell\", pairs = 2, rate = \"20mbit\", delay = \"18ms\", \
+             access = {{ rate = \"1gbit\", delay = \"1ms\" }} }}\n\
+             port = {{ dropper = {{ kind = \"drop-tail\", limit = \"{packets}p\" }} }}\n\
+             [[connection]]\nname = \"bbr\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1514B\"\n\
+             transport = {{ {LAB}, congestion = \"bbr\" }}\n\
+             [[connection]]\nname = \"cubic\"\nfrom = \"l2\"\nto = \"r2\"\nstart = \"10ms\"\nsize = \"1514B\"\n\
+             transport = {{ {LAB}, congestion = \"cubic\", slow_start = \"hystart\" }}\n"
+        );
+        let found = measured(&text, 1);
+        let share = found[0] / (found[0] + found[1]);
+        println!("{packets} packets: {found:.2?} {share:.3}, in the kernel {kernel}");
+        assert!((share - kernel).abs() < 0.1, "{packets} packets: {found:?} {kernel}");
+    }
 }

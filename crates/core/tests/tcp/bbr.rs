@@ -6,7 +6,7 @@ use tidegate_core::endpoint::Endpoint;
 use tidegate_core::endpoint::tcp::{LossRecovery, Sender, TcpParams};
 use tidegate_core::params::PolicyParams;
 
-/// What BBR shows: bits per second and seconds, and the number of its state.
+/// Values that BBR shows: bits per second and seconds, and the number of its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Model {
     bandwidth: f64,
