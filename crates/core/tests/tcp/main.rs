@@ -2,6 +2,7 @@
 
 mod bbr;
 mod bbr_draft;
+mod bbr_oracle;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubic;
