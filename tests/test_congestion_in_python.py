@@ -202,7 +202,7 @@ def test_prague_in_python_has_the_outcome_of_the_built_in_one() -> None:
 def test_controls_differ() -> None:
     """The comparisons above can fail: no two of the controls have one outcome."""
     more = 'recovery = "rack", ecn = "on"'
-    names = ("reno", "cubic", "dctcp", "prague")
+    names = ("reno", "cubic", "dctcp", "prague", "bbr")
     found = [fingerprints(network(name, more, "dualpi2")) for name in names]
     assert all(one != other for one, other in itertools.combinations(found, 2))
 

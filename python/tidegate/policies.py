@@ -2325,9 +2325,22 @@ class Prague(Record):
     _kind: ClassVar[str | None] = "prague"
 
 
-CongestionControlName = Literal["reno", "cubic", "dctcp", "prague"]
+@dataclass(frozen=True, kw_only=True)
+class Bbr(Record):
+    """BBR, version 1.
 
-CongestionControlKind = Reno | Cubic | Dctcp | Prague
+    Paces data at the greatest rate at which they arrived lately, and has in flight twice what the path holds
+    at the least round trip; neither a loss nor a mark reduces that rate. It needs `recovery = "rack"`.
+
+    Source: draft-cardwell-iccrg-bbr-congestion-control-00; draft-cheng-iccrg-delivery-rate-estimation-02.
+    """
+
+    _kind: ClassVar[str | None] = "bbr"
+
+
+CongestionControlName = Literal["reno", "cubic", "dctcp", "prague", "bbr"]
+
+CongestionControlKind = Reno | Cubic | Dctcp | Prague | Bbr
 
 
 @dataclass(frozen=True, kw_only=True)

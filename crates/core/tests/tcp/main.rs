@@ -1,8 +1,12 @@
 //! TCP against the texts of the RFCs: the segment that leaves at each acknowledgement.
 
+mod bbr;
+mod bbr_draft;
+mod bbr_oracle;
 #[path = "../common/mod.rs"]
 mod common;
 mod cubic;
+mod delivery_rate;
 mod ecn;
 mod events;
 mod newreno;

@@ -111,6 +111,13 @@ impl World {
         }
     }
 
+    /// Adds segments to the data at this many milliseconds.
+    pub fn offer_at(&mut self, milliseconds: u64, segments: u64) {
+        self.now = self.now.max(Time::ORIGIN + Span::from_millis(milliseconds));
+        self.sender.offer(segments * DATA);
+        self.next[0] = self.now;
+    }
+
     /// Runs for this many milliseconds, or until no event is left.
     pub fn run(&mut self, milliseconds: u64, mut observe: impl FnMut(&Call<'_>)) {
         let until = Time::ORIGIN + Span::from_millis(milliseconds);

@@ -12,6 +12,7 @@ mod params;
 mod prr;
 mod rack;
 mod ranges;
+mod rates;
 mod receiver;
 mod recovery;
 mod scoreboard;
@@ -107,6 +108,10 @@ impl PolicyParams for TcpParams {
                 }
             }
         }
+        if self.recovery != LossRecovery::Rack && self.has_model()? {
+            let message = format!("`congestion = \"{control}\"` needs `recovery = \"rack\"`");
+            return Err(Fault::at("congestion", message));
+        }
         if self.congestion.mark_response() == MarkResponse::Each {
             for (is_set, what) in [
                 (self.recovery == LossRecovery::Rack, "recovery = \"rack\""),
@@ -171,6 +176,12 @@ impl PolicyParams for TcpParams {
 }
 
 impl TcpParams {
+    /// Returns true if the congestion control has a model of the path.
+    fn has_model(&self) -> Result<bool, Fault> {
+        let built = self.congestion.build().map_err(|Refused(why)| Fault::at("congestion", why))?;
+        Ok(built.has_model())
+    }
+
     fn counts_no_segments(&self) -> String {
         let control = self.congestion.record().name;
         format!("`growth = \"segments\"` is not for `congestion = \"{control}\"`, which counts in bytes")
@@ -188,6 +199,7 @@ pub struct Tcp {
 impl Transport for Tcp {
     fn sender(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
         let mut sender = Sender::new(self, setup.stop, size);
+        sender.draw_from(&setup.rng);
         match setup.data {
             Some(data) => {
                 let piece = self.params.segment_size(size);

@@ -1,10 +1,12 @@
 //! The registry of built-in congestion controls.
 
+use super::delivery::{Delivery, Ruling};
 use super::traits::{Acknowledged, CongestionControl, Windows};
 use crate::contract::Refused;
 use crate::params::{
     Kind, NamedPolicy, Parameter, PolicyKind, PolicyParams, PolicyValue, Role, Value, registry,
 };
+use crate::rng::Rng;
 use crate::units::{Span, Time};
 
 /// Kind of a congestion control, as a plan holds it.
@@ -105,6 +107,7 @@ congestion_controls! {
     Cubic(super::cubic::CubicParams),
     Dctcp(super::dctcp::DctcpParams),
     Prague(super::prague::PragueParams),
+    Bbr(super::bbr::BbrParams),
 }
 
 impl CongestionControl for AnyCongestionControl {
@@ -164,6 +167,30 @@ impl CongestionControl for AnyCongestionControl {
 
     fn begin_anew(&mut self, now: Time) {
         each!(self, c => c.begin_anew(now))
+    }
+
+    fn has_model(&self) -> bool {
+        each!(self, c => c.has_model())
+    }
+
+    fn draw_from(&mut self, rng: Rng) {
+        each!(self, c => c.draw_from(rng))
+    }
+
+    fn begin(&mut self, now: Time, windows: &Windows, srtt: Option<Span>) {
+        each!(self, c => c.begin(now, windows, srtt))
+    }
+
+    fn resumed(&mut self, now: Time, windows: &Windows) -> u64 {
+        each!(self, c => c.resumed(now, windows))
+    }
+
+    fn delivered(&mut self, windows: &Windows, delivery: &Delivery) -> Ruling {
+        each!(self, c => c.delivered(windows, delivery))
+    }
+
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, c => c.gauges(show))
     }
 
     fn copy(&self) -> Box<dyn CongestionControl> {

@@ -1,5 +1,7 @@
 //! The trait of congestion controls.
 
+use super::delivery::{Delivery, Ruling};
+use crate::rng::Rng;
 use crate::units::{Span, Time};
 use core::fmt;
 
@@ -134,6 +136,43 @@ pub trait CongestionControl: fmt::Debug + Send + Sync {
     /// Learns that the window begins anew: after a timeout, or an idle time.
     fn begin_anew(&mut self, now: Time) {
         let _ = now;
+    }
+
+    /// Returns true for a control with a model of the path, which needs recovery by time. It sets the
+    /// window at each acknowledgement, also during recovery ([`delivered`](Self::delivered)):
+    /// neither growth nor a loss nor a mark then changes the window, and `decrease` only reports
+    /// that losses are about to be repaired.
+    fn has_model(&self) -> bool {
+        false
+    }
+
+    /// Takes a random stream of its own, before the connection begins, if it has a model.
+    fn draw_from(&mut self, rng: Rng) {
+        let _ = rng;
+    }
+
+    /// Learns that the first data leave, with the round trip that a handshake has measured.
+    fn begin(&mut self, now: Time, windows: &Windows, srtt: Option<Span>) {
+        let _ = (now, windows, srtt);
+    }
+
+    /// Returns the congestion window when data leave after an idle time: nothing was in the network,
+    /// and the application was the limit.
+    fn resumed(&mut self, now: Time, windows: &Windows) -> u64 {
+        let _ = now;
+        windows.cwnd
+    }
+
+    /// Returns the congestion window after an acknowledgement, for a control [with a
+    /// model](Self::has_model).
+    fn delivered(&mut self, windows: &Windows, delivery: &Delivery) -> Ruling {
+        let _ = delivery;
+        Ruling { cwnd: windows.cwnd, limits_samples: false }
+    }
+
+    /// Shows what the control keeps, by name.
+    fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        let _ = show;
     }
 
     /// Returns a copy with its state, which comes back when a reduction is undone.

@@ -1,7 +1,9 @@
 //! The windows of a connection, and the congestion control that sets them.
 
+use super::delivery::{Delivery, Ruling};
 use super::registry::AnyCongestionControl;
 use super::traits::{Acknowledged, CongestionControl, Windows};
+use crate::rng::Rng;
 use crate::units::{Span, Time};
 
 /// Largest window, beyond any receiver's: sums with it stay within 64 bits.
@@ -125,6 +127,34 @@ impl Congestion {
     pub(in crate::endpoint::tcp) fn recovered(&mut self, now: Time, cwnd: u64) {
         self.set(cwnd);
         self.control.recovered(now);
+    }
+
+    /// Gives the control a random stream.
+    pub(in crate::endpoint::tcp) fn draw_from(&mut self, rng: Rng) {
+        self.control.draw_from(rng);
+    }
+
+    /// Records that the first data leave.
+    pub(in crate::endpoint::tcp) fn begin(&mut self, now: Time, srtt: Option<Span>) {
+        self.control.begin(now, &self.windows, srtt);
+    }
+
+    /// Records that data leave after an idle time.
+    pub(in crate::endpoint::tcp) fn resumed(&mut self, now: Time) {
+        let cwnd = self.control.resumed(now, &self.windows);
+        self.set(cwnd.min(LARGEST));
+    }
+
+    /// Lets a control with a model set the window after an acknowledgement.
+    pub(in crate::endpoint::tcp) fn delivered(&mut self, delivery: &Delivery) -> Ruling {
+        let ruling = self.control.delivered(&self.windows, delivery);
+        self.set(ruling.cwnd.min(LARGEST));
+        ruling
+    }
+
+    /// Shows what the control keeps.
+    pub(in crate::endpoint::tcp) fn gauges(&self, show: &mut dyn FnMut(&'static str, f64)) {
+        self.control.gauges(show);
     }
 
     /// Sets the window during recovery.

@@ -11,6 +11,7 @@ mod reordering;
 mod undo;
 
 use super::ranges::Ranges;
+use super::rates::Rates;
 use super::segment::Block;
 use crate::units::{Span, Time};
 use min_rtt::MinRtt;
@@ -51,6 +52,8 @@ pub(super) struct Rack {
     slack: Span,
     pub(super) probe: Probe,
     pub(super) undo: Option<Undo>,
+    /// Samples of the delivery rate, for a control that has a model of the path.
+    pub(super) rates: Option<Box<Rates>>,
 }
 
 /// A segment that was sent.
@@ -118,6 +121,7 @@ impl Rack {
             probe: Probe::new(longest_ack_delay, slack),
             slack,
             undo: None,
+            rates: None,
         }
     }
 
@@ -134,6 +138,11 @@ impl Rack {
     /// Returns true while a segment that was found to be lost has not arrived, sent again or not.
     pub(super) fn is_missing_any(&self) -> bool {
         self.missing > 0
+    }
+
+    /// The least round trip of the last minutes (RACK.min_RTT).
+    pub(super) fn min_rtt(&self) -> Option<Span> {
+        self.min_rtt.get()
     }
 
     /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
@@ -163,6 +172,9 @@ impl Rack {
     pub(super) fn sent(&mut self, start: u64, end: u64, now: Time) {
         self.transmissions += 1;
         let number = self.transmissions;
+        if let Some(rates) = &mut self.rates {
+            rates.sent(start, number, now, self.segments.is_empty());
+        }
         match self.find(start) {
             Some(at) => {
                 self.leave_network(at);
@@ -227,6 +239,9 @@ impl Rack {
         let Sent { start, end, at: sent, number, again, .. } = self.segments[at];
         let rtt = now.since(sent);
         found.bytes += end - start;
+        if let Some(rates) = &mut self.rates {
+            rates.arrived(start, end - start, now);
+        }
         if end < self.fack && !again {
             self.reordering.seen();
         }
@@ -284,6 +299,9 @@ impl Rack {
     /// Marks a segment as lost.
     fn lose(&mut self, at: usize) {
         self.leave_network(at);
+        if let Some(rates) = &mut self.rates {
+            rates.lose(self.segments[at].len());
+        }
         self.lost.insert(self.segments[at].start);
         self.missing += u32::from(!std::mem::replace(&mut self.segments[at].lost, true));
     }

@@ -51,6 +51,7 @@ impl Endpoint for Sender {
         show("rto", self.timer.rto().as_secs_f64());
         show("retransmissions", self.retransmissions as f64);
         show("timeouts", self.timeouts as f64);
+        self.congestion.gauges(show);
     }
 
     fn round_trip(&self) -> Option<Span> {

@@ -5,6 +5,7 @@
 
 mod endpoint;
 mod loss;
+mod model;
 mod opening;
 mod pacing;
 mod rack;
@@ -12,11 +13,12 @@ mod reduction;
 
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::accurate_ecn::Feedback;
-use crate::endpoint::tcp::congestion::{Acknowledged, Congestion, Windows};
+use crate::endpoint::tcp::congestion::{Acknowledged, Congestion, CongestionControl, Windows};
 use crate::endpoint::tcp::hystart::HyStart;
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::prr::Prr;
 use crate::endpoint::tcp::rack::{Arrived, Rack};
+use crate::endpoint::tcp::rates::Rates;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
@@ -58,8 +60,10 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     first_sent: FirstSent,
     recovery: Recovery,
-    /// True if the window is reduced over a round trip.
+    /// True if the window is reduced over a round trip, or by the control's model.
     reduces_gradually: bool,
+    /// True if the control has a model of the path, by which it sets the window.
+    by_model: bool,
     /// Such a reduction under way.
     prr: Option<Prr>,
     /// True if the acknowledgement that is processed has shown a loss.
@@ -102,6 +106,12 @@ impl Sender {
             RtoFloor::Timeout => params.delayed_acks.unwrap_or(Span::ZERO),
             RtoFloor::Variation => params.minimum_rto,
         };
+        let by_model = tcp.control.has_model();
+        let mut rack = (params.recovery == LossRecovery::Rack)
+            .then(|| Box::new(Rack::new(longest_wait, params.timer_slack)));
+        if let Some(rack) = &mut rack {
+            rack.rates = by_model.then(|| Box::new(Rates::new()));
+        }
         Sender {
             loss_recovery: params.recovery,
             mss,
@@ -121,11 +131,11 @@ impl Sender {
                 Windows { mss, cwnd: initial, ssthresh: window.max(2 * mss) },
             ),
             scoreboard: Scoreboard::default(),
-            rack: (params.recovery == LossRecovery::Rack)
-                .then(|| Box::new(Rack::new(longest_wait, params.timer_slack))),
+            rack,
             first_sent: FirstSent::default(),
             recovery: Recovery::default(),
-            reduces_gradually: params.reduction == Reduction::Prr,
+            reduces_gradually: params.reduction == Reduction::Prr || by_model,
+            by_model,
             prr: None,
             has_lost: false,
             hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
@@ -182,7 +192,7 @@ impl Sender {
         if acknowledgement < self.una || acknowledgement > self.max {
             return;
         }
-        let before = self.flight();
+        let (before, model) = (self.flight(), self.before());
         let was_full = self.pacer.waits() || self.outstanding() + self.mss > self.congestion.cwnd();
         let new = acknowledgement - self.una;
         let same_window = self.window == u64::from(segment.window);
@@ -213,7 +223,7 @@ impl Sender {
             let was_used = was_full || self.congestion.grows_beyond(before);
             let may_grow =
                 if self.reduces_gradually { self.prr.is_none() } else { !was_recovering && !marked };
-            if may_grow && was_used {
+            if may_grow && was_used && !self.by_model {
                 let srtt = self.timer.srtt();
                 self.congestion.grow(&Acknowledged { srtt, ..report });
             } else if !was_used {
@@ -226,30 +236,7 @@ impl Sender {
         }
         self.judge(cx, segment, new, before);
         self.reduce_gradually(delivered, new > 0);
-    }
-
-    /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
-    /// data. Returns true if the window may not grow.
-    fn answer_mark(&mut self, cx: &mut HostCx<'_>, report: &Acknowledged, flight: u64) -> bool {
-        if self.feedback.is_some() {
-            return self.answer_each_mark(report);
-        }
-        if self.una <= self.answered_to || self.recovery.active {
-            return true;
-        }
-        if self.reduces_gradually {
-            self.begin_reduction(|congestion| congestion.reduce_ssthresh_marked(report.now, flight));
-            return true;
-        }
-        if self.congestion.cwnd() <= self.mss {
-            self.held = true;
-        }
-        self.congestion.reduce_marked(report.now, flight);
-        self.reduced();
-        if self.held {
-            self.timer.restart(cx.now());
-        }
-        true
+        self.rule(cx.now(), arrived, model);
     }
 
     /// Records a reduction of the window, whatever its reason: data under way give no further
@@ -344,7 +331,7 @@ impl Sender {
     /// section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
         let is_idle = self.last_sent.is_some_and(|sent| now.since(sent) > self.timer.rto());
-        if is_idle && self.flight() == 0 && self.next_new().is_some() {
+        if is_idle && !self.by_model && self.flight() == 0 && self.next_new().is_some() {
             self.congestion.restart(now, self.initial);
         }
     }
@@ -352,6 +339,7 @@ impl Sender {
     /// Sends the bytes from `start` to before `end`, for the first time or again.
     fn send(&mut self, cx: &mut HostCx<'_>, start: u64, end: u64) {
         let first_sent = self.first_sent.at(start);
+        self.resume(cx.now());
         if let Some(application) = &mut self.application {
             application.sent(cx.now(), start..end, first_sent.is_some());
         }

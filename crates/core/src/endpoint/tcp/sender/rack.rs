@@ -74,6 +74,7 @@ impl Sender {
         let Losses { any, later } = rack.detect_losses(cx.now(), srtt, is_repairing);
         self.has_lost |= any;
         let begins = match self.reduces_gradually {
+            true if self.by_model => !is_repairing && rack.is_missing_any(),
             // A gradual reduction lasts until all that was sent before it has arrived. Losses of what
             // was sent during it begin the next one.
             true if self.prr.is_some() && self.recovery.active => false,
@@ -84,7 +85,7 @@ impl Sender {
             return;
         }
         let reduces = later || self.reduces_gradually;
-        rack.undo = (reduces && !is_repairing).then(|| Undo::new(self.congestion.clone()));
+        rack.undo = (reduces && !is_repairing && !self.by_model).then(|| Undo::new(self.congestion.clone()));
         if reduces {
             self.reduce(cx.now(), self.flight());
         }
@@ -97,6 +98,10 @@ impl Sender {
 
     /// Reduces the window for a loss.
     fn reduce(&mut self, now: Time, flight: u64) {
+        if self.by_model {
+            self.congestion.reduce(now, flight);
+            return self.reduced();
+        }
         if self.reduces_gradually {
             return self.begin_reduction(|congestion| congestion.reduce(now, flight));
         }
@@ -150,6 +155,7 @@ impl Sender {
                 sends_new = true;
             }
         }
+        self.limit_samples();
         if sends_new {
             self.start_probe_timer(cx.now());
         }

@@ -2,6 +2,7 @@
 //! (RFC 6937) for a loss or a mark.
 
 use super::Sender;
+use crate::endpoint::HostCx;
 use crate::endpoint::tcp::congestion::{Acknowledged, Congestion};
 use crate::endpoint::tcp::hystart::Measured;
 use crate::endpoint::tcp::prr::Prr;
@@ -43,6 +44,34 @@ impl Sender {
             }
             None => (segment.echo, if segment.echo { delivered } else { 0 }),
         }
+    }
+
+    /// ECN-Echo (RFC 3168, section 6.1.2): the window is reduced at most once for each window of
+    /// data. Returns true if the window may not grow.
+    pub(super) fn answer_mark(&mut self, cx: &mut HostCx<'_>, report: &Acknowledged, flight: u64) -> bool {
+        if self.feedback.is_some() {
+            return self.answer_each_mark(report);
+        }
+        if self.una <= self.answered_to || self.recovery.active {
+            return true;
+        }
+        if self.by_model {
+            self.reduced();
+            return true;
+        }
+        if self.reduces_gradually {
+            self.begin_reduction(|congestion| congestion.reduce_ssthresh_marked(report.now, flight));
+            return true;
+        }
+        if self.congestion.cwnd() <= self.mss {
+            self.held = true;
+        }
+        self.congestion.reduce_marked(report.now, flight);
+        self.reduced();
+        if self.held {
+            self.timer.restart(cx.now());
+        }
+        true
     }
 
     /// Lets the congestion control respond to marks; the window may grow by what was not marked.
