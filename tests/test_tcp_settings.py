@@ -13,8 +13,6 @@ from tidegate_lab.testbed.tcp_settings import SETTINGS, Figures, misses
 
 OPEN = {
     "1-cubic-codel-10-200-0.5": ["drops"],
-    "1-dctcp-red-100-40-0.5": ["goodput"],
-    "10-dctcp-red-10-200-2": ["drops"],
     "10-reno-fifo-10-10-0.5": ["queueing", "timeouts"],
 }
 """Settings that do not hold yet, and the figures that are too far apart: `docs/linux.md` says so."""

@@ -44,7 +44,7 @@ fn consists(record: &PolicyRecord) -> String {
         Role::Dropper => {
             let example = BuiltInDropper::examples().into_iter().find(|one| one.record().name == record.name);
             match example.map(|example| example.marking()) {
-                Some(Marking::EcnCapable { .. } | Marking::Coupled) => {
+                Some(Marking::EcnCapable { .. } | Marking::DualQueue) => {
                     "a dropper that marks ECN-capable packets".to_owned()
                 }
                 _ => "a dropper".to_owned(),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tidegate.backends import jobs_for
 from tidegate_lab.testbed import backend, one_port
 from tidegate_lab.testbed.one_port import Port
 from tidegate_lab.uml import machine
@@ -89,7 +90,7 @@ def compare(
     packets = arrivals(count, seed)
     for name, port in chosen.items():
         tell(name)
-        with ThreadPoolExecutor(backend.jobs_for(replications, jobs)) as pool:
+        with ThreadPoolExecutor(jobs_for(replications, jobs)) as pool:
             kernels = means(
                 pool.map(
                     lambda run, port=port: _conduct(port, packets, (run, replications), seed, _in_kernel),
@@ -140,17 +141,18 @@ def _conduct(
 
 
 def _of_run(packets: list[np.ndarray], number: int, runs: int) -> list[np.ndarray]:
-    """Return the arrival process of a run: a packet at the start, and the others behind it.
+    """Return the arrival process of a run: a packet of each flow at the start, and the others behind it.
 
-    PIE updates its probability at times of its own: in the simulator from the first packet on, in the
-    kernel from before. The runs divide the time between two updates evenly among them, so that
+    PIE updates its probability at times of its own: in the simulator from a queue's first packet on, in
+    the kernel from before. The runs divide the time between two updates evenly among them, so that
     their means do not depend on it.
     """
     import numpy as np
 
     behind = UPDATE + UPDATE * number // runs
-    first, *others = [own + np.array([behind, 0]) for own in packets]
-    return [np.concatenate(([[1, SIZE]], first)), *others]
+    return [
+        np.concatenate(([[1 + flow, SIZE]], own + np.array([behind, 0]))) for flow, own in enumerate(packets)
+    ]
 
 
 def arrivals(count: int, seed: int) -> list[np.ndarray]:

@@ -135,7 +135,9 @@ def plan(
             case "sender":
                 for end in (route[0]["from"], route[-1]["to"]):
                     _set(nodes[end]["sysctls"], flow, found["nodes"][end]["name"])
-                planned.append(ends | _connection(flow, arrivals.start[index], arrivals.stop[index]))
+                sample = round(scenario.sample * 1e9)
+                start, stop = arrivals.start[index], arrivals.stop[index]
+                planned.append(ends | _connection(flow, start, stop, sample))
             case "receiver":
                 planned.append(ends | {"kind": "answers"})
     used = Counter(at for flow in flows for at in flow["route"])
@@ -193,7 +195,7 @@ def _datagrams(flow: Mapping[str, Any], packets: np.ndarray, index: int, place: 
     return {"kind": "datagrams", "packets": name, "tos": ECT0 if flow["ecn"] else 0}
 
 
-def _connection(flow: Mapping[str, Any], start: int, stop: int | None) -> dict[str, Any]:
+def _connection(flow: Mapping[str, Any], start: int, stop: int | None, sample: int) -> dict[str, Any]:
     values = flow["source"]["transport"]["values"]
     window = values["receiver_window"]
     return {
@@ -203,6 +205,7 @@ def _connection(flow: Mapping[str, Any], start: int, stop: int | None) -> dict[s
         "size": None,
         "start": start,
         "stop": stop,
+        "sample": sample,
     }
 
 

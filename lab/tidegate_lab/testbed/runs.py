@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tidegate import backends
-from tidegate_lab.testbed import measure, records
+from tidegate_lab.testbed import measure, model, records
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
 from tidegate_lab.testbed.gated import Gated, insert
 from tidegate_lab.testbed.plan import Arrivals, described, plan
@@ -163,7 +163,8 @@ def _tables(
     links = _replaced(drawn_tables["links"], _links(found, followed, warmup, duration), replication, seed)
     # The kernel gives no rows of the others.
     empty = {name: table.slice(0, 0) for name, table in drawn_tables.items()}
-    return empty | {"flows": flows, "groups": groups, "links": links}
+    series = model.series(drawn_tables["series"].schema, found, figures, replication, seed)
+    return empty | {"flows": flows, "groups": groups, "links": links, "series": series}
 
 
 def _ends(

@@ -23,6 +23,11 @@ CHUNK = 1 << 18
 TCP_INFO_BYTES = 256
 TOTAL_RETRANSMISSIONS, BYTES_ACKED, BYTES_RECEIVED = (100, "I"), (120, "Q"), (128, "Q")
 """Where struct tcp_info has what a connection's end has counted, and its type."""
+TCP_CC_INFO = 26
+BBR_MODEL = "IIIII"
+"""struct tcp_bbr_info: bandwidth in bytes/s, low and high half; least round trip in us; gains of the pace
+and of the window, in units of `GAIN`."""
+GAIN = 1 / 256
 
 
 class Datagrams:
@@ -92,6 +97,9 @@ class Connection:
         self._socket.setblocking(False)
         loop.watch(self._listener, select.EPOLLIN, self._accept)
         loop.at(flow["start"], self._connect)
+        self._model: list[tuple[int, float, float, float, float]] = []
+        if flow["congestion"] == "bbr":
+            self._sample(-(-flow["start"] // flow["sample"]) * flow["sample"])
         if flow["stop"] is not None:
             loop.at(flow["stop"], self._stop)
 
@@ -137,6 +145,20 @@ class Connection:
         # The sender has ended.
         self._loop.forget(self._peer)
 
+    def _sample(self, when: int) -> None:
+        """Record the model of BBR at a time, and from then on."""
+
+        def look() -> None:
+            info = self._socket.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, struct.calcsize(BBR_MODEL))
+            low, high, least, pace, window = struct.unpack(BBR_MODEL, info)
+            # The handshake is not over while there are no gains.
+            if pace:
+                rate = 8.0 * (low + (high << 32))
+                self._model.append((when, rate, least * 1e-6, pace * GAIN, window * GAIN))
+            self._sample(when + self._flow["sample"])
+
+        self._loop.at(when, look)
+
     def _stop(self) -> None:
         self._left = 0
         self._socket.shutdown(socket.SHUT_WR)
@@ -149,6 +171,7 @@ class Connection:
             "retransmissions": _field(sender, TOTAL_RETRANSMISSIONS),
             "delivered": 0 if receiver is None else _field(receiver, BYTES_RECEIVED),
             "acked": _field(sender, BYTES_ACKED),
+            "model": self._model,
         }
 
 

@@ -107,7 +107,7 @@ impl PolicyParams for CoupledPi2Params {
     }
 
     fn marking(&self) -> Marking {
-        Marking::Coupled
+        Marking::DualQueue
     }
 
     fn check(&self) -> Result<(), Fault> {

@@ -25,7 +25,7 @@ pub enum Marking {
         by: Option<&'static str>,
     },
     /// It does, and drops others by a law that gives both alike shares (RFC 9332, section 2.1).
-    Coupled,
+    DualQueue,
 }
 
 /// Response of a congestion control to congestion marks.

@@ -95,7 +95,7 @@ pub(super) fn mixed<'s>(
     groups: &'s [FlowGroup],
 ) -> Option<(Place, Complaint)> {
     guarded(around, classes, groups, |place, link| (place, link)).into_iter().find_map(|((place, link), found)| {
-        if found.dropper.policy.marking() == Marking::Coupled {
+        if found.dropper.policy.marking() == Marking::DualQueue {
             return None;
         }
         let (capable, other) = found.capable.zip(found.other)?;
