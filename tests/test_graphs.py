@@ -1,130 +1,184 @@
-"""Networks from graphs."""
+"""The topology `graph`: networks of the Internet Topology Zoo, as networkx reads the same files."""
 
+import io
+import math
+import re
+import tarfile
 from pathlib import Path
+from typing import Any
 
+import networkx
 import pytest
 
 import tidegate
-from tidegate import TidegateError, graphs
+from captures import DATA
+from conftest import call
+from tidegate import backends
+from tidegate.source import resolve
 
-networkx = pytest.importorskip("networkx")
-
-ZOO = Path(__file__).parents[2] / "shared" / "data"
-
-
-def test_a_graph_becomes_a_network_that_runs():
-    graph = networkx.Graph()
-    graph.add_edge("a", "b", rate="1mbit", delay="5ms")
-    graph.add_edge("b", "c", LinkSpeedRaw="2000000.0")
-    graph.add_edge("c", "c")
-    nodes, links = graphs.network(graph, delay="1ms")
-    assert [node.name for node in nodes] == ["a", "b", "c"]
-    assert [(link.from_, link.to, link.rate, link.delay) for link in links] == [
-        ("a", "b", "1mbit", "5ms"),
-        ("b", "c", "2000000bit", "1ms"),
-    ]
-    flow = tidegate.Flow(name="data", from_="a", to="c", size="250B", source=tidegate.Poisson(rate="400kbit"))
-    scenario = tidegate.Scenario(duration="1s", node=nodes, link=links, flow=[flow])
-    assert tidegate.simulate(scenario).flows["hops"].to_pylist() == [2]
-
-
-def test_a_directed_graph_has_links_in_one_direction():
-    _, links = graphs.network(networkx.DiGraph([("a", "b")]), rate="1mbit")
-    assert [link.duplex for link in links] == [False]
-
-
-def test_delays_follow_from_places():
-    graph = networkx.Graph()
-    graph.add_node(0, label="Berlin", Latitude=52.52, Longitude=13.405)
-    graph.add_node(1, label="Paris", Latitude=48.8566, Longitude=2.3522)
-    graph.add_edge(0, 1)
-    nodes, (link,) = graphs.network(graph, rate="10gbit")
-    assert [node.name for node in nodes] == ["Berlin", "Paris"]
-    # 878 km, as geographers state it.
-    assert tidegate.parse_time(link.delay) == pytest.approx(878e3 / 2e8, rel=0.005)
+ZOO = DATA / "topology/zoo"
+ALL = DATA / "topology/InternetTopologyZoo-graphml.tar.gz"
+needs_zoo = pytest.mark.skipif(not ZOO.is_dir(), reason="needs the Topology Zoo in ../shared/data")
+SCENARIO = """version = 1
+name = "graph"
+duration = "1s"
+topology = {{ kind = "graph", file = "{file}", rate = "10gbit"{keys} }}
+"""
+FLOW = """[[flow]]
+name = "a"
+from = "{start}"
+to = "{end}"
+size = "1250B"
+source = {{ kind = "cbr", rate = "10mbit" }}
+"""
+TRIANGLE = """graph [
+  node [ id 1 label "a" ] node [ id 2 label "b" ] node [ id 3 label "c" ]
+  edge [ source 1 target 2 LinkSpeedRaw 1e7 ] edge [ source 2 target 3 ]
+]
+"""
 
 
-def test_a_gml_file_is_read_with_labels_that_are_shared(tmp_path):
-    (tmp_path / "a.gml").write_text(
-        'graph [ node [ id 0 label "A" ] node [ id 1 label "B" ] node [ id 2 label "B" ]'
-        " edge [ source 0 target 1 LinkSpeedRaw 2000000.0 ] edge [ source 1 target 2 ] ]"
+def network(file: Path, first: str, keys: str = "") -> dict[str, Any]:
+    """Return the nodes and links of a scenario of a graph, hosts and their links behind all others.
+
+    Args:
+        file: The graph.
+        first: The label of its first node, or its id with an n before it.
+        keys: More keys of the topology.
+    """
+    name = "-".join(re.findall(r"\w+", first, re.ASCII))[:48]
+    text = SCENARIO.format(file=file, keys=f', access = {{ rate = "1gbit" }}{keys}')
+    text += FLOW.format(start=f"{name}-host", end=name)
+    return backends.network(resolve(text).scenario)
+
+
+def first_of(graph: networkx.MultiGraph) -> str:
+    """Return the label of the first node, or its id with an n before it."""
+    first = next(iter(graph))
+    label = str(graph.nodes[first].get("label", "None"))
+    return label if re.search(r"\w", label, re.ASCII) and label != "None" else f"n{first}"
+
+
+def read(file: Path | io.BytesIO) -> networkx.MultiGraph:
+    """Return what networkx reads, without edges from a node to itself."""
+    graph = networkx.read_graphml(file, force_multigraph=True)
+    graph.remove_edges_from(list(networkx.selfloop_edges(graph, keys=True)))
+    return graph
+
+
+def kilometres(one: dict, other: dict) -> float:
+    """Return the distance of two places by the law of cosines."""
+    (here, east), (there, west) = (
+        (math.radians(float(end["Latitude"])), math.radians(float(end["Longitude"]))) for end in (one, other)
     )
-    nodes, links = graphs.network(tmp_path / "a.gml", rate="1mbit")
-    assert [node.name for node in nodes] == ["A", "1", "2"]
-    assert [(link.from_, link.to, link.rate) for link in links] == [
-        ("A", "1", "2000000bit"),
-        ("1", "2", "1mbit"),
-    ]
+    cosine = math.sin(here) * math.sin(there) + math.cos(here) * math.cos(there) * math.cos(east - west)
+    return 6371.0088 * math.acos(max(-1.0, min(1.0, cosine)))
 
 
-def test_nodes_that_share_a_label_keep_their_keys():
-    graph = networkx.Graph()
-    graph.add_node(0, label="X")
-    graph.add_node(1, label="X")
-    graph.add_node(2, label="")
-    graph.add_node(3, label="São Paulo (SP)")
-    assert [node.name for node in graphs.network(graph)[0]] == ["0", "1", "2", "Sao-Paulo-SP"]
+def delay_of(graph: networkx.MultiGraph, start: str, end: str) -> float:
+    """Return the delay of an edge in s: 5 us a km, and 1 ms where a place is not known."""
+    ends = graph.nodes[start], graph.nodes[end]
+    known = all("Latitude" in one and "Longitude" in one for one in ends)
+    return kilometres(*ends) * 5e-6 if known else 1e-3
+
+
+@needs_zoo
+@pytest.mark.parametrize("name", ["Abilene", "Geant2012", "Nsfnet", "Dfn", "Uunet", "Arpanet196912"])
+def test_links_have_the_speeds_and_delays_of_the_file(name: str) -> None:
+    graph = read(ZOO / f"{name}.graphml")
+    found = network(ZOO / f"{name}.graphml", first_of(graph), ', delay = "1ms"')
+    ids = list(graph)
+    between = found["links"][: 2 * graph.number_of_edges()]
+    ours = sorted((link["from"], link["to"], link["rate"], link["delay"]) for link in between)
+    theirs = []
+    for start, end, data in graph.edges(data=True):
+        rate = round(data.get("LinkSpeedRaw", 0)) or 10_000_000_000
+        delay = delay_of(graph, start, end)
+        for one, other in ((start, end), (end, start)):
+            theirs.append((ids.index(one), ids.index(other), rate, delay))
+    for here, there in zip(ours, sorted(theirs), strict=True):
+        assert here[:3] == there[:3]
+        assert here[3] == pytest.approx(there[3], abs=2e-9)
+
+
+@needs_zoo
+def test_every_network_of_the_zoo_is_read(tmp_path: Path) -> None:
+    counted = 0
+    with tarfile.open(ALL) as files:
+        for member in files:
+            if not member.name.endswith(".graphml"):
+                continue
+            content = files.extractfile(member)
+            assert content is not None
+            text = content.read()
+            graph = read(io.BytesIO(text))
+            file = tmp_path / "network.graphml"
+            file.write_bytes(text)
+            found = network(file, first_of(graph))
+            names = [node["name"] for node in found["nodes"]]
+            assert len(set(names)) == len(names) == 2 * len(graph)
+            assert len(found["links"]) == 2 * (graph.number_of_edges() + len(graph))
+            counted += 1
+    assert counted > 250
+
+
+@needs_zoo
+def test_gml_as_networkx_writes_it_is_the_same_network(tmp_path: Path) -> None:
+    graph = networkx.read_graphml(ZOO / "Geant2012.graphml", force_multigraph=True)
+    networkx.write_gml(
+        networkx.relabel_nodes(graph, {one: int(one) for one in graph}), tmp_path / "g.gml", str
+    )
+    text = (tmp_path / "g.gml").read_text()
+    # It writes its own labels in place of the file's.
+    assert text.count("  node [") == len(graph)
+    ours = network(ZOO / "Geant2012.graphml", first_of(graph))
+    other = network(tmp_path / "g.gml", "0")
+    for key in ("from", "to", "rate", "delay"):
+        assert [link[key] for link in ours["links"]] == [link[key] for link in other["links"]]
+
+
+def test_packets_take_the_delay_of_the_fibre(tmp_path: Path) -> None:
+    (tmp_path / "g.gml").write_text(
+        'graph [ node [ id 1 label "West End" Latitude 0.0 Longitude 0.0 ]\n'
+        'node [ id 2 label "East End" Latitude 0.0 Longitude 10.0 ] edge [ source 1 target 2 ] ]'
+    )
+    text = SCENARIO.format(file=tmp_path / "g.gml", keys="") + FLOW.format(start="West-End", end="East-End")
+    delay = tidegate.simulate(text).groups["a"].delay_mean.mean
+    # A degree of the equator is 111.19 km; a packet is 1 us long.
+    assert delay == pytest.approx(10 * 111.195 * 5e-6 + 1e-6, rel=1e-4)
+
+
+def test_an_edge_without_a_speed_needs_a_rate(tmp_path: Path) -> None:
+    (tmp_path / "g.gml").write_text(TRIANGLE)
+    scenario = tmp_path / "a.toml"
+    scenario.write_text(SCENARIO.format(file="g.gml", keys="").replace(', rate = "10gbit"', ""))
+    refused = call("check", str(scenario))
+    assert refused.exit_code == 1
+    assert "the edge from b to c states no speed, and there is no `rate`" in refused.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "message"),
+    ("name", "text", "said"),
     [
-        ("a.txt", "", "a graph is a .graphml or a .gml file"),
-        ("a.graphml", "<x", "not a graph: "),
-        ("a.gml", "graph [ node [", "not a graph: "),
+        ("g.graphml", TRIANGLE, "is not a graph in GraphML"),
+        ("g.gml", "graph [ node [ id 1 ]", "is not a graph in GML: it ends within a list"),
+        ("g.gml", "\x00", "is not a graph in GML"),
+        ("g.graphml", "", "is not a graph in GraphML"),
     ],
 )
-def test_a_file_that_is_no_graph_is_refused(tmp_path, name, text, message):
+def test_a_file_that_is_no_graph_is_told(name: str, text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(TidegateError, match=message):
-        graphs.read(tmp_path / name)
-    with pytest.raises(TidegateError, match="No such file"):
-        graphs.read(tmp_path / "missing.gml")
+    scenario = tmp_path / "a.toml"
+    scenario.write_text(SCENARIO.format(file=name, keys=""))
+    refused = call("check", str(scenario))
+    assert refused.exit_code == 1
+    assert said in refused.stderr
 
 
-def test_a_link_without_a_rate_is_refused():
-    with pytest.raises(TidegateError, match="link a-b: the graph states no rate"):
-        graphs.network(networkx.Graph([("a", "b")]))
-    for stated in ("fast", float("inf"), 0):
-        graph = networkx.Graph()
-        graph.add_edge("a", "b", LinkSpeedRaw=stated)
-        with pytest.raises(TidegateError, match=r"link a-b: the `LinkSpeedRaw` .* is not a rate in bit/s"):
-            graphs.network(graph)
-    graph = networkx.Graph()
-    graph.add_node(0, label="1")
-    graph.add_node(1, label="")
-    with pytest.raises(TidegateError, match="two nodes of the graph are called `1`"):
-        graphs.network(graph)
-
-
-def test_every_topology_of_the_zoo_is_a_network():
-    files = sorted(ZOO.rglob("*.graphml"))
-    if not files:
-        pytest.skip("no .graphml files in ../shared/data")
-    for file in files:
-        nodes, links = graphs.network(file, rate="1gbit", delay="1ms")
-        names = {node.name for node in nodes}
-        assert names
-        assert all({link.from_, link.to} <= names for link in links), file
-        if links:
-            flow = tidegate.Flow(
-                name="data",
-                from_=links[0].from_,
-                to=links[0].to,
-                size="1kB",
-                source=tidegate.Cbr(rate="8mbit"),
-            )
-            run = tidegate.simulate(tidegate.Scenario(duration="50ms", node=nodes, link=links, flow=[flow]))
-            assert run.packet_hops >= 45, file
-
-
-def test_the_page_makes_a_network_of_abilene(monkeypatch, capsys):
-    files = list(ZOO.rglob("Abilene.graphml"))
-    if not files:
-        pytest.skip("no Abilene.graphml in ../shared/data")
-    monkeypatch.chdir(files[0].parent)
-    page = (Path(__file__).parents[1] / "docs" / "fabrics.md").read_text()
-    exec(page.partition("```python\n")[2].partition("```")[0], {})
-    delay = float("".join(c for c in capsys.readouterr().out if c in "0123456789."))
-    # New York to Seattle are some 3,900 km along a great circle.
-    assert 3.9e6 / 2e8 < delay < 0.05
+def test_a_missing_file_and_a_folder_are_told(tmp_path: Path) -> None:
+    for name in ("missing.graphml", "."):
+        scenario = tmp_path / "a.toml"
+        scenario.write_text(SCENARIO.format(file=name, keys=""))
+        refused = call("check", str(scenario))
+        assert refused.exit_code == 1
+        assert "cannot read" in refused.stderr

@@ -200,6 +200,38 @@ class FatTree(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Graph(Record):
+    """Graph.
+
+    Switches and links of a graph in a file. A node is named by its label, with a hyphen in place of what a
+    name cannot have, and a number behind one that is taken. Its host has the node's name and `-host`. A
+    duplex link has the speed that its edge states, and the delay of 5 µs for each kilometre of the great
+    circle between the places of its ends; an edge of a directed graph is one direction. An edge from a node
+    to itself is left out.
+
+    Attributes:
+        file: File in GraphML or, with the ending .gml, in GML, as those of the Internet Topology Zoo.
+        rate: Rate of a link whose edge states no `LinkSpeedRaw` in bit/s, in each direction (a rate such as
+            "400kbit", or a number of bit/s).
+        delay: Propagation delay of a link one of whose ends states no `Latitude` and `Longitude`, in each
+            direction (a time such as "5ms", or a number of seconds). Default: 0s.
+        access: Links between each switch and its host; without it there are no hosts, and flows start and end
+            at switches.
+
+    Source: ITU-T G.114, Annex A, for the delay.
+    """
+
+    _kind: ClassVar[str | None] = "graph"
+
+    _quantities: ClassVar = {"rate": quantities.Rate, "delay": quantities.Time}
+
+    file: str
+    rate: str | float | None = None
+    delay: str | float | None = None
+    access: Access | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Gate(Record):
     """Gate.
 
@@ -234,7 +266,7 @@ class Nodes(Record):
 
 TopologyName = Literal["nodes"]
 
-TopologyKind = Chain | Dumbbell | ParkingLot | Star | LeafSpine | FatTree | Gate | Nodes
+TopologyKind = Chain | Dumbbell | ParkingLot | Star | LeafSpine | FatTree | Graph | Gate | Nodes
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ mod error;
 mod expression;
 mod file;
 mod gate;
+mod graph_file;
 mod input_file;
 pub mod keys;
 mod policy;

@@ -19,6 +19,7 @@ kinds! {
         Star,
         LeafSpine,
         FatTree,
+        Graph,
         Gate,
         Nodes,
     }
@@ -99,6 +100,27 @@ section! {
         k: u64 as Integer(2, 64),
         between: BetweenSwitches,
         access: AccessOrDefault,
+    }
+}
+
+section! {
+    /// Switches and links of a graph in a file. A node is named by its label, with a hyphen in place
+    /// of what a name cannot have, and a number behind one that is taken. Its host has the node's
+    /// name and `-host`. A duplex link has the speed that its edge states, and the delay of 5 µs for
+    /// each kilometre of the great circle between the places of its ends; an edge of a directed graph is
+    /// one direction. An edge from a node to itself is left out.
+    #[source = "ITU-T G.114, Annex A, for the delay"]
+    pub(crate) struct Graph = "graph", "Graph" {
+        /// File in GraphML or, with the ending .gml, in GML, as those of the Internet Topology Zoo
+        file: PathBuf,
+        /// Rate of a link whose edge states no `LinkSpeedRaw` in bit/s, in each direction
+        rate: Option<u64> as Rate,
+        /// Propagation delay of a link one of whose ends states no `Latitude` and `Longitude`, in each
+        /// direction
+        delay: Span = "0s",
+        /// Links between each switch and its host; without it there are no hosts, and flows start
+        /// and end at switches
+        access: Option<Access>,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Builder, Node, NodeKind, Wire};
 use crate::error::{Complaint, Report};
 use crate::gate::{Emulation, GateFile};
+use crate::graph_file;
 use crate::keys::topology::{self, Topology};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::link::{Loss, Reordering};
@@ -64,6 +65,7 @@ impl Builder<'_> {
                 }
                 self.fat_tree(keys)?;
             }
+            Topology::Graph(keys) => self.graph(keys, report)?,
             Topology::Gate(topology::Gate { delay, .. }) => self.gate(gate?, **delay)?,
             Topology::Nodes(_) => {}
         }
@@ -119,6 +121,35 @@ impl Builder<'_> {
                 number += 1;
                 self.host(format!("h{number}"), *switch, access.clone())?;
             }
+        }
+        Some(())
+    }
+
+    /// The nodes and edges of a graph.
+    fn graph(&mut self, keys: &topology::Graph, report: &mut Report) -> Option<()> {
+        let graph = graph_file::read(&keys.file, self.base_dir, report)?;
+        let switches: Vec<usize> = graph.nodes.iter().map(|node| self.switch(node.name.clone())).collect();
+        for edge in &graph.edges {
+            let ends = [edge.from, edge.to].map(|end| &graph.nodes[end]);
+            let Some(rate) = edge.speed.or(*keys.rate) else {
+                let [from, to] = ends.map(|end| &end.name);
+                let message = format!("the edge from {from} to {to} states no speed, and there is no `rate`");
+                let help = "state the rate of links without a speed, as in rate = \"10gbit\"";
+                report.add(keys.file.place, Complaint::new(message).help(help));
+                return None;
+            };
+            let wire = Wire::of(rate, ends[0].delay_to(ends[1]).unwrap_or(*keys.delay));
+            let (from, to) = (switches[edge.from], switches[edge.to]);
+            if graph.is_directed {
+                let port = self.usual_port(from);
+                self.link(from, to, wire, port, self.topology.place)?;
+            } else {
+                self.duplex(from, to, wire)?;
+            }
+        }
+        let Some(access) = keys.access.as_ref() else { return Some(()) };
+        for (node, switch) in graph.nodes.iter().zip(switches) {
+            self.host(format!("{}-host", node.name), switch, Wire::access(access))?;
         }
         Some(())
     }
