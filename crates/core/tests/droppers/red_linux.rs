@@ -11,7 +11,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::units::Time;
 
-/// What became of an arrival.
+/// The outcome of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fate {
     /// The average was not between the thresholds.
