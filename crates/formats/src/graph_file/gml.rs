@@ -1,6 +1,6 @@
 //! GML (Himsolt 1997): keys with numbers, quoted texts, or lists of keys in brackets.
 
-use super::{Attributes, Stated};
+use super::stated::{Attributes, Stated};
 
 /// The deepest list within lists.
 const DEEPEST: usize = 64;

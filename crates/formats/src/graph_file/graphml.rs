@@ -1,7 +1,7 @@
 //! GraphML (Brandes, Eiglsperger, Herman, Himsolt and Marshall 2001), without hyperedges, ports and
 //! nested graphs.
 
-use super::{Attributes, Stated};
+use super::stated::{Attributes, Stated};
 use roxmltree::{Document, Node};
 use std::collections::BTreeMap;
 

@@ -2,9 +2,11 @@
 
 mod gml;
 mod graphml;
+mod stated;
 
 use crate::error::{Complaint, Report, in_words};
 use crate::section::Placed;
+use stated::{Attributes, Stated};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use tidegate_core::units::{Rate, Span};
@@ -59,16 +61,6 @@ impl GraphNode {
         Some(Span::from_secs_f64(kilometres * FIBRE))
     }
 }
-
-/// The graph as a file states it: nodes by their identifiers, and attributes as text.
-#[derive(Default)]
-struct Stated {
-    is_directed: bool,
-    nodes: Vec<(String, Attributes)>,
-    edges: Vec<(String, String, Attributes)>,
-}
-
-type Attributes = BTreeMap<String, String>;
 
 /// Reads the graph that a topology names; a relative path starts at `base_dir`. `None` after
 /// something was reported.
