@@ -150,8 +150,9 @@ class Connection:
 
         def look() -> None:
             info = self._socket.getsockopt(socket.IPPROTO_TCP, TCP_CC_INFO, struct.calcsize(BBR_MODEL))
-            low, high, least, pace, window = struct.unpack(BBR_MODEL, info)
-            # The handshake is not over while there are no gains.
+            # A connection that has ended may tell nothing; one before its handshake has no gains.
+            model = info.ljust(struct.calcsize(BBR_MODEL), b"\0")
+            low, high, least, pace, window = struct.unpack(BBR_MODEL, model)
             if pace:
                 rate = 8.0 * (low + (high << 32))
                 self._model.append((when, rate, least * 1e-6, pace * GAIN, window * GAIN))
