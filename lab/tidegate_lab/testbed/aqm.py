@@ -143,8 +143,8 @@ def _conduct(
 def _of_run(packets: list[np.ndarray], number: int, runs: int) -> list[np.ndarray]:
     """Return the arrival process of a run: a packet of each flow at the start, and the others behind it.
 
-    PIE updates its probability at times of its own, from when its queue was made. The runs divide the time between two updates evenly among them, so that
-    their means do not depend on it.
+    PIE updates its probability at times of its own, from when its queue was made. The runs divide the time
+    between two updates evenly among them, so that their means do not depend on it.
     """
     import numpy as np
 
