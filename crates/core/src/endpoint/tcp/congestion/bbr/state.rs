@@ -62,6 +62,9 @@ pub(super) struct State {
     full_bw: f64,
     full_rounds: u32,
     filled_pipe: bool,
+    /// Gain of the pace at the last acknowledgement: that of a phase that began since comes with the
+    /// next, as in Linux.
+    gain: f64,
     /// Bytes per second, the margin taken.
     pacing_rate: f64,
     /// True once the pace is by a measured round trip.
@@ -88,6 +91,7 @@ impl State {
             full_bw: 0.0,
             full_rounds: 0,
             filled_pipe: false,
+            gain: HIGH_GAIN,
             pacing_rate: 0.0,
             has_seen_rtt: false,
             repair: Repair::None,
@@ -158,7 +162,8 @@ impl State {
             self.has_seen_rtt = true;
             self.pace_by_rtt(windows.cwnd, rtt);
         }
-        self.set_pacing_rate(self.pacing_gain());
+        self.gain = self.pacing_gain();
+        self.set_pacing_rate(self.gain);
         Ruling { cwnd: self.window(cwnd, delivery, mss), limits_samples }
     }
 
@@ -182,7 +187,7 @@ impl State {
         let Phase::ProbeBw(index, began) = self.phase else { return };
         let Delivery { now, lost, prior_flight, .. } = *delivery;
         let is_long = self.rtprop.is_none_or(|rtprop| now.since(began) > rtprop);
-        let gain = CYCLE[index];
+        let gain = self.gain;
         let ends = if gain > 1.0 {
             is_long && (lost > 0 || prior_flight >= self.inflight(gain, mss))
         } else if gain < 1.0 {
