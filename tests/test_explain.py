@@ -177,7 +177,7 @@ def added_up(packet):
         ("port-ceiling", "port ceiling", "under the ceiling of the port"),
         ("tdm", "slot", "for a slot of its own"),
         ("credit", "no credit", "without credit"),
-        ("trace-link", "no opportunity", "for an opportunity of the link"),
+        ("trace-link", "no opportunity", "until the link could send"),
     ],
 )
 def test_shaping_is_not_blamed_on_traffic(file, kind, said):

@@ -1833,6 +1833,91 @@ VsvdKind = VsVd
 
 
 @dataclass(frozen=True, kw_only=True)
+class Uniform(Record):
+    """Uniform jitter.
+
+    As likely anywhere between `spread` less than the delay and `spread` more, but not below zero.
+
+    Attributes:
+        spread: Largest difference from the delay (a time such as "5ms", or a number of seconds).
+        reorders: Whether a packet may overtake those in front of it; otherwise it arrives with them at the
+            earliest. Default: false.
+    """
+
+    _kind: ClassVar[str | None] = "uniform"
+
+    _quantities: ClassVar = {"spread": quantities.Time}
+
+    spread: str | float
+    reorders: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Normal(Record):
+    """Normal jitter.
+
+    Normal about the delay, but not below zero.
+
+    Attributes:
+        deviation: Standard deviation (a time such as "5ms", or a number of seconds).
+        reorders: Whether a packet may overtake those in front of it; otherwise it arrives with them at the
+            earliest. Default: false.
+    """
+
+    _kind: ClassVar[str | None] = "normal"
+
+    _quantities: ClassVar = {"deviation": quantities.Time}
+
+    deviation: str | float
+    reorders: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Record):
+    """Exponential jitter.
+
+    Exponential beyond the delay.
+
+    Attributes:
+        mean: Mean of what is added to the delay (a time such as "5ms", or a number of seconds).
+        reorders: Whether a packet may overtake those in front of it; otherwise it arrives with them at the
+            earliest. Default: false.
+    """
+
+    _kind: ClassVar[str | None] = "exponential"
+
+    _quantities: ClassVar = {"mean": quantities.Time}
+
+    mean: str | float
+    reorders: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto(Record):
+    """Pareto jitter.
+
+    Pareto beyond the delay, at least mean · (shape - 1) / shape: few packets take much longer.
+
+    Attributes:
+        mean: Mean of what is added to the delay (a time such as "5ms", or a number of seconds).
+        shape: Shape, above 1; up to 2 the variance is infinite (a number from 1 to 1000). Default: 2.5.
+        reorders: Whether a packet may overtake those in front of it; otherwise it arrives with them at the
+            earliest. Default: false.
+    """
+
+    _kind: ClassVar[str | None] = "pareto"
+
+    _quantities: ClassVar = {"mean": quantities.Time}
+
+    mean: str | float
+    shape: float | None = None
+    reorders: bool | None = None
+
+
+JitterKind = Uniform | Normal | Exponential | Pareto
+
+
+@dataclass(frozen=True, kw_only=True)
 class GilbertElliott(Record):
     """Gilbert-Elliott.
 
@@ -3045,6 +3130,31 @@ class Class(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LinkChange(Record):
+    """Link change.
+
+    A change of a link while packets are sent. What it does not state stays as it is.
+
+    Attributes:
+        at: When it comes, from the start of the run, of a gate or of a period; later than the change before
+            it (a time such as "5ms", or a number of seconds).
+        rate: Rate from then on, also for the rest of a packet that is being sent (a rate such as "400kbit",
+            or a number of bit/s).
+        delay: Propagation delay from then on, of packets whose last bit is sent (a time such as "5ms", or a
+            number of seconds).
+        state: State of the link from then on: up or down. While it is down, nothing is sent: packets wait,
+            and the rest of the one that is being sent follows when it is up again (up or down).
+    """
+
+    _quantities: ClassVar = {"at": quantities.Time, "rate": quantities.Rate, "delay": quantities.Time}
+
+    at: str | float
+    rate: str | float | None = None
+    delay: str | float | None = None
+    state: Literal["up", "down"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Link(Record):
     """Link.
 
@@ -3060,12 +3170,16 @@ class Link(Record):
             starts again.
         delay: Propagation delay of each direction (a time such as "5ms", or a number of seconds). Default:
             0s.
+        jitter: Delay of each packet about `delay`, independently of others; without it, all take the same.
         loss: Probability that a packet is lost after it was sent, independently of others; or a model of loss
             in bursts (a number from 0 to 1). Default: 0.
         reorder: Probability that a packet takes `reorder_delay` longer, so that packets behind it overtake it
             (a number from 0 to 1). Default: 0.
         reorder_delay: Extra delay of a packet that is overtaken; required with `reorder` (a time such as
             "5ms", or a number of seconds).
+        change: Changes of its rate and delay, and outages, in order of time.
+        repeat: Period of the changes: at the end of each, the link is as at the start, and the changes come
+            again. Without it, they come once (a time such as "5ms", or a number of seconds).
         duplex: Whether there is an equal link in the other direction. Default: true.
         replace: Whether it takes the place of the topology's link between these nodes, and of the one in the
             other direction with `duplex`; otherwise it is added. Default: false.
@@ -3089,6 +3203,7 @@ class Link(Record):
         "rate": quantities.Rate,
         "delay": quantities.Time,
         "reorder_delay": quantities.Time,
+        "repeat": quantities.Time,
         "ceiling": quantities.Rate,
     }
 
@@ -3097,9 +3212,12 @@ class Link(Record):
     rate: str | float | None = None
     trace: str | None = None
     delay: str | float | None = None
+    jitter: JitterKind | None = None
     loss: float | LossKind | None = None
     reorder: float | None = None
     reorder_delay: str | float | None = None
+    change: list[LinkChange] | tuple[LinkChange, ...] | None = None
+    repeat: str | float | None = None
     duplex: bool | None = None
     replace: bool | None = None
     policy: str | SchedulerKind | DropperKind | None = None

@@ -9,6 +9,7 @@ from tidegate.tables import Table
 __all__ = [
     "Aal5Column",
     "AssuranceColumn",
+    "ClassesColumn",
     "CreditColumn",
     "CreditOutputsColumn",
     "CreditVcsColumn",
@@ -63,6 +64,10 @@ FlowsColumn = Literal[
     "delay_p50",
     "delay_p99",
     "delay_p999",
+    "jitter",
+    "delay_variation_p99",
+    "delay_variation_p999",
+    "rtt_mean",
     "queueing_mean",
     "queueing_sd",
     "queueing_p99",
@@ -127,6 +132,21 @@ LinksColumn = Literal[
     "queue_seen_sd",
     "queue_seen_p99",
     "wait_mean",
+]
+
+ClassesColumn = Literal[
+    "replication",
+    "seed",
+    "link",
+    "class",
+    "packets",
+    "bytes",
+    "dropped_packets",
+    "dropped_bytes",
+    "marked_packets",
+    "throughput",
+    "utilisation",
+    "borrowed",
 ]
 
 DropsColumn = Literal["replication", "seed", "link", "reason", "dropped_packets", "marked_packets"]
@@ -309,6 +329,13 @@ class ResultTables:
             delay_p50 (s): Median end-to-end delay.
             delay_p99 (s): 99 % quantile of the end-to-end delay.
             delay_p999 (s): 99.9 % quantile of the end-to-end delay.
+            jitter (s): Interarrival jitter at the end (RFC 3550, section 6.4.1): the running mean of the
+                difference of two successive delays, each new one a sixteenth of it.
+            delay_variation_p99 (s): 99 % quantile of the packet delay variation (RFC 5481): of the delay
+                beyond the flow's least.
+            delay_variation_p999 (s): 99.9 % quantile of the packet delay variation.
+            rtt_mean (s): Mean of the round trips that the sender has measured; null for a flow without a
+                transport that does.
             queueing_mean (s): Mean queueing delay.
             queueing_sd (s): Standard deviation of the queueing delay.
             queueing_p99 (s): 99 % quantile of the queueing delay.
@@ -349,6 +376,30 @@ class ResultTables:
             wait_mean (s): Mean time from last bit in to first bit out.
         """
         return self.tables["links"]
+
+    @property
+    def classes(self) -> Table[ClassesColumn]:
+        """Table `classes`.
+
+        Classes of ports, one row for each direction of a link and each class, classes in it included. Empty
+            without classes; the flows of a gate have the table `gate`.
+
+        Columns:
+            replication: Replication, from 0: one seed of one scenario.
+            seed: Seed of the replication.
+            link: Name of the link's direction, as s1->s2.
+            class: Name of the class.
+            packets (packets): Packets of its flows that were sent.
+            bytes (B): Bytes of them.
+            dropped_packets (packets): Packets of its flows that were dropped at the port.
+            dropped_bytes (B): Bytes of them.
+            marked_packets (packets): Packets of its flows that were marked at the port.
+            throughput (bit/s): Bits sent per second of the measured time.
+            utilisation: Its throughput as a share of the link's rate.
+            borrowed (bit/s): Its throughput beyond its reservation, which others have left; null without a
+                reservation.
+        """
+        return self.tables["classes"]
 
     @property
     def drops(self) -> Table[DropsColumn]:

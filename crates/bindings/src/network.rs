@@ -3,6 +3,7 @@
 //! Rates are in bit/s, times in seconds, sizes in bytes; indexes are those of the lists.
 
 use serde_json::{Map, Value as Json, json};
+use tidegate_core::link::Pace;
 use tidegate_core::lockstep::{self, Outcome};
 use tidegate_core::meter::MeterKind;
 use tidegate_core::params::{Limit, PolicyFacts, Scope, Value};
@@ -50,8 +51,10 @@ fn link_json(link: &LinkPlan, rate: u64) -> Json {
         "to": link.to,
         "rate": rate,
         "delay": link.delay.as_secs_f64(),
-        "has_trace": link.trace.is_some(),
+        "has_trace": matches!(link.pace, Pace::Trace(_)),
+        "changes": matches!(link.pace, Pace::Steps(_)) || link.delays.is_some(),
         "loses": link.loss.happens(),
+        "has_jitter": link.jitter.happens(),
         "reorders": link.reordering.happens(),
         "port": port_json(&link.port),
     })

@@ -258,10 +258,12 @@ impl Run {
         causes.extend(waiting.causes.iter().filter_map(|(cause, took)| Some((name_of(*cause)?, *took))));
         if let (Some(started), Some(departed), Some(landed)) = (hop.started, hop.departed, hop.landed) {
             let flight = landed.since(departed);
-            let propagation = flight.min(self.network.links[hop.link as usize].delay);
+            let link = &self.network.links[hop.link as usize];
+            let propagation = flight.min(link.delay);
+            let beyond = if link.jitter.happens() || link.delays.is_some() { "jitter" } else { "reordering" };
             causes.push(("transmission", departed.since(started)));
             causes.push(("propagation", propagation));
-            causes.push(("reordering", flight - propagation));
+            causes.push((beyond, flight - propagation));
         }
         causes.retain(|(_, took)| *took > Span::ZERO);
         causes

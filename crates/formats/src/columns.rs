@@ -3,6 +3,7 @@
 
 mod aal5;
 mod assurance;
+mod classes;
 mod column;
 mod credit;
 mod drops;
@@ -22,6 +23,7 @@ mod workahead;
 
 pub use aal5::Aal5Row;
 pub use assurance::AssuranceRow;
+pub use classes::ClassesRow;
 pub use column::{Cell, Column, ColumnType, ColumnValue};
 pub use credit::{CreditOutputsRow, CreditRow, CreditVcsRow, StallsRow};
 pub use drops::DropsRow;
@@ -43,6 +45,7 @@ pub const TABLES: &[&TableRecord] = &[
     FlowsRow::TABLE,
     GroupsRow::TABLE,
     LinksRow::TABLE,
+    ClassesRow::TABLE,
     DropsRow::TABLE,
     TransfersRow::TABLE,
     UsageRow::TABLE,

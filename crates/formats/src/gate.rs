@@ -21,7 +21,6 @@ mod shares;
 mod terms;
 
 pub use changes::KeyChange;
-pub use emulation::Emulation;
 pub use flows::GateFlow;
 pub use io::Io;
 pub use operation::{Operation, Owner};
@@ -32,7 +31,7 @@ pub use terms::{DirectionTerms, GateClass};
 use crate::error::{Complaint, FormatError, Origin, Place};
 pub use crate::keys::gate::Fail;
 use crate::port::PortSpec;
-use tidegate_core::link::Framing;
+use tidegate_core::link::{Framing, LinePlan};
 use tidegate_core::params::Limit;
 use tidegate_core::units::Rate;
 
@@ -50,7 +49,7 @@ pub struct GateFile {
     /// The rate of each direction, up first; with a trace, its mean.
     pub rates: [Rate; 2],
     /// The link that is emulated in each direction, up first; `None` where a real link follows.
-    pub emulated: [Option<Emulation>; 2],
+    pub emulated: [Option<LinePlan>; 2],
     /// The length that a frame is charged.
     pub framing: Framing,
     /// The most flows that rules with `each` make in each direction.

@@ -1,7 +1,7 @@
 use super::*;
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::{Direction, Each};
-use tidegate_core::link::{GilbertElliott, Loss};
+use tidegate_core::link::{GilbertElliott, Loss, Pace};
 use tidegate_core::units::Span;
 
 const OFFICE: &str = r#"
@@ -172,7 +172,7 @@ fn a_trace_stands_in_place_of_a_rate() {
     let file = read(", down = \"5mbit\"", trace).unwrap();
     assert_eq!(file.rates.map(|rate| rate.bits_per_second().round() as u64), [3_600_000, 5_000_000]);
     let [Some(up), None] = &file.emulated else { panic!("{:?}", file.emulated) };
-    assert_eq!(up.trace.as_ref().map(|trace| trace.opportunities()), Some(3));
+    assert!(matches!(&up.pace, Pace::Trace(trace) if trace.opportunities() == 3));
     assert_eq!((up.delay, up.loss), (Span::from_millis(20), Loss::new(0.01).unwrap()));
     assert_eq!(file.flows[0].set_dscp, Some(10));
     let bursts = "loss = { kind = \"gilbert-elliott\", to_bad = 0.01, to_good = 0.2, loss_in_bad = 0.5 }";
@@ -181,7 +181,7 @@ fn a_trace_stands_in_place_of_a_rate() {
     assert_eq!(file.emulated[0].as_ref().unwrap().loss, Loss::in_bursts(chain).unwrap());
     let rated = read(", up = \"5mbit\", down = \"5mbit\"", "down = { delay = \"1s\" }").unwrap();
     let [None, Some(down)] = &rated.emulated else { panic!("{:?}", rated.emulated) };
-    assert_eq!((down.trace.is_none(), down.delay, down.loss), (true, Span::from_secs(1), Loss::NONE));
+    assert_eq!((down.pace.is_steady(), down.delay, down.loss), (true, Span::from_secs(1), Loss::NONE));
     for (gate, emulate, expected) in [
         (", up = \"5mbit\", down = \"5mbit\"", trace, "the link up has a rate and a trace"),
         (", up = \"5mbit\"", trace, "the link up has a rate and a trace"),

@@ -24,7 +24,6 @@ mod prefix;
 mod read;
 pub mod record;
 mod renamed;
-mod reordering;
 mod scalar;
 mod scenario;
 mod section;
@@ -36,14 +35,15 @@ mod trace_file;
 mod tree;
 pub mod units;
 mod values;
+mod wire;
 mod write;
 
 pub use application::{Application, Lasts, TransferArrivals, TransferSizes};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
-    DirectionTerms, Emulation, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange,
-    LONGEST_FRAME, Operation, Owner, Promise,
+    DirectionTerms, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange, LONGEST_FRAME,
+    Operation, Owner, Promise,
 };
 pub use policy::Chosen;
 pub use port::CreditSpec;

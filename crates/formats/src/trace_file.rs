@@ -2,7 +2,7 @@
 //! its own, plain or compressed with gzip.
 
 use crate::error::{Complaint, Report, in_words};
-use crate::keys::network::Recorded;
+use crate::keys::wire::Recorded;
 use crate::suggest::brief;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;

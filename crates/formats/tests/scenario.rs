@@ -4,7 +4,8 @@ mod common;
 
 use common::{FULL, parse};
 use std::collections::BTreeSet;
-use tidegate_core::link::{GilbertElliott, Loss, Trace};
+use std::sync::Arc;
+use tidegate_core::link::{Distribution, GilbertElliott, Jitter, Loss, Pace, Steps, Trace};
 use tidegate_core::params::{Limit, Value};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{DropperSpec, FlowGroup, NodeKind, Scenario, Source, route};
@@ -132,10 +133,10 @@ fn links_may_have_a_trace_and_a_loss() {
     let text = FULL.replacen("rate = \"2mbit\"", "trace = \"common/three.trace\"\nloss = 0.02", 1);
     let scenario = good(&text);
     let (plain, traced) = scenario.links.split_at(scenario.links.len() - 2);
-    assert!(plain.iter().all(|link| link.trace.is_none() && !link.loss.happens()));
+    assert!(plain.iter().all(|link| link.pace.is_steady() && !link.loss.happens()));
     for link in traced {
         assert_eq!((link.rate_bits, link.rate), (3_600_000, Rate::from_bits_per_second(3_600_000).unwrap()));
-        assert_eq!(link.trace.as_deref(), Some(&Trace::new([3, 6, 10]).unwrap()));
+        assert_eq!(link.pace, Pace::Trace(Arc::new(Trace::new([3, 6, 10]).unwrap())));
         assert_eq!((link.loss, link.delay), (Loss::new(0.02).unwrap(), Span::from_millis(1)));
     }
     let bursts =
@@ -158,6 +159,43 @@ fn links_may_have_a_trace_and_a_loss() {
     )
     .unwrap_err();
     assert!(errors.to_string().contains("3601kbit is reserved on link a->b (3600kbit)"), "{errors}");
+}
+
+/// A link's rate, delay and state change; a value that a change leaves out stays.
+#[test]
+fn links_may_change_and_have_jitter() {
+    let link = |rest: &str| {
+        let text = FULL.replacen("rate = \"2mbit\"", &format!("rate = \"2mbit\"\n{rest}"), 1);
+        good(&text).links.last().unwrap().clone()
+    };
+    let changed = link(
+        "change = [{ at = \"1s\", rate = \"1mbit\" }, { at = \"2s\", state = \"down\" }, { at = \"3s\", \
+         delay = \"9ms\", state = \"up\" }]\nrepeat = \"5s\"",
+    );
+    let (rate, seconds) = (|bits| Rate::from_bits_per_second(bits), Span::from_secs);
+    let changes = [(seconds(1), rate(1_000_000)), (seconds(2), None), (seconds(3), rate(1_000_000))];
+    let steps = Steps::new(rate(2_000_000), changes, Some(seconds(5))).unwrap();
+    assert_eq!((changed.rate_bits, &changed.pace), (2_000_000, &Pace::Steps(Arc::new(steps))));
+    let ms = Span::from_millis;
+    let changes = [(seconds(1), ms(1)), (seconds(2), ms(1)), (seconds(3), ms(9))];
+    assert_eq!(changed.delays.as_deref(), Some(&Steps::new(ms(1), changes, Some(seconds(5))).unwrap()));
+    // Only the delay changes.
+    let steady = link("change = [{ at = \"1s\", delay = \"2ms\" }]");
+    assert!(steady.pace.is_steady() && steady.delays.is_some() && !steady.has_one_delay());
+    for (jitter, distribution, reorders) in [
+        ("{ kind = \"uniform\", spread = \"2ms\" }", Distribution::Uniform { spread: ms(2) }, false),
+        (
+            "{ kind = \"normal\", deviation = \"3ms\", reorders = true }",
+            Distribution::Normal { deviation: ms(3) },
+            true,
+        ),
+        ("{ kind = \"exponential\", mean = \"4ms\" }", Distribution::Exponential { mean: ms(4) }, false),
+        ("{ kind = \"pareto\", mean = \"5ms\" }", Distribution::Pareto { mean: ms(5), shape: 2.5 }, false),
+    ] {
+        let link = link(&format!("jitter = {jitter}"));
+        assert_eq!(link.jitter, Jitter::new(distribution, reorders).unwrap());
+        assert_eq!(link.reorders(), reorders);
+    }
 }
 
 #[test]

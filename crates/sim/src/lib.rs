@@ -8,6 +8,7 @@ pub mod assurance;
 mod bins;
 pub mod bounds;
 pub mod capture;
+pub mod classes;
 pub mod demands;
 pub mod event_queue;
 mod events;

@@ -1,10 +1,11 @@
 //! Counters and measurements of the world.
 
 use crate::assurance::Assurance;
+use crate::classes::ClassRecords;
 use crate::fingerprint::Fingerprint;
 use crate::in_traffic::InTraffic;
 use crate::probe::Series;
-use crate::record::{DelayCounts, FlowRecord};
+use crate::record::{DelayCounts, FlowRecord, Variation};
 use crate::usage::UsageRecords;
 use std::collections::BTreeMap;
 use tidegate_core::context::Reason;
@@ -12,7 +13,7 @@ use tidegate_core::endpoint::Counts;
 use tidegate_core::meter::Metered;
 use tidegate_core::packet::FlowIx;
 use tidegate_core::stats::Moments;
-use tidegate_core::switch::MeterUsage;
+use tidegate_core::switch::{FlowCounters, MeterUsage};
 use tidegate_core::units::{Span, Time};
 
 /// All measurements, except those that switches count themselves.
@@ -25,6 +26,8 @@ pub(crate) struct Measures {
     pub(crate) packet_hops: u64,
     pub(crate) group_counts: Vec<DelayCounts>,
     pub(crate) flow_counts: Vec<DelayCounts>,
+    /// Differences of successive delays, by flow, where its delays are counted.
+    pub(crate) variations: Vec<Variation>,
     pub(crate) series: Option<Series>,
     /// Envelopes, by flow that has one.
     pub(crate) envelopes: BTreeMap<u32, EnvelopeWaits>,
@@ -44,6 +47,9 @@ pub(crate) struct Measures {
     pub(crate) usage_closed: UsageRecords,
     /// Usage up to the end of the warm-up.
     pub(crate) usage_before: UsageRecords,
+    /// Counters of classes: of flows that are closed, and up to the end of the warm-up.
+    pub(crate) classes_closed: ClassRecords,
+    pub(crate) classes_before: ClassRecords,
     pub(crate) in_traffic: InTraffic,
     pub(crate) assurance: Option<Assurance>,
 }
@@ -152,6 +158,11 @@ impl Measures {
         if let Some(found) = latest.find(|found| (found.link, found.at_port) == (link, at_port)) {
             found.released = Some(at);
         }
+    }
+
+    /// Keeps the counters in a class of a flow that is closed at the port in front of a link.
+    pub(crate) fn closed_in_class(&mut self, link: u32, class: Option<u16>, counters: FlowCounters) {
+        class.into_iter().for_each(|class| self.classes_closed.take(link, class, counters));
     }
 
     /// Keeps the meters' counts of a flow that is closed at the port in front of a link.

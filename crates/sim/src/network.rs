@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tidegate_core::admission::Policy;
 use tidegate_core::contract::Contract;
 use tidegate_core::headers::Headers;
-use tidegate_core::link::{Loss, Reordering, Trace};
+use tidegate_core::link;
 use tidegate_core::packet::{Colour, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
@@ -37,18 +37,24 @@ pub struct LinkPlan {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Transmission rate; with a trace, its average.
-    pub rate: Rate,
-    /// Delivery trace; `None` for constant transmission at `rate`.
-    pub trace: Option<Arc<Trace>>,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Loss on the link.
-    pub loss: Loss,
-    /// Reordering on the link.
-    pub reordering: Reordering,
+    /// The line; with a trace its rate is the trace's average, and with changes the first.
+    pub line: link::LinePlan,
     /// The port in front of it.
     pub port: Shared<PortPlan>,
+}
+
+impl Deref for LinkPlan {
+    type Target = link::LinePlan;
+
+    fn deref(&self) -> &link::LinePlan {
+        &self.line
+    }
+}
+
+impl DerefMut for LinkPlan {
+    fn deref_mut(&mut self) -> &mut link::LinePlan {
+        &mut self.line
+    }
 }
 
 /// A flow: its traffic, and the terms that it shares with other members of its group.

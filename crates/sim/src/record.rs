@@ -3,7 +3,7 @@
 use crate::bins::Bins;
 use hdrhistogram::Histogram;
 use tidegate_core::stats::{Moments, wrapping_count_packet};
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
 /// Measurements of one flow, over the measured time.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +79,32 @@ impl DelayCounts {
 
     pub(crate) fn delays(&self) -> Delays {
         Delays { delay: self.delay.histogram(), queueing: self.queueing.histogram() }
+    }
+}
+
+/// Differences of the delays of successive packets, in the order of arrival.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Variation {
+    /// The latest delay in ticks, and one more; zero before the first.
+    latest: u64,
+    /// The interarrival jitter of RFC 3550, section 6.4.1, in ticks.
+    jitter: f64,
+}
+
+impl Variation {
+    /// Adds a delay: J += (|D| - J) / 16, where D is its difference from the one before.
+    #[inline]
+    pub(crate) fn add(&mut self, delay: Span) {
+        let latest = core::mem::replace(&mut self.latest, delay.ticks() + 1);
+        if latest > 0 {
+            let difference = self.latest.abs_diff(latest) as f64;
+            self.jitter += (difference - self.jitter) / 16.0;
+        }
+    }
+
+    /// The jitter in seconds; `None` before the first packet.
+    pub(crate) fn jitter(self) -> Option<f64> {
+        (self.latest > 0).then(|| self.jitter / TICKS_PER_SECOND as f64)
     }
 }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{add, chain, poisson, rate, run, run_with};
 use std::sync::Arc;
-use tidegate_core::link::{GilbertElliott, Loss, LossState, Reordering, Trace, TracedLink};
+use tidegate_core::link::{GilbertElliott, Loss, LossState, Pace, Reordering, Trace, TracedLink};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::shaper::{Excess, ShaperPlan};
@@ -24,7 +24,7 @@ fn traced(opportunities: &[u32], scheduler: &str) -> Network {
     let mut network = chain(1, 1, Span::ZERO, scheduler, Span::from_secs(SECONDS));
     let trace = Trace::new(opportunities).unwrap();
     network.links[0].rate = Rate::from_bits_per_second(trace.mean_bits_per_second().round() as u64).unwrap();
-    network.links[0].trace = Some(Arc::new(trace));
+    network.links[0].pace = Pace::Trace(Arc::new(trace));
     network
 }
 
@@ -194,7 +194,8 @@ fn a_queue_before_a_trace_is_the_traces() {
         let world = run(&network, 9);
         let delays = world.records()[0].delay;
         let mut emission = Emission::new(traffic, Rng::named(9, "flow/f0"));
-        let mut link = TracedLink::new(network.links[0].trace.clone().unwrap(), Time::ORIGIN);
+        let trace = network.links[0].pace.trace().unwrap().clone();
+        let mut link = TracedLink::new(trace, Time::ORIGIN);
         let until = Time::ORIGIN + network.duration;
         let (mut at, mut free, mut sum, mut count) = (Time::ORIGIN, Time::ORIGIN, 0u128, 0);
         loop {

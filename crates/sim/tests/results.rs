@@ -74,6 +74,84 @@ fn grouped() -> Network {
     network
 }
 
+/// Two classes of a link of 1 Mbit/s, one of them with two classes in it, and a warm-up.
+fn divided() -> Network {
+    let text = "version = 1\nduration = \"20s\"\nwarmup = \"4s\"\n\
+                topology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
+                port = { scheduler = \"drr\" }\nswitch = { buffer = \"20p\" }\n\
+                class = [{ name = \"site\", scheduler = \"drr\", reserve = \"250kbit\" }, \
+                { name = \"deep\", parent = \"site\", scheduler = \"fifo\" }, \
+                { name = \"other\", scheduler = \"fifo\", reserve = \"750kbit\" }, \
+                { name = \"shallow\", parent = \"site\", scheduler = \"fifo\" }]\n";
+    let flow = |name: &str, class: &str, rate: &str| {
+        format!(
+            "[[flow]]\nname = \"{name}\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"500B\"\n{class}\
+             source = {{ kind = \"poisson\", rate = \"{rate}\" }}\n"
+        )
+    };
+    let text = [
+        text.to_owned(),
+        flow("one", "class = \"deep\"\n", "1mbit"),
+        flow("two", "class = \"shallow\"\n", "100kbit"),
+        flow("three", "class = \"other\"\n", "200kbit"),
+    ]
+    .concat();
+    assemble(&Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap()).unwrap()
+}
+
+/// A class counts what its flows and the classes in it send and lose, from the warm-up on. All classes
+/// together send what the link sends, and what one sends beyond its reservation is borrowed.
+#[test]
+fn a_class_is_all_flows_in_it() {
+    let tables = measured(&divided());
+    let names = texts(&tables, "classes", "class");
+    let links = texts(&tables, "classes", "link");
+    let at = |name: &str| (0..names.len()).find(|ix| names[*ix] == name && links[*ix] == "s1->s2").unwrap();
+    let [deep, site, other, shallow] = ["deep", "site", "other", "shallow"].map(at);
+    for column in ["packets", "bytes", "dropped_packets", "dropped_bytes"] {
+        let values = whole(&tables, "classes", column);
+        assert_eq!(values[site], values[deep] + values[shallow], "{column}");
+        let all = values[site] + values[other];
+        match column {
+            "packets" | "bytes" => assert_eq!(all, whole(&tables, "links", column)[0], "{column}"),
+            "dropped_packets" => assert_eq!(all, whole(&tables, "links", column)[0]),
+            _ => assert_eq!(all, 500 * whole(&tables, "links", "dropped_packets")[0]),
+        }
+    }
+    assert!(whole(&tables, "classes", "dropped_packets")[deep] > 500);
+    let throughput = numbers(&tables, "classes", "throughput");
+    let bytes = whole(&tables, "classes", "bytes");
+    assert!((throughput[site] - bytes[site] as f64 * 8.0 / 16.0).abs() < 1e-6);
+    let utilisation = numbers(&tables, "classes", "utilisation");
+    assert!((utilisation[site] - throughput[site] / 1e6).abs() < 1e-12);
+    let Values::Number(borrowed) = column(&tables, "classes", "borrowed") else { panic!() };
+    assert_eq!((borrowed[deep], borrowed[other]), (None, Some(0.0)));
+    assert!((borrowed[site].unwrap() - (throughput[site] - 250_000.0)).abs() < 1e-6);
+}
+
+/// Jitter by the rule of RFC 3550 and delay variation by that of RFC 5481, of delays that are known
+/// in advance: packets of a CBR flow that find a longer packet before them every other time.
+#[test]
+fn the_variation_of_delays_is_that_of_the_rules() {
+    let mut network = chain(1, 1_000_000, Span::from_millis(5), "fifo", Span::from_secs(2));
+    // 10 ms apart, and 20 ms apart.
+    add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(1000 * 8 * 50), sizes: Arc::new([1000]) });
+    add(&mut network, 0..1, None, Traffic::Cbr { rate: rate(100 * 8 * 100), sizes: Arc::new([100]) });
+    let tables = measured(&network);
+    let jitter = numbers(&tables, "flows", "jitter");
+    // The longer packet takes 8 ms, and is sent at the same time as every second of the others, or
+    // some time before. The delays of the others alternate, so all differences are equal.
+    let (least, most) = (0.0058, numbers(&tables, "flows", "delay_max")[1]);
+    let packets = whole(&tables, "flows", "received_packets")[1] as i32;
+    let expected = (most - least) * (1.0 - (15f64 / 16.0).powi(packets - 1));
+    assert!((jitter[1] - expected).abs() < 1e-9, "{} {expected}", jitter[1]);
+    assert!(jitter[0].abs() < 1e-9);
+    for name in ["delay_variation_p99", "delay_variation_p999"] {
+        let variation = numbers(&tables, "flows", name);
+        assert!((variation[1] - (most - least)).abs() < 0.001 * most, "{variation:?}");
+    }
+}
+
 /// Every declared table is made, in the order of its declaration.
 #[test]
 fn every_table_is_filled_where_there_is_something_to_tell() {
@@ -124,7 +202,7 @@ fn every_table_is_filled_where_there_is_something_to_tell() {
     let finite = assemble(&Scenario::parse(text, "a.toml", Path::new(""), &[]).unwrap()).unwrap();
     let stalled = lossy("credit = { buffer = 8, check = \"0s\" }\n");
     let pooled = lossy("credit = { allocation = \"receiver\", pool_per = \"output\" }\n");
-    for network in [gate, reserved, metered, overloaded, finite, stalled, pooled, cells] {
+    for network in [gate, reserved, metered, overloaded, finite, stalled, pooled, cells, divided()] {
         let tables = measured(&network);
         assert!(tables.iter().map(|table| table.record.name).eq(TABLES.iter().map(|record| record.name)));
         let has_rows =

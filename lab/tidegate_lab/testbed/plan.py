@@ -39,6 +39,14 @@ RECOVERY = {
     "newreno": {"tcp_sack": 0, "tcp_recovery": 0, "tcp_early_retrans": 0},
 }
 """Settings of the kernel for a transport's loss recovery."""
+UNUSABLE = {
+    "has_trace": "a delivery trace",
+    "changes": "a change of rate or delay",
+    "loses": "loss",
+    "has_jitter": "jitter",
+    "reorders": "reordering",
+}
+"""Properties of a link that keep it out of the kernel."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ def described(scenario: LoadedScenario) -> dict[str, Any]:
     if found["stages"]:
         raise TidegateError("a stage in the scenario is not carried over to the kernel")
     for link in found["links"]:
-        for key, what in (("has_trace", "a delivery trace"), ("loses", "loss"), ("reorders", "reordering")):
+        for key, what in UNUSABLE.items():
             if link[key]:
                 raise TidegateError(f"link `{link['name']}`: {what} is not carried over to the kernel")
     for flow in found["flows"]:

@@ -44,8 +44,9 @@ class Cause:
             `credit cells` (it was sending cells of its own), `no credit`, `flow ceiling`, `class
             ceiling`, `port ceiling`, `slot` (the scheduler sends in slots, and it was not one of
             the flow's), `not eligible` (the scheduler lets packets go at a time), `no opportunity`
-            (of a link with a trace), `shaper`, `transmission`, `propagation`, `reordering` or
-            `earlier transmissions` (of data that were sent again).
+            (of a link with a trace, or that is down), `shaper`, `transmission`, `propagation` (at
+            first, and without jitter), `jitter` (what a delay that differs adds to it),
+            `reordering` or `earlier transmissions` (of data that were sent again).
         seconds: The time, in s.
         share: Its share of the packet's delay, 0 to 1.
     """

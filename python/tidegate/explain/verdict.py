@@ -20,7 +20,7 @@ _KEPT_BACK = {
     "port ceiling": "under the ceiling of the port",
     "slot": "for a slot of its own",
     "not eligible": "until its scheduler let it go",
-    "no opportunity": "for an opportunity of the link",
+    "no opportunity": "until the link could send",
 }
 """Causes of delay besides packets."""
 _WORTH_SAYING = 0.1

@@ -108,6 +108,10 @@ pub struct Counts {
     pub delivered: Option<u64>,
     /// Bytes of data sent, each once, at the end that sends them.
     pub sent: Option<u64>,
+    /// Round trips measured, at the end that sends the data.
+    pub round_trips: Option<u64>,
+    /// Their sum in ticks.
+    pub round_trip_ticks: Option<u64>,
 }
 
 impl Counts {
@@ -123,6 +127,8 @@ impl Counts {
             timeouts: sum(self.timeouts, other.timeouts),
             delivered: sum(self.delivered, other.delivered),
             sent: sum(self.sent, other.sent),
+            round_trips: sum(self.round_trips, other.round_trips),
+            round_trip_ticks: sum(self.round_trip_ticks, other.round_trip_ticks),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! One line behind a port: its rate or trace, propagation delay, loss and reordering, and the
-//! packets in flight.
+//! One line behind a port: its pace, propagation delay, jitter, loss and reordering, and the packets
+//! in flight.
 //!
 //! A driver makes these calls in order. [`opens`](Line::opens): the time at which a packet may
 //! start. [`begin`](Line::begin): the time at which its last bit is out. [`fly`](Line::fly): its
@@ -10,7 +10,8 @@
 //!
 //! A plain line has a rate and nothing else. It costs one test, because everything rare is boxed.
 
-use super::{Lane, Loss, LossState, Reordering, Trace, TracedLink};
+use super::pace::{Pace, Paced};
+use super::{Jitter, Lane, Loss, LossState, Reordering, Steps};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
 use std::collections::VecDeque;
@@ -19,12 +20,17 @@ use std::sync::Arc;
 /// The properties of a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinePlan {
-    /// Rate at which bits leave; a trace takes its place.
+    /// Rate at which bits leave, unless its pace is another.
     pub rate: Rate,
-    /// Times at which bytes may leave; `None` for any time, at the rate.
-    pub trace: Option<Arc<Trace>>,
+    /// Times at which bytes may leave.
+    pub pace: Pace,
     /// Propagation delay: from the last bit out to the last bit in.
     pub delay: Span,
+    /// Changes of the delay, which begins as `delay`; `None` for none. A packet has that of the
+    /// moment when its last bit is out.
+    pub delays: Option<Arc<Steps<Span>>>,
+    /// Delays that differ from packet to packet.
+    pub jitter: Jitter,
     /// Loss of packets that were sent.
     pub loss: Loss,
     /// Extra delay of some packets, so that others overtake them.
@@ -34,14 +40,43 @@ pub struct LinePlan {
 impl LinePlan {
     /// Plans a line with a rate and nothing else.
     pub fn plain(rate: Rate) -> LinePlan {
-        LinePlan { rate, trace: None, delay: Span::ZERO, loss: Loss::NONE, reordering: Reordering::NONE }
+        LinePlan::long(rate, Span::ZERO)
+    }
+
+    /// Plans a line with a rate and a propagation delay.
+    pub fn long(rate: Rate, delay: Span) -> LinePlan {
+        LinePlan {
+            rate,
+            pace: Pace::Steady,
+            delay,
+            delays: None,
+            jitter: Jitter::NONE,
+            loss: Loss::NONE,
+            reordering: Reordering::NONE,
+        }
+    }
+
+    /// The plan of the same line with a longer delay, also after its changes.
+    pub fn longer_by(self, span: Span) -> LinePlan {
+        let delays = self.delays.map(|delays| Arc::new(delays.map(|delay| delay + span)));
+        LinePlan { delay: self.delay + span, delays, ..self }
+    }
+
+    /// Returns true if every packet that arrives takes the same delay.
+    pub fn has_one_delay(&self) -> bool {
+        self.delays.is_none() && !self.jitter.happens() && !self.reordering.happens()
+    }
+
+    /// Returns true if packets overtake each other.
+    pub fn reorders(&self) -> bool {
+        self.reordering.happens() || self.jitter.reorders()
     }
 
     fn is_plain(&self) -> bool {
         // At a rate of less than a tick per byte, each packet takes at least one tick.
         let is_slow = self.rate.time_for(1) > Span::ZERO;
-        let is_immediate = self.delay == Span::ZERO && !self.loss.happens() && !self.reordering.happens();
-        is_slow && self.trace.is_none() && is_immediate
+        let is_immediate = self.delay == Span::ZERO && self.has_one_delay() && !self.loss.happens();
+        is_slow && self.pace.is_steady() && is_immediate
     }
 }
 
@@ -65,12 +100,12 @@ pub enum Flight {
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Line<T> {
-    /// True if a trace determines the times at which bytes leave.
-    is_traced: bool,
+    /// True if bytes leave at the rate at any time.
+    is_steady: bool,
     /// True if items are lost at all.
     loses: bool,
     rate: Rate,
-    /// Trace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
+    /// Pace, delay, loss and reordering; `None` as long as the line is plain, and no packet takes
     /// less than a tick.
     extras: Option<Box<Extras<T>>>,
     /// Cells that go ahead of its port's packets; `None` until it is opened.
@@ -85,8 +120,13 @@ struct Extras<T> {
     loss: Loss,
     loss_state: LossState,
     lost: u64,
-    traced: Option<TracedLink>,
+    paced: Option<Paced>,
     delay: Span,
+    /// True if every packet takes the delay, unless it is overtaken.
+    has_one_delay: bool,
+    jitter: Jitter,
+    /// Changes of the delay, and the time from which they count.
+    delays: Option<(Arc<Steps<Span>>, Time)>,
     reordering: Reordering,
     /// Items in flight with their arrival times, in order of arrival.
     in_flight: VecDeque<(Time, T)>,
@@ -97,18 +137,18 @@ struct Extras<T> {
 }
 
 impl<T: Copy> Line<T> {
-    /// Creates a line with the properties of the plan; a trace starts at `now`.
+    /// Creates a line with the properties of the plan; a trace, and changes, count from `now`.
     pub fn new(now: Time, plan: &LinePlan) -> Line<T> {
-        let mut line = Line { rate: plan.rate, is_traced: false, loses: false, extras: None, lane: None };
+        let mut line = Line { rate: plan.rate, is_steady: true, loses: false, extras: None, lane: None };
         line.change(now, plan);
         line
     }
 
     /// Applies another plan to the line, from `now` on. A trace that stays continues at its
-    /// position, and loss that stays in its state. Packets in flight keep their arrival times, and
+    /// position, as changes that stay do, and loss that stays in its state. Packets in flight keep their arrival times, and
     /// no later packet arrives before them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
-        (self.rate, self.is_traced, self.loses) = (plan.rate, plan.trace.is_some(), plan.loss.happens());
+        (self.rate, self.is_steady, self.loses) = (plan.rate, plan.pace.is_steady(), plan.loss.happens());
         if self.extras.is_none() && plan.is_plain() {
             return;
         }
@@ -116,29 +156,34 @@ impl<T: Copy> Line<T> {
         if extras.loss != plan.loss {
             (extras.loss, extras.loss_state) = (plan.loss, LossState::default());
         }
-        (extras.delay, extras.reordering) = (plan.delay, plan.reordering);
-        if plan.reordering.happens() && !extras.reorders {
+        (extras.delay, extras.jitter, extras.reordering) = (plan.delay, plan.jitter, plan.reordering);
+        extras.has_one_delay = plan.delays.is_none() && !plan.jitter.happens();
+        if extras.delays.as_ref().map(|(delays, _)| delays) != plan.delays.as_ref() {
+            extras.delays = plan.delays.clone().map(|delays| (delays, now));
+        }
+        if plan.reorders() && !extras.reorders {
             extras.reorders = true;
             extras.last = extras.in_flight.back().map_or(now, |(last, _)| *last);
         }
-        if extras.traced.as_ref().map(TracedLink::trace) != plan.trace.as_deref() {
-            extras.traced = plan.trace.clone().map(|trace| TracedLink::new(trace, now));
+        if extras.paced.as_ref().is_none_or(|paced| !paced.follows(&plan.pace)) {
+            extras.paced = plan.pace.begun(now);
         }
     }
 
-    /// The rate; with a trace, packets are not sent at it.
+    /// The rate; a line that is not [steady](Self::is_steady) does not send at it.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// The propagation delay.
+    /// The propagation delay, at first and without jitter.
     pub fn delay(&self) -> Span {
         self.extras.as_ref().map_or(Span::ZERO, |extras| extras.delay)
     }
 
-    /// Returns true if a trace determines the times at which bytes leave.
-    pub fn is_traced(&self) -> bool {
-        self.is_traced
+    /// Returns true if bytes leave at the line's rate at any time: neither a trace nor changes of
+    /// the rate determine it.
+    pub fn is_steady(&self) -> bool {
+        self.is_steady
     }
 
     /// Returns true if every packet is at the far end as soon as its last bit is out: without
@@ -146,48 +191,50 @@ impl<T: Copy> Line<T> {
     pub fn is_immediate(&self) -> bool {
         self.extras.as_ref().is_none_or(|extras| {
             extras.delay == Span::ZERO
+                && extras.has_one_delay
                 && !extras.loss.happens()
                 && !extras.reordering.happens()
                 && extras.in_flight.is_empty()
         })
     }
 
-    /// Returns the propagation delay if it alone determines when an item arrives: nothing is
-    /// reordered, and no trace determines when bytes leave. A driver may then keep the packets in
+    /// Returns the propagation delay if it alone determines when an item arrives: on a steady line
+    /// whose delay never differs, and on which nothing is reordered. A driver may then keep the packets in
     /// flight itself, and only ask which are [lost](Self::loses).
     pub fn only_delay(&self) -> Option<Span> {
-        let is_only =
-            |extras: &Extras<T>| extras.traced.is_none() && !extras.reorders && extras.in_flight.is_empty();
+        let is_only = |extras: &Extras<T>| {
+            extras.paced.is_none() && extras.has_one_delay && !extras.reorders && extras.in_flight.is_empty()
+        };
         self.extras.as_ref().is_none_or(|extras| is_only(extras)).then(|| self.delay())
     }
 
-    fn traced(&self) -> Option<&TracedLink> {
-        self.extras.as_ref()?.traced.as_ref()
+    fn paced(&self) -> Option<&Paced> {
+        self.extras.as_ref()?.paced.as_ref()
     }
 
-    /// Returns when a packet that waits at `now` may start on the free line: `now`, or with a trace
-    /// the next opportunity; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does
+    /// Returns when a packet that waits at `now` may start on the free line: `now`, or the next
+    /// opportunity of a trace, or the end of an outage; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does
     /// not go back.
     #[inline]
     pub fn opens(&mut self, now: Time) -> Time {
         match &mut self.extras {
             None => now,
-            Some(extras) => extras.traced.as_mut().map_or(now, |traced| traced.opens(now)),
+            Some(extras) => extras.paced.as_mut().map_or(now, |paced| paced.opens(now)),
         }
     }
 
     /// Starts a packet that is charged `len` bytes, at `now` or when the line
     /// [`opens`](Self::opens). Returns when its last bit is out, at least a tick later unless a
-    /// trace determines otherwise.
+    /// trace determines otherwise; [`Time::NEVER`] if the line stays down.
     #[inline(always)]
     pub fn begin(&mut self, now: Time, len: u32) -> Time {
         let taken = self.rate.time_for(len);
         match &mut self.extras {
             None => now + taken,
-            Some(_) if !self.is_traced => now + taken.max(Span::TICK),
-            Some(extras) => match &mut extras.traced {
+            Some(_) if self.is_steady => now + taken.max(Span::TICK),
+            Some(extras) => match &mut extras.paced {
                 None => now + taken.max(Span::TICK),
-                Some(traced) => traced.departure(now, len),
+                Some(paced) => paced.departure(now, len),
             },
         }
     }
@@ -223,8 +270,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws
-    /// the numbers of its [loss](Loss::takes), and one for a packet that is not lost if the line
-    /// reorders packets. The caller keeps a copy of an item that is lost or has arrived.
+    /// the numbers of its [loss](Loss::takes), and for a packet that is not lost those of its
+    /// [jitter](Jitter::takes), and one if the line reorders packets. The caller keeps a copy of an item that is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
@@ -265,24 +312,26 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref().map_or(0, |extras| extras.lost)
     }
 
-    /// Bytes of the trace's opportunities from `from` on and before `until`; `None` without a
-    /// trace. Before the trace started there is none.
+    /// Bytes that the line could send from `from` on and before `until`, by its trace or the changes
+    /// of its rate; `None` for a steady line. Before the trace started there is none.
     pub fn offered(&self, from: Time, until: Time) -> Option<u64> {
-        self.traced().map(|traced| traced.offered(from, until))
+        self.paced().map(|paced| paced.offered(from, until))
     }
 
-    /// Bytes of the trace's opportunities before `until` that packets have used; zero without a
-    /// trace. `until` is not before the start of the latest packet.
+    /// Those of them before `until` that packets have used; zero for a steady line. `until` is not before the start of the latest packet.
     pub fn used(&self, until: Time) -> u64 {
-        self.traced().map_or(0, |traced| traced.used(until))
+        self.paced().map_or(0, |paced| paced.used(until))
     }
 }
 
 impl<T> Default for Extras<T> {
     fn default() -> Extras<T> {
         Extras {
-            traced: None,
+            paced: None,
             delay: Span::ZERO,
+            has_one_delay: true,
+            jitter: Jitter::NONE,
+            delays: None,
             loss: Loss::NONE,
             loss_state: LossState::default(),
             reordering: Reordering::NONE,
@@ -307,7 +356,11 @@ impl<T> Extras<T> {
         if self.loses(rng) {
             return Flight::Lost;
         }
-        let due = leaves.max(now) + self.delay;
+        let due = if self.has_one_delay {
+            leaves.max(now) + self.delay
+        } else {
+            self.arrives(leaves.max(now), rng)
+        };
         if self.reorders {
             return self.fly_reordered(now, due, item, rng);
         }
@@ -321,6 +374,15 @@ impl<T> Extras<T> {
         }
     }
 
+    /// Returns when an item is at the far end whose last bit is out at `out`, if its delay may be
+    /// another one than those of others.
+    #[cold]
+    #[inline(never)]
+    fn arrives(&self, out: Time, rng: &mut Rng) -> Time {
+        let changed = self.delays.as_ref().map(|(delays, start)| delays.at(out.since(*start)).0);
+        out + self.jitter.takes(changed.unwrap_or(self.delay), rng)
+    }
+
     #[cold]
     #[inline(never)]
     fn fly_reordered(&mut self, now: Time, due: Time, item: T, rng: &mut Rng) -> Flight {
@@ -332,7 +394,7 @@ impl<T> Extras<T> {
             return Flight::Arrived;
         }
         self.last = due.max(self.last);
-        self.fly_until(self.last, item)
+        self.fly_until(if self.jitter.reorders() { due } else { self.last }, item)
     }
 
     /// Inserts an item ahead of all that arrive after `at`.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::link::GilbertElliott;
+use crate::link::{Distribution, GilbertElliott, Trace};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
@@ -7,6 +7,8 @@ use proptest::prelude::*;
 struct Oracle {
     plan: LinePlan,
     start: Time,
+    /// Start of the changes of the delay.
+    delays_from: Time,
     /// Used bytes of each opportunity since the trace started.
     used: Vec<u32>,
     in_flight: Vec<(Time, u32)>,
@@ -20,11 +22,23 @@ struct Oracle {
 impl Oracle {
     fn new(now: Time, plan: &LinePlan) -> Oracle {
         let (used, in_flight) = (Vec::new(), Vec::new());
-        Oracle { plan: plan.clone(), start: now, used, in_flight, last: now, lost: 0, is_bad: false }
+        Oracle {
+            plan: plan.clone(),
+            start: now,
+            delays_from: now,
+            used,
+            in_flight,
+            last: now,
+            lost: 0,
+            is_bad: false,
+        }
     }
 
     fn change(&mut self, now: Time, plan: &LinePlan) {
-        if plan.trace != self.plan.trace {
+        if plan.delays != self.plan.delays {
+            self.delays_from = now;
+        }
+        if plan.pace != self.plan.pace {
             self.start = now;
             self.used.clear();
         }
@@ -93,7 +107,16 @@ impl Oracle {
             self.lost += 1;
             return Flight::Lost;
         }
-        let due = leaves + self.plan.delay;
+        let delay = match &sample.delays {
+            None => self.plan.delay,
+            Some((changes, period)) => {
+                let since = leaves.since(self.delays_from).ticks();
+                let within = period.map_or(since, |period| since % period.ticks());
+                let latest = changes.iter().rfind(|(at, _)| at.ticks() <= within);
+                latest.map_or(self.plan.delay, |(_, delay)| *delay)
+            }
+        };
+        let due = leaves + self.plan.jitter.takes(delay, rng);
         let takes_longer = reordered > 0.0 && longer > Span::ZERO && rng.chance(reordered);
         if due == now && self.in_flight.is_empty() && !takes_longer {
             return Flight::Arrived;
@@ -104,7 +127,7 @@ impl Oracle {
             // It overtakes only packets that take longer: it arrives when all others before it
             // have.
             self.last = self.last.max(due);
-            self.last
+            if self.plan.jitter.reorders() { due } else { self.last }
         };
         self.in_flight.push((at, item));
         // At one instant, packets arrive in the order in which they were sent.
@@ -138,7 +161,11 @@ struct Sample {
     probability: f64,
     chain: Option<GilbertElliott>,
     reordered: (f64, Span),
+    delays: Option<Changes>,
 }
+
+/// Changes of the delay, and their period.
+type Changes = (Vec<(Span, Span)>, Option<Span>);
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -167,12 +194,41 @@ fn samples() -> impl Strategy<Value = Sample> {
     ];
     let reordered = prop_oneof![3 => Just(0.0), 2 => Just(0.3), 1 => Just(1.0)];
     let reordered = (reordered, 0u64..5_000).prop_map(|(share, micros)| (share, Span::from_micros(micros)));
-    let all = (1_000_000u64..50_000_000, trace, delay, loss, reordered);
-    all.prop_map(|(bits, trace, delay, (probability, chain), reordered)| Sample {
+    let span = |micros: core::ops::Range<u64>| micros.prop_map(Span::from_micros);
+    let jitter = (0usize..4, span(1..4_000), any::<bool>()).prop_map(|(kind, scale, reorders)| {
+        let distribution = match kind {
+            0 => return Jitter::NONE,
+            1 => Distribution::Uniform { spread: scale },
+            2 => Distribution::Normal { deviation: scale },
+            _ => Distribution::Pareto { mean: scale, shape: 2.5 },
+        };
+        Jitter::new(distribution, reorders).unwrap()
+    });
+    let change = (span(1..20_000), span(0..9_000));
+    let delays = (prop::collection::vec(change, 1..4), prop::option::of(span(1..9_000)));
+    let delays = delays.prop_map(|(changes, rest)| {
+        let mut at = Span::ZERO;
+        let changes: Vec<_> = changes
+            .into_iter()
+            .map(|(gap, delay)| {
+                at += gap;
+                (at, delay)
+            })
+            .collect();
+        (changes, rest.map(|rest| at + rest))
+    });
+    let all = (1_000_000u64..50_000_000, trace, delay, loss, reordered, jitter, prop::option::of(delays));
+    all.prop_map(|(bits, trace, delay, (probability, chain), reordered, jitter, delays)| Sample {
         plan: LinePlan {
             rate: Rate::from_bits_per_second(bits).unwrap(),
-            trace: trace.clone().map(|trace: Vec<u32>| Arc::new(Trace::new(trace).unwrap())),
+            pace: trace
+                .clone()
+                .map_or(Pace::Steady, |trace: Vec<u32>| Pace::Trace(Arc::new(Trace::new(trace).unwrap()))),
             delay: Span::from_micros(delay),
+            delays: delays.clone().map(|(changes, period)| {
+                Arc::new(Steps::new(Span::from_micros(delay), changes, period).unwrap())
+            }),
+            jitter,
             loss: chain.map_or(Loss::new(probability), Loss::in_bursts).unwrap(),
             reordering: Reordering::new(reordered.0, reordered.1).unwrap(),
         },
@@ -180,6 +236,7 @@ fn samples() -> impl Strategy<Value = Sample> {
         probability,
         chain,
         reordered,
+        delays,
     })
 }
 
@@ -247,6 +304,8 @@ proptest! {
                 && sample.probability == 0.0
                 && sample.chain.is_none()
                 && !sample.plan.reordering.happens()
+                && !sample.plan.jitter.happens()
+                && sample.delays.is_none()
                 && oracle.in_flight.is_empty();
             prop_assert_eq!(line.is_immediate(), immediate);
         }

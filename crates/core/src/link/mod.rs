@@ -3,16 +3,24 @@
 
 mod framing;
 mod gilbert_elliott;
+mod jitter;
 mod lane;
 mod line;
 mod loss;
+mod pace;
 mod reordering;
+mod stepped;
+mod steps;
 mod trace;
 
 pub use framing::Framing;
 pub use gilbert_elliott::GilbertElliott;
+pub use jitter::{Distribution, Jitter};
 pub use lane::Lane;
 pub use line::{Flight, Line, LinePlan};
 pub use loss::{Loss, LossState};
+pub use pace::Pace;
 pub use reordering::Reordering;
+pub use stepped::{RateSteps, SteppedLink};
+pub use steps::Steps;
 pub use trace::{NotATrace, Trace, TracedLink};

@@ -140,6 +140,13 @@ impl Switch {
         port.map(|port| port.counters(leg.flow)).unwrap_or_default()
     }
 
+    /// The class that a flow is a member of; `None` for a member of the root, and for an unknown leg.
+    pub fn class_of(&self, leg: Leg) -> Option<u16> {
+        let port = self.ports.get(usize::from(leg.port.0))?;
+        // Node 0 is the root, and class n is node n + 1.
+        port.table.flows.get(leg.flow.ix())?.node.checked_sub(1)
+    }
+
     /// Starts counting the green packets that reach a port's queue.
     pub fn count_green(&mut self, port: PortIx) {
         if let Some(port) = self.ports.get_mut(usize::from(port.0)) {

@@ -48,6 +48,17 @@ table! {
         delay_p50: Option<f64> = DELAY_P50,
         delay_p99: Option<f64> = DELAY_P99,
         delay_p999: Option<f64> = DELAY_P999,
+        /// Interarrival jitter at the end (RFC 3550, section 6.4.1): the running mean of the
+        /// difference of two successive delays, each new one a sixteenth of it
+        jitter: Option<f64> as "s",
+        /// 99 % quantile of the packet delay variation (RFC 5481): of the delay beyond the flow's
+        /// least
+        delay_variation_p99: Option<f64> as "s",
+        /// 99.9 % quantile of the packet delay variation
+        delay_variation_p999: Option<f64> as "s",
+        /// Mean of the round trips that the sender has measured; null for a flow without a transport
+        /// that does
+        rtt_mean: Option<f64> as "s",
         queueing_mean: Option<f64> = QUEUEING_MEAN,
         /// Standard deviation of the queueing delay
         queueing_sd: Option<f64> as "s",

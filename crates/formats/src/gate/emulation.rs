@@ -2,32 +2,17 @@
 
 use crate::error::{Complaint, Place, Report};
 use crate::keys::gate::{Emulate, Emulated, Gate};
-use crate::reordering;
 use crate::section::Placed;
 use crate::trace_file;
+use crate::wire;
 use std::path::Path;
-use std::sync::Arc;
-use tidegate_core::link::{Loss, Reordering, Trace};
-use tidegate_core::units::Span;
-
-/// The properties of the link of one direction besides its rate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Emulation {
-    /// Delivery opportunities, in place of a rate; `None` for always.
-    pub trace: Option<Arc<Trace>>,
-    /// Time from a frame's last bit out of the port to its end of the link.
-    pub delay: Span,
-    /// Its loss.
-    pub loss: Loss,
-    /// Its reordering.
-    pub reordering: Reordering,
-}
+use tidegate_core::link::{LinePlan, Pace};
 
 /// Both directions, up first.
 pub(super) struct Links {
     /// In bit/s; of a trace, its mean.
     pub(super) rates: [u64; 2],
-    pub(super) emulated: [Option<Emulation>; 2],
+    pub(super) emulated: [Option<LinePlan>; 2],
 }
 
 /// Reads the links; relative paths start at `base_dir`. `None` once a mistake has been reported.
@@ -51,14 +36,14 @@ fn direction(
     gate: Place,
     base_dir: &Path,
     report: &mut Report,
-) -> Option<(u64, Option<Emulation>)> {
+) -> Option<(u64, Option<LinePlan>)> {
     let name = stated.key;
     let recorded = emulated.map(|emulated| &emulated.recorded).filter(|recorded| recorded.trace.given);
-    let (rate, trace) = match (**stated, recorded) {
-        (Some(rate), None) => (rate, None),
+    let (rate, pace) = match (**stated, recorded) {
+        (Some(rate), None) => (rate, Pace::Steady),
         (None, Some(recorded)) => {
             let read = trace_file::read(recorded, base_dir, report)?;
-            (read.mean, Some(read.trace))
+            (read.mean, Pace::Trace(read.trace))
         }
         (Some(_), Some(recorded)) => {
             let message = format!("the link {name} has a rate and a trace");
@@ -74,14 +59,9 @@ fn direction(
             return None;
         }
     };
-    let emulation = match emulated {
+    let line = match emulated {
         None => None,
-        Some(Emulated { delay, losses, reordering, .. }) => Some(Emulation {
-            trace,
-            delay: **delay,
-            loss: losses.loss.of_link()?,
-            reordering: reordering::read(reordering, report)?,
-        }),
+        Some(Emulated { delay, wire, .. }) => Some(wire::read(rate, pace, **delay, wire, report)?),
     };
-    Some((rate, emulation))
+    Some((rate, line))
 }

@@ -89,7 +89,7 @@ fn server(gate: &GateFile, direction: Direction) -> NodeContext<'static> {
     let emulated = gate.emulated[direction as usize].as_ref();
     NodeContext {
         link: gate.rates[direction as usize],
-        steady: emulated.is_none_or(|emulation| emulation.trace.is_none()),
+        steady: emulated.is_none_or(|line| line.pace.is_steady()),
         reservable: None,
         supply: Supply::Link,
         members: &[],

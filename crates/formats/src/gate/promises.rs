@@ -68,7 +68,7 @@ impl GateFile {
 
     fn behind(&self, flow: &GateFlow, direction: Direction, shares: &Shares) -> Option<Span> {
         let emulated = self.emulated[direction as usize].as_ref();
-        let steady = emulated.is_none_or(|emulation| emulation.trace.is_none());
+        let steady = emulated.is_none_or(|line| line.pace.is_steady());
         if !steady || flow.terms[direction as usize].ceiling.is_some() {
             return None;
         }

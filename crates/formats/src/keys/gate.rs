@@ -2,9 +2,9 @@
 
 use super::contract::OfFlow;
 use super::matching::Match;
-use super::network::{Losses, Recorded, Reordering};
 use super::policies::InGate;
 use super::port::{Class, Port, PortPolicies};
+use super::wire::{Recorded, Wire};
 use crate::record::Section;
 use crate::section::{About, Keys, Name, OneOrMore, ParamsOf, Placed, Table, section, words};
 use std::borrow::Cow;
@@ -121,8 +121,7 @@ section! {
         recorded: Recorded,
         /// Propagation delay, from the last bit of a frame out of the port until it is handed on
         delay: Span = "0s",
-        losses: Losses,
-        reordering: Reordering,
+        wire: Wire,
     }
 }
 

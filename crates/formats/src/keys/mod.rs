@@ -17,6 +17,7 @@ pub(crate) mod scenario;
 pub(crate) mod source;
 pub(crate) mod stage;
 pub(crate) mod topology;
+pub(crate) mod wire;
 
 use crate::record::{Field, Section, Shape};
 use crate::section::Table;

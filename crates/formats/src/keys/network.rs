@@ -1,9 +1,8 @@
 //! The keys of nodes and links.
 
-use super::loss::Loss;
 use super::policies::{Detector, Dropper, Meter, Policies, Policy, Scheduler};
+use super::wire::{Recorded, Wire};
 use crate::section::{Name, section, words};
-use std::path::PathBuf;
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 
@@ -41,8 +40,7 @@ section! {
         recorded: Recorded,
         /// Propagation delay of each direction
         delay: Span = "0s",
-        losses: Losses,
-        reordering: Reordering,
+        wire: Wire,
         #[doc = "Whether there is an equal link in the other direction"]
         duplex: bool = "true",
         #[doc = "Whether it takes the place of the topology's link between these nodes, and of the one in the \
@@ -66,36 +64,6 @@ section! {
         /// Rate that its ports never exceed; without it, the link's rate
         ceiling: Option<u64> as Rate,
         credit: super::credit::PortCredit,
-    }
-}
-
-section! {
-    /// The rate of a link that was recorded.
-    pub(crate) struct Recorded {
-        /// File of delivery opportunities in place of a rate: one line with the millisecond of
-        /// each, plain or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after
-        /// the last one the file starts again
-        trace: Option<PathBuf>,
-    }
-}
-
-section! {
-    /// The loss of a link.
-    pub(crate) struct Losses {
-        /// Probability that a packet is lost after it was sent, independently of others; or a model
-        /// of loss in bursts
-        loss: Loss = "0",
-    }
-}
-
-section! {
-    /// The reordering of a link.
-    pub(crate) struct Reordering {
-        /// Probability that a packet takes `reorder_delay` longer, so that packets behind it
-        /// overtake it
-        reorder: f64 = "0",
-        /// Extra delay of a packet that is overtaken; required with `reorder`
-        reorder_delay: Option<Span>,
     }
 }
 

@@ -136,13 +136,17 @@ pub(crate) fn build<'c>(
         });
     }
     let mut sound = true;
-    for (class, (_, keys)) in classes.iter().zip(tables) {
+    for ((index, class), (_, keys)) in classes.iter().enumerate().zip(tables) {
         if depth(&classes, class) > DEEPEST {
             let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
             let help = format!(
                 "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
             );
             report.add(keys.parent.place, Complaint::new(message).help(help));
+            sound = false;
+        } else if class.parent.is_some_and(|parent| parent > index) {
+            let message = format!("class `{}` stands before the class that contains it", class.name);
+            report.add(keys.parent.place, Complaint::new(message).help("state that one first"));
             sound = false;
         }
     }

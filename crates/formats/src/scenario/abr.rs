@@ -49,7 +49,7 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
     for link in parts.links.iter().filter(|link| link.gate.is_none()) {
         let node = NodeContext {
             link: link.rate,
-            steady: link.trace.is_none(),
+            steady: link.pace.is_steady(),
             reservable: None,
             supply: Supply::Link,
             members: &[],

@@ -88,7 +88,7 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
                 if let ProfileAt::Shared(profile) = profile
                     && let profile = &parts.profiles[profile]
                     && colours(meter)
-                    && link.trace.is_none()
+                    && link.pace.is_steady()
                     && profile.contract.reserve_bits().is_some_and(|reserve| reserve > link.rate_bits)
                     && told.insert(profile.place)
                 {
@@ -105,7 +105,7 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
         let link = &parts.links[index];
         let node = NodeContext {
             link: link.rate,
-            steady: link.trace.is_none(),
+            steady: link.pace.is_steady(),
             reservable: None,
             supply: Supply::Link,
             members: &[],

@@ -9,15 +9,15 @@ pub use crate::keys::network::NodeKind;
 use crate::keys::scenario::Scenario;
 use crate::keys::topology::Topology;
 use crate::port::{OwnPolicies, PortSpec};
-use crate::reordering;
 use crate::section::{Name, Placed};
 use crate::suggest::nearest_and_all;
 use crate::trace_file;
+use crate::wire;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::Path;
-use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::{Loss, Reordering, Trace};
+use tidegate_core::link::{LinePlan, Pace};
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::MAX_PORTS;
 use tidegate_core::units::{Rate, Span};
@@ -44,18 +44,10 @@ pub struct Link {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Rate in bit/s; for a link with a trace, the mean.
+    /// Rate in bit/s; for a link with a trace, the mean, and with changes, the first.
     pub rate_bits: u64,
-    /// The rate, as a [`Rate`].
-    pub rate: Rate,
-    /// Delivery opportunities; `None` for always, at its rate.
-    pub trace: Option<Arc<Trace>>,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Its loss.
-    pub loss: Loss,
-    /// Its reordering.
-    pub reordering: Reordering,
+    /// The line; its rate is `rate_bits`.
+    pub line: LinePlan,
     /// The policies of the sending node's port.
     pub port: PortSpec,
     /// Index of the profile to which all packets belong that are metered at the port; `None` for
@@ -67,6 +59,14 @@ pub struct Link {
     pub stated: bool,
     /// Place of its statement in the file.
     pub place: Place,
+}
+
+impl Deref for Link {
+    type Target = LinePlan;
+
+    fn deref(&self) -> &LinePlan {
+        &self.line
+    }
 }
 
 /// Nodes, links, and the nodes' names.
@@ -107,26 +107,23 @@ impl Network {
 #[derive(Clone)]
 struct Wire {
     rate_bits: u64,
-    trace: Option<Arc<Trace>>,
-    delay: Span,
-    loss: Loss,
-    reordering: Reordering,
+    line: LinePlan,
 }
 
 impl Wire {
-    /// The properties of a topology's link.
-    fn of(rate_bits: u64, delay: Span) -> Wire {
-        Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
+    /// The properties of a topology's link; `None` for a rate that none has.
+    fn of(rate_bits: u64, delay: Span) -> Option<Wire> {
+        Some(Wire { rate_bits, line: LinePlan::long(Rate::from_bits_per_second(rate_bits)?, delay) })
     }
 
     /// The properties of a `[[link]]`; `None` once a mistake has been reported.
     fn of_link(link: &Placed<keys::Link>, base_dir: &Path, report: &mut Report) -> Option<Wire> {
-        let keys::Link { rate, recorded, delay, losses, reordering, .. } = &**link;
-        let (rate_bits, trace) = match (**rate, recorded.trace.given) {
-            (Some(rate), false) => (rate, None),
+        let keys::Link { rate, recorded, delay, wire, .. } = &**link;
+        let (rate_bits, pace) = match (**rate, recorded.trace.given) {
+            (Some(rate), false) => (rate, Pace::Steady),
             (None, true) => {
                 let read = trace_file::read(recorded, base_dir, report)?;
-                (read.mean, Some(read.trace))
+                (read.mean, Pace::Trace(read.trace))
             }
             (Some(_), true) => {
                 let complaint = Complaint::new("this link has a `rate` and a `trace`");
@@ -139,9 +136,8 @@ impl Wire {
                 return None;
             }
         };
-        let loss = losses.loss.of_link()?;
-        let reordering = reordering::read(reordering, report)?;
-        Some(Wire { rate_bits, trace, delay: **delay, loss, reordering })
+        let line = wire::read(rate_bits, pace, **delay, wire, report)?;
+        Some(Wire { rate_bits, line })
     }
 }
 
@@ -218,26 +214,10 @@ impl Builder<'_> {
         if *alike > 1 {
             name.push_str(&format!("#{alike}"));
         }
-        let Wire { rate_bits, trace, delay, loss, reordering } = wire;
-        let rate = Rate::from_bits_per_second(rate_bits)?;
+        let Wire { rate_bits, line } = wire;
         let (profile, gate) = (None, None);
         let stated = place != self.topology.place;
-        let link = Link {
-            name,
-            from,
-            to,
-            rate_bits,
-            rate,
-            trace,
-            delay,
-            loss,
-            reordering,
-            port,
-            profile,
-            gate,
-            stated,
-            place,
-        };
+        let link = Link { name, from, to, rate_bits, line, port, profile, gate, stated, place };
         self.network.links.push(link);
         Some(())
     }
@@ -302,19 +282,14 @@ impl Builder<'_> {
             report.add(stated.replace.place, complaint);
             return None;
         };
-        let Wire { rate_bits, trace, delay, loss, reordering } = wire.clone();
-        let rate = Rate::from_bits_per_second(rate_bits)?;
+        let Wire { rate_bits, line } = wire.clone();
         let Link { name, gate, .. } = self.network.links[index].clone();
         self.network.links[index] = Link {
             name,
             from,
             to,
             rate_bits,
-            rate,
-            trace,
-            delay,
-            loss,
-            reordering,
+            line,
             port,
             profile: None,
             gate,

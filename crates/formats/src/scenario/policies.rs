@@ -45,7 +45,7 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
         if report.is_full() {
             break;
         }
-        let steady = link.trace.is_none();
+        let steady = link.pace.is_steady();
         let node =
             NodeContext { link: link.rate, steady, reservable: None, supply: Supply::Link, members: &[] };
         let port = &link.port;
@@ -106,10 +106,10 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
     let Some(first) = group.route.first() else { return };
     let members =
         [Member { count: load.count, contract, largest: load.largest, traffic: None, signalled: false }];
-    let Link { rate: link, ref trace, .. } = links[*first];
+    let link = &links[*first];
     let node = NodeContext {
-        link,
-        steady: trace.is_none(),
+        link: link.rate,
+        steady: link.pace.is_steady(),
         reservable: None,
         supply: Supply::Link,
         members: &members,

@@ -36,6 +36,48 @@ pub const NETWORK: &[Mistake] = &[
     ),
     (
         "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nchange = [{ at = \"0s\", rate = \"1mbit\" }]",
+        "a.toml:19:18: a `change` comes later than the one before it, and than the start",
+        Some("sort the changes by `at`"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nchange = [{ at = \"1s\" }]",
+        "a.toml:19:11: this `change` changes nothing",
+        Some("state its `rate`, its `delay` or its `state`"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nchange = [{ at = \"1s\", state = \"off\" }]",
+        "a.toml:19:32: there is no state `off`",
+        Some("it is one of up, down"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "trace = \"common/three.trace\"\nchange = [{ at = \"1s\", state = \"down\" }]",
+        "a.toml:19:32: the rate of a link with a `trace` is that of the trace",
+        Some("change its `delay` alone; an outage is a gap in the trace"),
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nrepeat = \"1s\"",
+        "a.toml:19:10: `repeat` without a `change`: nothing comes again",
+        None,
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nchange = [{ at = \"1s\", state = \"down\" }]\nrepeat = \"1s\"",
+        "a.toml:20:10: `repeat` is not longer than the time of the last `change`",
+        None,
+    ),
+    (
+        "rate = \"2mbit\"",
+        "rate = \"2mbit\"\njitter = { kind = \"pareto\", mean = \"1ms\", shape = 1 }",
+        "a.toml:19:51: a shape of 1 has no mean: it takes a number above 1",
+        None,
+    ),
+    (
+        "rate = \"2mbit\"",
         "rate = \"2mbit\"\nloss = 1.5",
         "a.toml:19:8: `loss`: 1.5 is out of range",
         Some("it takes a number from 0 to 1"),
@@ -186,6 +228,12 @@ pub const NETWORK: &[Mistake] = &[
     ),
     ("to = \"s1\"", "to = \"s9\"", "a.toml:17:6: a link ends at another node than it starts from", None),
     ("ceiling = \"1mbit\"", "duplex = \"no\"", "a.toml:21:10: `duplex` takes true or false, not text", None),
+    (
+        "[[class]]\nname = \"gold\"",
+        "[[class]]\nname = \"early\"\nparent = \"gold\"\nscheduler = \"fifo\"\n[[class]]\nname = \"gold\"",
+        "a.toml:25:10: class `early` stands before the class that contains it",
+        Some("state that one first"),
+    ),
     (
         "parent = \"gold\"",
         "parent = \"glod\"",

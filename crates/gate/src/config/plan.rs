@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::LinePlan;
+use tidegate_core::link::{LinePlan, Pace};
 use tidegate_core::params::Limit;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::SwitchPlan;
-use tidegate_formats::{Emulation, GateFile};
+use tidegate_formats::GateFile;
 
 /// Buffers for frames on their way into the pool or out of it, beyond what the pool holds.
 const SPARE_BUFFERS: u64 = 2048;
@@ -44,9 +44,12 @@ impl Plan {
             Limit::Bytes(bytes) => bytes / SHORTEST_FRAME,
         };
         let in_flight = |side: usize| {
-            let Some(Emulation { trace, delay, .. }) = &file.emulated[side] else { return 0 };
-            let burst = if trace.is_some() { TRACE_BURST } else { 1 };
-            file.rates[side].bytes_in(*delay).saturating_mul(burst) / SHORTEST_FRAME
+            let Some(line) = &file.emulated[side] else { return 0 };
+            let burst = if matches!(line.pace, Pace::Trace(_)) { TRACE_BURST } else { 1 };
+            let rate = line.pace.highest().unwrap_or(line.rate);
+            let changed = line.delays.iter().flat_map(|delays| delays.values()).max();
+            let delay = changed.unwrap_or(line.delay) + line.jitter.common();
+            rate.bytes_in(delay).saturating_mul(burst) / SHORTEST_FRAME
         };
         let buffers = [0, 1].map(|side| {
             queued.saturating_add(SPARE_BUFFERS).saturating_add(in_flight(side)).min(MAX_BUFFERS) as usize
@@ -72,11 +75,6 @@ impl Plan {
 
 /// The line that a direction's frames leave over: the emulated link, or the rate of the port alone.
 fn line(file: &GateFile, direction: Direction) -> LinePlan {
-    let plain = LinePlan::plain(file.rates[direction as usize]);
-    match file.emulated[direction as usize].clone() {
-        None => plain,
-        Some(Emulation { trace, delay, loss, reordering }) => {
-            LinePlan { trace, delay, loss, reordering, ..plain }
-        }
-    }
+    let rate = file.rates[direction as usize];
+    file.emulated[direction as usize].clone().unwrap_or_else(|| LinePlan::plain(rate))
 }

@@ -1,7 +1,7 @@
 use super::tests::{Bench, PLAIN, file, udp};
 use super::*;
 use std::sync::Arc;
-use tidegate_core::link::{GilbertElliott, Loss, LossState, Trace};
+use tidegate_core::link::{GilbertElliott, Loss, LossState, Pace, Trace};
 use tidegate_core::packet::Mark;
 use tidegate_core::units::Rate;
 
@@ -14,7 +14,7 @@ fn traced(opportunities: &[u32], rest: &str) -> Bench {
     let mut plan = Plan::of(&file(&format!("emulate = {{ up = {{}} }}\n{rest}")));
     let trace = Trace::new(opportunities).unwrap();
     plan.lines[0].rate = Rate::from_bits_per_second(trace.mean_bits_per_second().round() as u64).unwrap();
-    plan.lines[0].trace = Some(Arc::new(trace));
+    plan.lines[0].pace = Pace::Trace(Arc::new(trace));
     Bench::of(&plan)
 }
 
@@ -176,7 +176,7 @@ fn a_trace_that_stays_goes_on() {
     bench.wake(at(30), Direction::Up);
     let mut plan = Plan::of(&file("emulate = { up = { delay = \"1ms\" } }"));
     for (trace, due) in [([100], 101), ([50], 81)] {
-        plan.lines[0].trace = Some(Arc::new(Trace::new(trace).unwrap()));
+        plan.lines[0].pace = Pace::Trace(Arc::new(Trace::new(trace).unwrap()));
         bench.engine.reconfigure(bench.now, &plan).unwrap();
         bench.receive(Direction::Up, &udp(1, 934));
         assert_eq!(bench.engine.next_due(), at(due - 1), "{trace:?}");
@@ -184,6 +184,21 @@ fn a_trace_that_stays_goes_on() {
             assert_eq!(bench.wake(at(90), Direction::Up).first(), Some(&(at(due), 976)));
         }
     }
+}
+
+/// While the link is down, frames wait; the rest of the one that was being sent follows when it is
+/// up again.
+#[test]
+fn an_outage_holds_frames() {
+    let outage = "change = [{ at = \"2ms\", state = \"down\" }, { at = \"9ms\", state = \"up\" }]";
+    let mut bench = Bench::new(&format!("emulate = {{ up = {{ delay = \"0s\", {outage} }} }}"));
+    // A millisecond each at 8 Mbit/s.
+    for _ in 0..4 {
+        bench.receive(Direction::Up, &udp(1, 934));
+    }
+    let sent = bench.wake(at(15), Direction::Up);
+    assert_eq!(sent, [at(1), at(2), at(10), at(11)].map(|due| (due, 976)));
+    bench.check_identity();
 }
 
 #[test]

@@ -175,11 +175,13 @@ const FILES: &[&str] = &[
 const FRAMINGS: &[&str] =
     &["overhead = 24", "overhead = -14", "overhead = 26, atm = true", "overhead = 24, mpu = 400"];
 
-/// Loss is left out: the two draw from different random streams.
+/// Loss and jitter are left out: the two draw from different random streams.
 const EMULATED: &[&str] = &[
     "",
     "emulate = { up = { delay = \"7ms\" }, down = { delay = \"1ms\" } }\n",
     "emulate = { up = { trace = \"moody.trace\", delay = \"5ms\" } }\n",
+    "emulate = { up = { delay = \"9ms\", repeat = \"40ms\", change = [{ at = \"7ms\", rate = \"1mbit\" }, \
+     { at = \"15ms\", state = \"down\" }, { at = \"22ms\", state = \"up\", delay = \"1ms\" }] } }\n",
 ];
 
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {

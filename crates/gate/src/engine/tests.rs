@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use tidegate_core::link::LinePlan;
+use tidegate_core::link::{LinePlan, Pace};
 use tidegate_formats::GateFile;
 
 pub(super) const PLAIN: [u8; 10] = [0; 10];
@@ -313,9 +313,9 @@ proptest! {
         if emulated > 0 {
             let loss = tidegate_core::link::Loss::new(0.1).unwrap();
             let trace = tidegate_core::link::Trace::new([0, 3, 3, 9]).unwrap();
-            let trace = Some(std::sync::Arc::new(trace)).filter(|_| emulated > 1);
+            let pace = if emulated > 1 { Pace::Trace(std::sync::Arc::new(trace)) } else { Pace::Steady };
             let line = plan.lines[0].clone();
-            plan.lines[0] = LinePlan { trace, delay: Span::from_millis(15), loss, ..line };
+            plan.lines[0] = LinePlan { pace, delay: Span::from_millis(15), loss, ..line };
             plan.emulated = [true, false];
         }
         let mut bench = Bench::of(&plan);

@@ -85,11 +85,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
             name: link.name.clone(),
             from: link.from,
             to: link.to,
-            rate: link.rate,
-            trace: link.trace.clone(),
-            delay: link.delay,
-            loss: link.loss,
-            reordering: link.reordering,
+            line: link.line.clone(),
             port,
         });
     }

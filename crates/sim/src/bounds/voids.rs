@@ -16,9 +16,10 @@ pub(super) fn void(network: &Network, ix: usize) -> Option<&'static str> {
     let reasons = [
         (gate, "it is a gate's"),
         (!network.stages.is_empty() || !network.stage_terms.is_empty(), "stages are on the way"),
-        (link.trace.is_some(), "its link delivers at recorded times"),
+        (!link.pace.is_steady(), "its link does not send at one rate"),
         (link.port.rate != Some(link.rate), "its scheduler does not know the rate of the link"),
-        (link.reordering.happens(), "its link reorders packets"),
+        (link.reorders(), "its link reorders packets"),
+        (!link.has_one_delay(), "the delay of its link differs"),
         (!link.port.classes.is_empty(), "it has classes"),
         (link.port.dropper.is_some(), "its dropper may drop packets"),
         (here().any(|(.., plan)| plan.ceiling.is_some()), "a flow has a ceiling there"),

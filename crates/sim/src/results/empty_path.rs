@@ -43,7 +43,7 @@ impl Way {
     fn of(network: &Network, flow: &FlowSetup) -> Option<Way> {
         let has_rate = |link: &usize| {
             let gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
-            !gate && network.links[*link].trace.is_none()
+            !gate && network.links[*link].pace.is_steady() && network.links[*link].has_one_delay()
         };
         let links = || flow.route.iter().map(|link| &network.links[*link]);
         flow.route.iter().all(has_rate).then(|| Way {

@@ -3,7 +3,8 @@
 use super::run::{Run, count, greatest, mean, quantile};
 use super::table::Table;
 use crate::world::lives;
-use tidegate_core::units::Time;
+use tidegate_core::endpoint::Counts;
+use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
 use tidegate_formats::columns::FlowsRow;
 
 pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
@@ -54,6 +55,10 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             delay_p50: delay(0.5),
             delay_p99: delay(0.99),
             delay_p999: delay(0.999),
+            jitter: run.world.jitter(ix),
+            delay_variation_p99: delay(0.99).zip(record.delay.min()).map(beyond),
+            delay_variation_p999: delay(0.999).zip(record.delay.min()).map(beyond),
+            rtt_mean: round_trip(&counts),
             queueing_mean: mean(&record.queueing),
             queueing_sd: record.queueing.sd_seconds(),
             queueing_p99: quantile(delays.as_ref().map(|delays| &delays.queueing), 0.99, &record.queueing),
@@ -61,4 +66,15 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
         });
     }
     rows.finish()
+}
+
+/// Returns a delay in seconds as far as it is beyond the least.
+fn beyond((delay, least): (f64, Span)) -> f64 {
+    (delay - least.as_secs_f64()).max(0.0)
+}
+
+/// Returns the mean of the round trips that a sender has measured, in seconds.
+fn round_trip(counts: &Counts) -> Option<f64> {
+    let (count, ticks) = counts.round_trips.zip(counts.round_trip_ticks)?;
+    (count > 0).then(|| ticks as f64 / count as f64 / TICKS_PER_SECOND as f64)
 }

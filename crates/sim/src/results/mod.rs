@@ -3,6 +3,7 @@
 
 mod aal5;
 mod assurance;
+mod classes;
 mod credit;
 mod drops;
 mod empty_path;
@@ -34,6 +35,7 @@ pub fn tables<Q>(network: &Network, world: &World<Q>, replication: u64, seed: u6
         flows::table(&run),
         groups::table(&run),
         links::table(&run),
+        classes::table(&run),
         drops::table(&run),
         transfers::table(&run),
         usage::table(&run),

@@ -1,6 +1,7 @@
 //! Counters along a flow's route, and their reset after the warm-up.
 
 use super::World;
+use crate::classes::{ClassCounts, ClassRecords};
 use crate::event_queue::EventQueue;
 use crate::fabric::Before;
 use crate::host::{Adapted, PacketCounts, Source};
@@ -51,6 +52,24 @@ impl<Q> World<Q> {
     /// of a gate's own flows.
     pub fn usage(&self) -> BTreeMap<MeteredProfile, Usage> {
         self.usage_so_far().since(&self.cx.measures.usage_before)
+    }
+
+    fn class_counts_so_far(&self) -> ClassRecords {
+        let mut records = self.cx.measures.classes_closed.clone();
+        let flows = self.cx.flows.iter().flat_map(|flow| &self.cx.fabric.hops[flow.range()]);
+        for hop in flows.filter(|hop| self.cx.fabric.gate != Some(hop.node)) {
+            let switch = &self.cx.fabric.nodes[hop.node as usize].switch;
+            if let Some(class) = switch.class_of(hop.leg) {
+                records.take(hop.link, class, switch.counters(hop.leg));
+            }
+        }
+        records
+    }
+
+    /// Returns the counters since the warm-up of the flows that are members of each class itself, by
+    /// the index of the link and that of the class in its port.
+    pub fn class_counts(&self) -> BTreeMap<(u32, u16), ClassCounts> {
+        self.class_counts_so_far().since(&self.cx.measures.classes_before)
     }
 
     /// Returns the counts so far of both ends of the connection whose data are this flow.
@@ -106,6 +125,8 @@ impl<Q> World<Q> {
             timeouts: since(all.timeouts, before.timeouts),
             delivered: since(all.delivered, before.delivered),
             sent: since(all.sent, before.sent),
+            round_trips: since(all.round_trips, before.round_trips),
+            round_trip_ticks: since(all.round_trip_ticks, before.round_trip_ticks),
         }
     }
 
@@ -169,6 +190,7 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.cx.measures.usage_before = self.usage_so_far();
+        self.cx.measures.classes_before = self.class_counts_so_far();
         self.begin_in_traffic();
         if let Some(assurance) = &mut self.cx.measures.assurance {
             assurance.begin();
@@ -182,7 +204,7 @@ impl<Q: EventQueue> World<Q> {
             let (sent, started) = link.done(switch);
             let used = link.line.used(warm_at);
             (link.before, link.waited) = (Before { sent, started, lost: link.line.lost(), used }, 0);
-            if let Some(series) = self.cx.measures.series.as_mut().filter(|_| !link.line.is_traced()) {
+            if let Some(series) = self.cx.measures.series.as_mut().filter(|_| link.line.is_steady()) {
                 let cells = link.line.lane().map_or(Span::ZERO, |lane| lane.busy(warm_at));
                 let busy = switch.busy(warm_at, link.port).ticks() + cells.ticks();
                 series.anew(Subject::Link(ix as u32), "utilisation", busy);

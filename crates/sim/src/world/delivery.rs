@@ -96,6 +96,7 @@ impl<Q: EventQueue> World<Q> {
         }
         if let Some(delays) = measures.flow_counts.get_mut(body.flow as usize) {
             delays.add(delay, body.queueing);
+            measures.variations[body.flow as usize].add(delay);
         }
         if packet.mark.is_congested() {
             measures.received_marked(body.flow);

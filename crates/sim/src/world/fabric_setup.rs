@@ -5,7 +5,7 @@ use crate::flights::Flights;
 use crate::network::{LinkPlan, Network, NodePlan};
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
-use tidegate_core::link::{Line, LinePlan};
+use tidegate_core::link::Line;
 use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::switch::Switch;
@@ -45,18 +45,11 @@ pub(super) fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<F
         }))
     };
     let link = |(ix, link): (usize, &LinkPlan)| {
-        let plan = LinePlan {
-            rate: link.rate,
-            trace: link.trace.clone(),
-            delay: link.delay,
-            loss: link.loss,
-            reordering: link.reordering,
-        };
-        let line = Line::new(Time::ORIGIN, &plan);
+        let line = Line::new(Time::ORIGIN, &link.line);
         Link {
             node: network.switch_of(ix) as u32,
             port: ports[ix],
-            path: if link.trace.is_some() { Path::SeenStarts } else { Path::Fast },
+            path: if link.pace.is_steady() { Path::Fast } else { Path::SeenStarts },
             waits_for_ties: {
                 let classes = link.port.classes.iter().map(|class| &class.scheduler);
                 std::iter::once(&link.port.scheduler)

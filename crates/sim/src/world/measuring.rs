@@ -2,11 +2,12 @@
 
 use super::provisioning::in_traffic;
 use crate::assurance::Assurance;
+use crate::classes::ClassRecords;
 use crate::fingerprint::Fingerprint;
 use crate::measures::{EnvelopeWaits, Measures};
 use crate::network::Network;
 use crate::probe::{Probes, Series};
-use crate::record::{DelayCounts, FlowRecord};
+use crate::record::{DelayCounts, FlowRecord, Variation};
 use crate::usage::UsageRecords;
 use std::collections::BTreeMap;
 use tidegate_core::switch::plan::PortPlan;
@@ -30,6 +31,7 @@ pub(super) fn measures(network: &Network, lives: &[(Time, Time)], probes: &Probe
         packet_hops: 0,
         group_counts: vec![DelayCounts::default(); if probes.delays { groups } else { 0 }],
         flow_counts: vec![DelayCounts::default(); if probes.flow_delays { flows } else { 0 }],
+        variations: vec![Variation::default(); if probes.flow_delays { flows } else { 0 }],
         series: probes.sample.map(|spacing| Series::new(spacing, groups, metered)),
         envelopes: enveloped.map(|(ix, _)| (ix as u32, EnvelopeWaits::default())).collect(),
         losses: BTreeMap::new(),
@@ -40,6 +42,8 @@ pub(super) fn measures(network: &Network, lives: &[(Time, Time)], probes: &Probe
         counts_before: BTreeMap::new(),
         usage_closed: UsageRecords::default(),
         usage_before: UsageRecords::default(),
+        classes_closed: ClassRecords::default(),
+        classes_before: ClassRecords::default(),
         in_traffic: in_traffic(network, warm_at),
         assurance: network.assurance.as_ref().map(|plan| Assurance::new(plan, lives, warm_at)),
     }

@@ -50,6 +50,12 @@ impl<Q> World<Q> {
         self.cx.measures.flow_counts.get(flow).map(DelayCounts::delays)
     }
 
+    /// Returns the flow's interarrival jitter in seconds (RFC 3550, section 6.4.1), as it is after
+    /// the latest packet; `None` without delays by flow, and before a packet.
+    pub fn jitter(&self, flow: usize) -> Option<f64> {
+        self.cx.measures.variations.get(flow).and_then(|variation| variation.jitter())
+    }
+
     /// Returns the measured time so far, from the end of the warm-up.
     pub fn measured(&self) -> Span {
         self.cx.now.since(self.cx.measures.warm_at)

@@ -68,15 +68,15 @@ impl<Q: EventQueue> World<Q> {
     }
 
     /// Returns true if a packet may start now on a link that is free. If not, and a packet waits
-    /// for it, schedules the next opportunity of its trace.
+    /// for it, schedules the next opportunity of its trace, or the end of an outage.
     fn opens(&mut self, ix: u32) -> bool {
         if !self.cx.fabric.links[ix as usize].line.has_idle_lane() && !self.is_free_of_cells(ix) {
             return false;
         }
         let link = &mut self.cx.fabric.links[ix as usize];
         let switch = &self.cx.fabric.nodes[link.node as usize].switch;
-        if !link.line.is_traced() || !switch.is_idle(link.port) || switch.backlog(link.port).packets == 0 {
-            // It has no trace, or no packet will start.
+        if link.line.is_steady() || !switch.is_idle(link.port) || switch.backlog(link.port).packets == 0 {
+            // It is steady, or no packet will start.
             return true;
         }
         let at = link.line.opens(self.cx.now);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use tidegate_core::contract::Contract;
-use tidegate_core::link::{Loss, Reordering};
+use tidegate_core::link;
 use tidegate_core::packet::Colour;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut};
@@ -26,11 +26,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         name: format!("s{}->s{}", ix + 1, ix + 2),
         from: ix,
         to: ix + 1,
-        rate: rate(bits),
-        trace: None,
-        delay,
-        loss: Loss::NONE,
-        reordering: Reordering::NONE,
+        line: link::LinePlan::long(rate(bits), delay),
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()).into(),
     };
     Network {

@@ -78,7 +78,7 @@ fn is_there(network: &Network, flow: u32, hop: &WatchedHop, cause: Cause) -> boo
     match cause {
         Cause::Packet(_) => true,
         credit::CELL => credit::is_used(network),
-        Cause::NoOpportunity => link.trace.is_some(),
+        Cause::NoOpportunity => !link.pace.is_steady(),
         credit::NO_CREDIT => credit::of(network, hop.link as usize).is_some(),
         Cause::Block(Block::FlowCeiling) => {
             let of_gate = format!("{:?}", network.gate).contains("ceiling: Some");

@@ -181,7 +181,7 @@ fn promised(history: &History<'_>, flow: usize) -> Option<Rate> {
         stamps
             && plan.port.classes.is_empty()
             && plan.port.ceiling.is_none()
-            && plan.trace.is_none()
+            && plan.pace.is_steady()
             && contracts().all(|contract| contract.head_start == Span::ZERO)
             && reserved <= plan.rate.bits_per_second()
     };

@@ -201,7 +201,7 @@ impl<'n> History<'n> {
                 }
                 let takes = link.rate.time_for(visit.len).max(Span::TICK);
                 free_at = visit.departed.unwrap_or(Time::NEVER);
-                if link.trace.is_none() {
+                if link.pace.is_steady() {
                     let out = started + takes;
                     let expected = Some(out).filter(|at| *at <= self.until());
                     if visit.departed != expected {
@@ -227,7 +227,7 @@ impl<'n> History<'n> {
             let way = self.way_to(last);
             let least = way.iter().fold(Span::ZERO, |sum, visit| {
                 let link = &self.network.links[visit.link];
-                let sending = if link.trace.is_none() { link.rate.time_for(visit.len) } else { Span::ZERO };
+                let sending = if link.pace.is_steady() { link.rate.time_for(visit.len) } else { Span::ZERO };
                 sum + sending + link.delay
             });
             let first = way.last().map_or(Time::NEVER, |first| first.arrived);

@@ -28,6 +28,8 @@ pub(super) struct Timer {
     timed: Option<(u64, Time)>,
     /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     due: Time,
+    /// Number of round trips measured, and their sum in ticks.
+    measured: (u64, u64),
 }
 
 impl Timer {
@@ -46,6 +48,7 @@ impl Timer {
             rto: FIRST,
             timed: None,
             due: Time::NEVER,
+            measured: (0, 0),
         };
         timer.set(FIRST);
         timer
@@ -59,6 +62,11 @@ impl Timer {
     /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     pub(super) fn due(&self) -> Time {
         self.due
+    }
+
+    /// Number of round trips measured, and their sum in ticks.
+    pub(super) fn round_trips(&self) -> (u64, u64) {
+        self.measured
     }
 
     /// The timeout (RTO).
@@ -122,6 +130,7 @@ impl Timer {
 
     /// Updates the estimates with a round trip: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
     pub(super) fn measured(&mut self, took: Span) {
+        self.measured = (self.measured.0 + 1, self.measured.1 + took.ticks());
         let (srtt, variation) = match self.estimates {
             None => (took, Span::from_ticks(took.ticks() / 2)),
             Some((srtt, variation)) => {

@@ -152,6 +152,13 @@ impl OnLink<'_> {
                     format!("link {} has credit and reorders packets, which would count as lost", link.name);
                 return mistake(message, "leave out `reorder`: the cells of a VC come in order");
             }
+            if !link.has_one_delay() {
+                let message = format!("link {} has credit and a delay that differs", link.name);
+                return mistake(
+                    message,
+                    "leave out `jitter` and changes of `delay`: buffers and times are by the delay",
+                );
+            }
             back_links.push(*back);
         }
         let of = |link: usize| carried.get(&link).copied().unwrap_or_default();
@@ -168,7 +175,7 @@ impl OnLink<'_> {
             loses: !further.is_empty() || way.iter().chain(&back_links).any(loses),
             is_unsure: !further.is_empty()
                 || back_links.iter().any(loses)
-                || way.iter().chain(&back_links).any(|link| links[*link].trace.is_some()),
+                || way.iter().chain(&back_links).any(|link| !links[*link].pace.is_steady()),
         };
         let vcs = if credit.params.per == Per::Link { 1 } else { there.flows };
         let planned = credit.params.plan(&known);

@@ -76,7 +76,7 @@ pub(super) fn preparation(stated: &Placed<Span>, aal5: bool, report: &mut Report
 
 /// Reports a link that reorders packets: the cells of a VC arrive in order.
 fn check_order(cells: &Cells, route: &[usize], links: &[Link], report: &mut Report) {
-    if let Some(link) = route.iter().map(|link| &links[*link]).find(|link| link.reordering.happens()) {
+    if let Some(link) = route.iter().map(|link| &links[*link]).find(|link| link.reorders()) {
         let message = format!("cells come in order, and link {} on the way reorders packets", link.name);
         report.add(cells.adaptation.place, Complaint::new(message).help("leave out its `reorder`"));
     }

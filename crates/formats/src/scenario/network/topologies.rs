@@ -2,19 +2,19 @@
 
 use super::{Builder, Node, NodeKind, Wire};
 use crate::error::{Complaint, Report};
-use crate::gate::{Emulation, GateFile};
+use crate::gate::GateFile;
 use crate::graph_file;
 use crate::keys::topology::{self, Topology};
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::{Loss, Reordering};
+use tidegate_core::link::LinePlan;
 use tidegate_core::units::Span;
 
 impl Wire {
-    fn between(keys: &topology::BetweenSwitches) -> Wire {
+    fn between(keys: &topology::BetweenSwitches) -> Option<Wire> {
         Wire::of(*keys.rate, *keys.delay)
     }
 
-    fn access(keys: &topology::Access) -> Wire {
+    fn access(keys: &topology::Access) -> Option<Wire> {
         Wire::of(*keys.rate, *keys.delay)
     }
 }
@@ -24,16 +24,16 @@ impl Builder<'_> {
     pub(super) fn topology(&mut self, gate: Option<&GateFile>, report: &mut Report) -> Option<()> {
         match &**self.topology {
             Topology::Chain(topology::Chain { switches, between, access }) => {
-                let switches = self.row(**switches, Wire::between(between))?;
+                let switches = self.row(**switches, Wire::between(between)?)?;
                 let Some(access) = access.as_ref() else { return Some(()) };
                 for (index, switch) in switches.into_iter().enumerate() {
-                    self.host(format!("h{}", index + 1), switch, Wire::access(access))?;
+                    self.host(format!("h{}", index + 1), switch, Wire::access(access)?)?;
                 }
             }
             Topology::Dumbbell(topology::Dumbbell { pairs, between, access }) => {
-                let access = Wire::access(&access.access);
+                let access = Wire::access(&access.access)?;
                 let [left, right] = [self.switch("left".to_owned()), self.switch("right".to_owned())];
-                self.duplex(left, right, Wire::between(between))?;
+                self.duplex(left, right, Wire::between(between)?)?;
                 for (side, switch) in [("l", left), ("r", right)] {
                     for index in 1..=**pairs {
                         self.host(format!("{side}{index}"), switch, access.clone())?;
@@ -41,8 +41,8 @@ impl Builder<'_> {
                 }
             }
             Topology::ParkingLot(topology::ParkingLot { hops, between, access }) => {
-                let access = Wire::access(&access.access);
-                let switches = self.row(**hops + 1, Wire::between(between))?;
+                let access = Wire::access(&access.access)?;
+                let switches = self.row(**hops + 1, Wire::between(between)?)?;
                 self.host("src".to_owned(), *switches.first()?, access.clone())?;
                 self.host("dst".to_owned(), *switches.last()?, access.clone())?;
                 for (index, hop) in switches.windows(2).enumerate() {
@@ -53,7 +53,7 @@ impl Builder<'_> {
             Topology::Star(topology::Star { hosts, rate, delay }) => {
                 let hub = self.switch("hub".to_owned());
                 for index in 1..=**hosts {
-                    self.host(format!("h{index}"), hub, Wire::of(**rate, **delay))?;
+                    self.host(format!("h{index}"), hub, Wire::of(**rate, **delay)?)?;
                 }
             }
             Topology::LeafSpine(keys) => self.leaf_spine(keys)?,
@@ -75,7 +75,7 @@ impl Builder<'_> {
     /// Every leaf has a link to every spine.
     fn leaf_spine(&mut self, keys: &topology::LeafSpine) -> Option<()> {
         let topology::LeafSpine { leaves, spines, hosts, between, access } = keys;
-        let (between, access) = (Wire::between(between), Wire::access(&access.access));
+        let (between, access) = (Wire::between(between)?, Wire::access(&access.access)?);
         let leaves = self.switches("leaf", **leaves);
         for spine in self.switches("spine", **spines) {
             for leaf in &leaves {
@@ -90,7 +90,7 @@ impl Builder<'_> {
     /// links to the same k/2 core switches.
     fn fat_tree(&mut self, keys: &topology::FatTree) -> Option<()> {
         let half = *keys.k / 2;
-        let (between, access) = (Wire::between(&keys.between), Wire::access(&keys.access.access));
+        let (between, access) = (Wire::between(&keys.between)?, Wire::access(&keys.access.access)?);
         let edges = self.switches("edge", *keys.k * half);
         let aggregations = self.switches("agg", *keys.k * half);
         let cores = self.switches("core", half * half);
@@ -138,7 +138,7 @@ impl Builder<'_> {
                 report.add(keys.file.place, Complaint::new(message).help(help));
                 return None;
             };
-            let wire = Wire::of(rate, ends[0].delay_to(ends[1]).unwrap_or(*keys.delay));
+            let wire = Wire::of(rate, ends[0].delay_to(ends[1]).unwrap_or(*keys.delay))?;
             let (from, to) = (switches[edge.from], switches[edge.to]);
             if graph.is_directed {
                 let port = self.usual_port(from);
@@ -149,7 +149,7 @@ impl Builder<'_> {
         }
         let Some(access) = keys.access.as_ref() else { return Some(()) };
         for (node, switch) in graph.nodes.iter().zip(switches) {
-            self.host(format!("{}-host", node.name), switch, Wire::access(access))?;
+            self.host(format!("{}-host", node.name), switch, Wire::access(access)?)?;
         }
         Some(())
     }
@@ -160,17 +160,13 @@ impl Builder<'_> {
         for (direction, from, to) in [(Direction::Up, inside, outside), (Direction::Down, outside, inside)] {
             let rate = gate.rates[direction as usize];
             let rate_bits = rate.bits_per_second().round() as u64;
-            let wire = match gate.emulated[direction as usize].clone() {
-                Some(Emulation { trace, delay: own, loss, reordering }) => {
-                    Wire { rate_bits, trace, delay: delay + own, loss, reordering }
-                }
-                None => {
-                    Wire { rate_bits, trace: None, delay, loss: Loss::NONE, reordering: Reordering::NONE }
-                }
+            let line = match &gate.emulated[direction as usize] {
+                Some(emulated) => emulated.clone().longer_by(delay),
+                None => LinePlan::long(rate, delay),
             };
+            let wire = Wire { rate_bits, line };
             self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
-            let link = self.network.links.last_mut()?;
-            (link.rate, link.gate) = (rate, Some(direction));
+            self.network.links.last_mut()?.gate = Some(direction);
         }
         Some(())
     }

@@ -46,7 +46,7 @@ fn note_state(watch: &mut Watch, cx: &mut StageCx, ix: u32) {
     let does = match switch.in_service(link.port) {
         Some(packet) => Cause::Packet(cx.packets.body(packet.body).flow),
         None if link.line.lane().is_some_and(Lane::is_sending) => Cause::OwnCell,
-        None if link.line.is_traced() && link.line.opens(cx.now) > cx.now => Cause::NoOpportunity,
+        None if !link.line.is_steady() && link.line.opens(cx.now) > cx.now => Cause::NoOpportunity,
         None if switch.at_ceiling_until(cx.now, link.port).is_some() => Cause::Block(Block::PortCeiling),
         None => Cause::Unknown,
     };

@@ -179,7 +179,7 @@ impl<'n> Model<'n> {
         let until = origin + network.duration.ticks();
         let skipped = skipped(network);
         let port = |link: &LinkPlan| {
-            let line = line::Line::new(link.rate, link.trace.as_ref(), until);
+            let line = line::Line::new(link.rate, link.pace.trace(), until);
             Port::new(origin, &link.port, line)
         };
         let switch = |(ix, node): (usize, &NodePlan)| Switch {

@@ -63,6 +63,8 @@ impl Endpoint for Sender {
             retransmissions: Some(self.retransmissions),
             timeouts: Some(self.timeouts),
             sent: Some(self.max),
+            round_trips: Some(self.timer.round_trips().0),
+            round_trip_ticks: Some(self.timer.round_trips().1),
             ..Counts::default()
         }
     }

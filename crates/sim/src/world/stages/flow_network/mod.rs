@@ -237,6 +237,7 @@ impl FlowNetwork {
         let hop = cx.fabric.hops[at];
         let switch = &mut cx.fabric.nodes[hop.node as usize].switch;
         cx.measures.closed_at_port(hop.link, ix, switch.metered(hop.leg), switch.usage(hop.leg));
+        cx.measures.closed_in_class(hop.link, switch.class_of(hop.leg), switch.counters(hop.leg));
         // Its packets leave as usual: nothing becomes ready.
         let before = switch.participation(hop.leg);
         _ = switch.close(cx.now, hop.leg);
