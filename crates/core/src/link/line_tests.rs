@@ -1,5 +1,5 @@
 use super::*;
-use crate::link::{Distribution, GilbertElliott, Trace};
+use crate::link::{Distribution, GilbertElliott, Pace, Trace};
 use crate::rng::Rng;
 use proptest::prelude::*;
 
