@@ -1,8 +1,8 @@
 //! The handshake: what opens a connection, and what is asked for when it is sent again.
 
-use crate::wire::{DATA, SACK, SIZE, congestion, params};
+use crate::wire::{DATA, SACK, SIZE, congestion, params, setup};
 use tidegate_core::endpoint::tcp::{Ecn, Handshake, LossRecovery, Segment, Sender, TcpParams};
-use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload};
+use tidegate_core::endpoint::{Action, Endpoint, HostCx, Payload, Transport};
 use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::units::{Span, Time};
@@ -41,6 +41,41 @@ fn data_are_ecn_capable_and_the_opening_segment_is_not() {
 #[test]
 fn with_dctcp_the_opening_segment_is_ecn_capable() {
     assert_eq!(sent("dctcp", 0), [(true, true), (false, true)]);
+}
+
+/// Acknowledgements, and the answer to the opening segment, are ECN-capable where all packets are: a
+/// queue that marks from a step on would drop them.
+#[test]
+fn acknowledgements_are_capable_where_all_packets_are() {
+    for (name, ecn, expected) in [
+        ("reno", Ecn::On, 0),
+        ("bbr", Ecn::On, 0),
+        ("dctcp", Ecn::On, 0b10),
+        ("dctcp", Ecn::Off, 0),
+        ("prague", Ecn::On, 0b01),
+    ] {
+        let params = TcpParams {
+            congestion: congestion(name),
+            ecn,
+            handshake: Handshake::On,
+            recovery: LossRecovery::Rack,
+            ..params(SACK)
+        };
+        let mut receiver = params.make().unwrap().receiver(setup());
+        let mut out = Vec::new();
+        for (opens, length) in [(true, 0), (false, DATA as u32), (false, DATA as u32)] {
+            let cx = &mut HostCx { now: Time::ORIGIN, out: &mut out };
+            let segment = Segment { opens, length, ..Segment::default() };
+            receiver.receive(cx, &Packet::new(BodyId(0), 1), &Payload::Tcp(segment));
+        }
+        assert!(out.len() > 1, "{name}");
+        for action in &out {
+            assert!(
+                matches!(action, Action::Send { mark, .. } if mark.ecn() == expected),
+                "{name}: {action:?}"
+            );
+        }
+    }
 }
 
 /// RFC 3168, section 6.1.1.1.

@@ -168,6 +168,12 @@ impl TcpParams {
         if self.counts_marks() { ECT_1 } else { ECT_0 }
     }
 
+    /// Returns true if all packets are ECN-capable, as those of controls that need ECN are in Linux:
+    /// retransmissions, acknowledgements and those that open a connection as well.
+    pub(super) fn marks_all(&self) -> bool {
+        self.negotiates_ecn() && self.congestion.mark_response() != MarkResponse::Loss
+    }
+
     /// Returns true if both ends are ECN-capable.
     pub(super) fn negotiates_ecn(&self) -> bool {
         self.ecn == Ecn::On

@@ -44,6 +44,8 @@ pub(super) struct Receiver {
     due: Time,
     /// True while acknowledgements carry ECN-Echo.
     echo: bool,
+    /// The mark of acknowledgements.
+    mark: Mark,
 }
 
 impl Receiver {
@@ -65,6 +67,7 @@ impl Receiver {
             waiting: 0,
             due: Time::NEVER,
             echo: false,
+            mark: if params.marks_all() { params.capable() } else { Mark::NONE },
         }
     }
 
@@ -121,7 +124,7 @@ impl Receiver {
             sack,
             ..Segment::default()
         };
-        cx.send(self.header, Mark::NONE, Payload::Tcp(segment));
+        cx.send(self.header, self.mark, Payload::Tcp(segment));
         (self.waiting, self.due) = (0, Time::NEVER);
     }
 
@@ -148,7 +151,7 @@ impl Endpoint for Receiver {
         let Payload::Tcp(segment) = payload else { return self.due };
         if segment.opens {
             let answer = Segment { opens: true, window: self.window, ..Segment::default() };
-            cx.send(self.header, Mark::NONE, Payload::Tcp(answer));
+            cx.send(self.header, self.mark, Payload::Tcp(answer));
             return self.due;
         }
         let is_marked = self.ecn && packet.mark.ecn() == CE;

@@ -27,7 +27,6 @@ use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
-use crate::params::MarkResponse;
 use crate::units::{Span, Time};
 use pacing::Pacer;
 
@@ -73,7 +72,7 @@ pub struct Sender {
     has_timestamps: bool,
     /// The mark of packets that are ECN-capable.
     capable: Mark,
-    /// True if retransmissions are ECN-capable as well.
+    /// True if all packets are ECN-capable, not new data alone.
     marks_all: bool,
     /// The count of marked packets, for a control that responds to each.
     feedback: Option<Feedback>,
@@ -141,7 +140,7 @@ impl Sender {
             hystart: (params.slow_start == SlowStart::Hystart).then(HyStart::new),
             has_timestamps: params.timestamps == Timestamps::On,
             capable: params.capable(),
-            marks_all: params.congestion.mark_response() != MarkResponse::Loss,
+            marks_all: params.marks_all(),
             feedback: params.counts_marks().then(Feedback::new),
             timer: Timer::new(params),
             last_sent: None,
