@@ -2696,15 +2696,18 @@ class Among(Record):
 
     Attributes:
         pairs: Pairs of hosts: any two for each connection (all-to-all); each host with one other to which it
-            sends and one from which it receives, in turn (permutation); or all others with one that receives,
-            in turn (incast) (all-to-all or permutation or incast).
+            sends and one from which it receives, in turn (permutation); all others with one that receives, in
+            turn (incast); or two for each connection by the demands of a `matrix`, in proportion (matrix)
+            (all-to-all or permutation or incast or matrix).
         hosts: The hosts, at least two; without it, all hosts of the network.
         to: Node that receives with `pairs = "incast"`; without it, the first of the hosts.
+        matrix: Traffic matrix of `pairs = "matrix"`, which names its nodes itself.
     """
 
-    pairs: Literal["all-to-all", "permutation", "incast"]
+    pairs: Literal["all-to-all", "permutation", "incast", "matrix"]
     hosts: str | list[str] | tuple[str, ...] | None = None
     to: str | None = None
+    matrix: Matrix | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -2893,6 +2896,27 @@ class Change(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Matrix(Record):
+    """Traffic matrix.
+
+    Demands between pairs of nodes, in a text file, plain or gzip. Either each line of a CSV file is one of
+    them, with the header `from,to,demand`; or the file has whole matrices, a row of which has the demands of
+    the node that sends, with as many numbers as nodes on each line or with a whole matrix on each. Numbers
+    are apart by blanks or commas. Demands of a node to itself do not count.
+
+    Attributes:
+        file: The file.
+        nodes: Nodes of the rows, and of the columns, in order; required unless the file names them.
+        line: Number of the matrix, from 1, in a file with one on each line (a whole number from 1 to
+            1000000000). Default: 1.
+    """
+
+    file: str
+    nodes: list[str] | tuple[str, ...] | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Flow(Record):
     """Flow.
 
@@ -2903,10 +2927,12 @@ class Flow(Record):
         name: Name, unique among flows and connections.
         count: Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on (a whole
             number from 1 to 4000000). Default: 1.
-        from_: Node that sends.
-        to: Node that receives, or a list of nodes (multicast). The shortest routes to them then form a tree:
-            a packet and a reservation count once on each of its links; received, dropped and lost packets
-            count every copy.
+        from_: Node that sends; required without `matrix`.
+        to: Node that receives, or a list of nodes (multicast); required without `matrix`. The shortest routes
+            to several then form a tree: a packet and a reservation count once on each of its links; received,
+            dropped and lost packets count every copy.
+        matrix: Traffic matrix, in place of `from`, `to` and `count`: a flow for each demand, which has its
+            share of the rate of the `source`.
         route: Nodes of the route, from `from` to `to`; without it, the shortest path by hops.
         reserve: Reserved average rate (AR), counted in whole packets; without it the flow is a datagram flow
             (a rate such as "400kbit", or a number of bit/s).
@@ -2986,8 +3012,9 @@ class Flow(Record):
 
     name: str
     count: int | None = None
-    from_: str
-    to: str | list[str] | tuple[str, ...]
+    from_: str | None = None
+    to: str | list[str] | tuple[str, ...] | None = None
+    matrix: Matrix | None = None
     route: list[str] | tuple[str, ...] | None = None
     reserve: str | float | None = None
     interval: str | float | None = None

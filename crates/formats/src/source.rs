@@ -136,6 +136,18 @@ impl Source {
         }
     }
 
+    /// The source with so many times its rates; it has a [mean](Self::mean).
+    pub(crate) fn scaled(mut self, by: f64) -> Source {
+        if let Source::Cbr { times, .. }
+        | Source::Poisson { times, .. }
+        | Source::OnOff { times, .. }
+        | Source::PacketTrain { times, .. } = &mut self
+        {
+            *times *= by;
+        }
+        self
+    }
+
     /// The rate in bit/s at which its packets follow each other at their closest, as far as that is
     /// stated.
     pub(crate) fn fastest(&self) -> Option<u64> {

@@ -2,6 +2,7 @@
 
 use super::application::Application;
 use super::flow::{Cells, Declaration, Headers, Life, MAX_FLOWS};
+use super::matrix::Matrix;
 use super::policies::Transport;
 use crate::section::{Name, Names, OneOrMoreNames, section, words};
 use tidegate_core::units::Span;
@@ -55,13 +56,16 @@ section! {
     /// replications have the same.
     pub(crate) struct Among = "among", "Among" {
         /// Pairs of hosts: any two for each connection (all-to-all); each host with one other to
-        /// which it sends and one from which it receives, in turn (permutation); or all others with
-        /// one that receives, in turn (incast)
+        /// which it sends and one from which it receives, in turn (permutation); all others with one
+        /// that receives, in turn (incast); or two for each connection by the demands of a `matrix`,
+        /// in proportion (matrix)
         pairs: Pairs,
         /// The hosts, at least two; without it, all hosts of the network
         hosts: Option<OneOrMoreNames>,
         /// Node that receives with `pairs = "incast"`; without it, the first of the hosts
         to: Option<Name>,
+        /// Traffic matrix of `pairs = "matrix"`, which names its nodes itself
+        matrix: Option<Matrix>,
     }
 }
 
@@ -74,6 +78,8 @@ words! {
         Permutation = "permutation",
         /// All hosts to one.
         Incast = "incast",
+        /// Any two, by the demands of a traffic matrix.
+        Matrix = "matrix",
     }
 }
 

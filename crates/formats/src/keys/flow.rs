@@ -1,6 +1,7 @@
 //! A flow's keys.
 
 use super::contract::OfFlow;
+use super::matrix::Matrix;
 use super::policies::Shaper;
 use super::source::Source;
 use crate::section::{Name, Names, OneOrMore, OneOrMoreNames, ParamsOf, Placed, section, words};
@@ -22,12 +23,15 @@ section! {
         name: Name,
         /// Number of flows like this one; above 1, they are called NAME/1, NAME/2 and so on
         count: u32 as Integer(1, MAX_FLOWS) = "1",
-        /// Node that sends
-        from: Name,
-        /// Node that receives, or a list of nodes (multicast). The shortest routes to them then
-        /// form a tree: a packet and a reservation count once on each of its links; received,
-        /// dropped and lost packets count every copy
-        to: OneOrMoreNames,
+        /// Node that sends; required without `matrix`
+        from: Option<Name>,
+        /// Node that receives, or a list of nodes (multicast); required without `matrix`. The
+        /// shortest routes to several then form a tree: a packet and a reservation count once on
+        /// each of its links; received, dropped and lost packets count every copy
+        to: Option<OneOrMoreNames>,
+        /// Traffic matrix, in place of `from`, `to` and `count`: a flow for each demand, which has
+        /// its share of the rate of the `source`
+        matrix: Option<Matrix>,
         /// Nodes of the route, from `from` to `to`; without it, the shortest path by hops
         route: Option<Names>,
         declaration: Declaration,

@@ -9,6 +9,7 @@ pub(crate) mod flow;
 pub(crate) mod gate;
 pub(crate) mod loss;
 pub(crate) mod matching;
+pub(crate) mod matrix;
 pub(crate) mod network;
 pub(crate) mod policies;
 pub(crate) mod port;

@@ -15,7 +15,7 @@ pub(super) fn of_flow(flow: &Flow, route: &[usize], links: &[Link], report: &mut
     if *flow.cells.adaptation == Adaptation::None {
         return false;
     }
-    let refused = if flow.to.len() > 1 {
+    let refused = if flow.to.as_ref().is_some_and(|to| to.len() > 1) {
         Some(("a packet to several nodes is put together at none of them", "name one node in `to`"))
     } else if flow.headers.given || matches!(*flow.source, Source::Capture(_)) {
         Some(("a gate and a capture have whole packets", "leave out `adaptation`"))

@@ -31,7 +31,7 @@ impl Builder<'_> {
     ) -> Option<Vec<FlowGroup>> {
         let keys = &**stated;
         let (name, count) = (&keys.name, *keys.count);
-        let ends = Ends::read(stated, self.around.network, self.around.seed, report);
+        let ends = Ends::read(stated, self.around.network, (self.around.seed, self.around.base_dir), report);
         let (there_keys, back_keys) = (&keys.declaration, &keys.answers.declaration);
         let (declaration, back_declaration) =
             (self.end_declaration(there_keys, report), self.end_declaration(back_keys, report));

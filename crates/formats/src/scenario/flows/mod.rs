@@ -5,6 +5,7 @@ mod adaptation;
 mod connections;
 pub(crate) mod group;
 mod life;
+mod matrix;
 mod multicast;
 mod pairs;
 mod parts;
@@ -28,7 +29,7 @@ use crate::scenario::limits::Memory;
 use crate::scenario::multipath::Multipath;
 use crate::scenario::network::Network;
 use crate::scenario::profiles::{self, Profile};
-use crate::section::{Name, OneOrMoreNames, Placed};
+use crate::section::Placed;
 use crate::source;
 use crate::stage_terms::StageTerms;
 use multicast::Tree;
@@ -104,6 +105,9 @@ pub(super) fn build(
         };
         sound &= made.is_some();
         let made = made.unwrap_or_default();
+        if matches!(entry, FlowOrConnection::Flow(flow) if flow.matrix.given) {
+            total += made.len() as i64;
+        }
         if let Some(complaint) = made.iter().find_map(|group| memory.add(group)) {
             report.add(count.place, complaint);
             return None;
@@ -129,6 +133,9 @@ struct Builder<'s> {
     multipath: Option<Multipath<'s>>,
 }
 
+/// The nodes that receive, each with the place where it was named.
+type Destinations = Vec<(Place, usize)>;
+
 /// A flow's declaration to the ports on its route, in the form of [`FlowGroup`].
 struct Declaration {
     contract: ContractSpec,
@@ -141,18 +148,20 @@ struct Declaration {
 }
 
 impl Builder<'_> {
-    /// The node with this name, or a complaint.
-    fn end(&self, name: &Placed<Name>, report: &mut Report) -> Option<usize> {
-        self.around.network.find(name, name.place, report)
-    }
-
-    /// The destinations, and the place where each was named. `None` once a mistake has been
-    /// reported.
-    fn destinations(&self, to: &OneOrMoreNames, report: &mut Report) -> Option<Vec<(Place, usize)>> {
-        let find =
-            |(place, name): &(Place, String)| Some((*place, self.around.network.find(name, *place, report)?));
-        let found: Vec<_> = to.iter().map(find).collect();
-        found.into_iter().collect()
+    /// The node that sends and the destinations of a flow, and the place where each of these was
+    /// named. `None` once a mistake has been reported.
+    fn ends(&self, stated: &Placed<keys::Flow>, report: &mut Report) -> Option<(usize, Destinations)> {
+        let keys::Flow { name, from, to, .. } = &**stated;
+        for (key, _) in [(from.key, from.given), (to.key, to.given)].into_iter().filter(|end| !end.1) {
+            let complaint = Complaint::new(format!("flow `{name}` needs `{key}`"));
+            report.add(stated.place, complaint.help("name a node, or state a `matrix`"));
+        }
+        let network = self.around.network;
+        let sender = from.as_ref().and_then(|name| network.find(name.as_str(), from.place, report));
+        let find = |(place, name): &(Place, String)| Some((*place, network.find(name, *place, report)?));
+        let found: Vec<_> = to.iter().flat_map(|names| names.iter()).map(find).collect();
+        let found: Option<Destinations> = found.into_iter().collect();
+        Some((sender?, found.filter(|found| !found.is_empty())?))
     }
 
     /// Reads a flow's declaration.
@@ -201,9 +210,15 @@ impl Builder<'_> {
 
     fn group(&mut self, stated: &Placed<keys::Flow>, report: &mut Report) -> Option<Vec<FlowGroup>> {
         let keys = &**stated;
-        let count = *keys.count;
-        let from = self.end(&keys.from, report);
-        let to = self.destinations(&keys.to, report);
+        let demands = match keys.matrix.as_ref() {
+            Some(_) => Some(matrix::of_flow(keys, self.around.network, self.around.base_dir, report)?),
+            None => None,
+        };
+        let count = demands.as_ref().map_or(*keys.count, |demands| demands.len() as u32);
+        let ends = match &demands {
+            Some(demands) => Some((demands[0].0, vec![(keys.matrix.place, demands[0].1)])),
+            None => self.ends(stated, report),
+        };
         let declared = &keys.declaration.contract;
         let Declaration { contract, profile, weight, colour, class, ceiling } =
             self.declaration(&keys.declaration, report);
@@ -229,21 +244,24 @@ impl Builder<'_> {
             life::check_paces(keys, source, report);
         }
         let envelope = Chosen::read(keys.envelope.as_ref(), report);
-        let to = to?;
-        let way = self.way(keys, from?, &to, report);
+        let (from, to) = ends?;
+        let way = self.way(keys, from, &to, report);
         let headers = match &way {
             Some(way) => self.headers(stated, &way.links, report),
             None => None,
         };
         let Tree { links, depths } = way?;
         let aal5 = adaptation::of_flow(keys, &links, &self.around.network.links, report);
-        let ends = Ends::one(from?, to.first()?.1, keys.to.place);
+        let ends = match &demands {
+            Some(demands) => Ends::of_demands(demands, keys.matrix.place),
+            None => Ends::one(from, to.first()?.1, keys.to.place),
+        };
         let group = FlowGroup {
             name: keys.name.to_string(),
             count,
             first: 0,
             of: count,
-            from: from?,
+            from,
             to: to.into_iter().map(|(_, node)| node).collect(),
             route: links,
             load_rate: 1,
@@ -274,7 +292,11 @@ impl Builder<'_> {
             interval_place: declared.place_of("interval"),
             workahead_place: declared.place_of("workahead"),
         };
-        self.in_parts(vec![group], &ends, keys.route.given, report)
+        let mut parts = self.in_parts(vec![group], &ends, keys.route.given, report)?;
+        if let Some(demands) = demands {
+            matrix::divide(&mut parts, &demands, keys, report)?;
+        }
+        Some(parts)
     }
 
     /// The headers that a gate on the route sees; `None` also once a mistake has been reported.

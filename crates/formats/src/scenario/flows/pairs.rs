@@ -1,10 +1,12 @@
 //! Pairs of hosts that the connections of a group join.
 
+use super::matrix::{self, Demand};
 use crate::error::{Complaint, Place, Report};
 use crate::keys::connection::{Among, Connection, Pairs};
 use crate::scenario::network::{Network, NodeKind};
 use crate::section::Placed;
 use std::collections::BTreeSet;
+use std::path::Path;
 use tidegate_core::rng::Rng;
 
 /// The node that sends and the one that receives of each connection of a group; at least one pair,
@@ -22,6 +24,11 @@ impl Ends {
         Ends { pairs: vec![(from, to)], place }
     }
 
+    /// The ends of a flow for each demand.
+    pub(super) fn of_demands(demands: &[Demand], place: Place) -> Ends {
+        Ends { pairs: demands.iter().map(|(from, to, _)| (*from, *to)).collect(), place }
+    }
+
     /// The ends of the connection with this number.
     pub(super) fn of(&self, member: u32) -> (usize, usize) {
         self.pairs[member as usize % self.pairs.len()]
@@ -36,7 +43,7 @@ impl Ends {
     pub(super) fn read(
         stated: &Placed<Connection>,
         network: &Network,
-        seed: u64,
+        (seed, base_dir): (u64, &Path),
         report: &mut Report,
     ) -> Option<Ends> {
         let Connection { from, to, among, .. } = &**stated;
@@ -58,10 +65,27 @@ impl Ends {
             report.add(end.place, Complaint::new(message).help("leave out one of them"));
             return None;
         }
-        let hosts = hosts(keys, among.place, network, report)?;
         let mut rng = Rng::named(seed, &format!("group/{}/pairs", stated.name));
+        if (*keys.pairs == Pairs::Matrix) != keys.matrix.given {
+            let message = "`pairs = \"matrix\"` and `matrix` go together";
+            report.add(among.place, Complaint::new(message).help("state both, or neither"));
+            return None;
+        }
+        if let Some(matrix) = keys.matrix.as_ref() {
+            if keys.hosts.given {
+                let complaint = Complaint::new("a `matrix` names its nodes itself");
+                report.add(keys.hosts.place, complaint.help("leave out `hosts`"));
+                return None;
+            }
+            let demands = matrix::read(matrix, keys.matrix.place, network, base_dir, report)?;
+            let pairs = (0..*stated.count).map(|_| by_demand(&demands, &mut rng)).collect();
+            return Some(Ends { pairs, place: among.place });
+        }
+        let hosts = hosts(keys, among.place, network, report)?;
         let pairs = match *keys.pairs {
-            Pairs::AllToAll => (0..*stated.count).map(|_| any_pair(&hosts, &mut rng)).collect(),
+            Pairs::AllToAll | Pairs::Matrix => {
+                (0..*stated.count).map(|_| any_pair(&hosts, &mut rng)).collect()
+            }
             Pairs::Permutation => permutation(&hosts, &mut rng),
             Pairs::Incast => {
                 let receiver = match keys.to.as_ref() {
@@ -106,6 +130,21 @@ fn any_pair(hosts: &[usize], rng: &mut Rng) -> (usize, usize) {
     let from = rng.below(hosts.len() as u64) as usize;
     let to = rng.below(hosts.len() as u64 - 1) as usize;
     (hosts[from], hosts[if to < from { to } else { to + 1 }])
+}
+
+/// Two nodes, each pair with a probability in proportion to its demand.
+fn by_demand(demands: &[Demand], rng: &mut Rng) -> (usize, usize) {
+    let total: f64 = demands.iter().map(|(.., demand)| demand).sum();
+    let mut left = rng.unit() * total;
+    for (from, to, demand) in demands {
+        left -= demand;
+        if left < 0.0 {
+            return (*from, *to);
+        }
+    }
+    // Rounding has left a little.
+    let (from, to, _) = demands[demands.len() - 1];
+    (from, to)
 }
 
 /// Every host sends to another one and receives from another one: one cycle through all of them
