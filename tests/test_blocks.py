@@ -147,6 +147,7 @@ def test_blocks_of_code_have_a_test_of_their_kind() -> None:
         "mermaid": {"docs/gate.md"},
         "python": {
             "README.md",
+            "docs/data-centre.md",
             "docs/fabrics.md",
             "docs/tutorial.md",
             "docs/sweeps.md",

@@ -66,6 +66,7 @@ WALKED = {
     # `make` has a folder of its own.
     "README.md": Walk(4, without=("make ", "tidegate gate ")),
     "docs/tutorial.md": Walk(8, fails=True),
+    "docs/data-centre.md": Walk(7),
     "docs/choosing.md": Walk(3),
     "docs/abr.md": Walk(2),
     "docs/contracts.md": Walk(4),
