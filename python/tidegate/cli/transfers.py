@@ -31,7 +31,7 @@ def print_sizes(results: Results, console: Any) -> list[str]:
         table.add_row(
             row.group,
             quantity(row.largest, "B"),
-            f"{row.transfers} of {row.transfers + row.unfinished}" if row.unfinished else str(row.transfers),
+            f"{row.transfers}/{row.transfers + row.unfinished}" if row.unfinished else str(row.transfers),
             *(quantity(time, "s") for time in (row.completion_p50, row.completion_p95, row.completion_p99)),
             *(
                 quantity(slowdown, "count")
