@@ -49,9 +49,9 @@ def test_each_pair_sends_its_share_of_a_measured_matrix(tmp_path: Path) -> None:
     results = tidegate.simulate(abilene(tmp_path), seed=3)
     flows = results["flows"].to_pandas()
     assert len(flows) == np.count_nonzero(demands)
-    expected = np.array([
-        shares[int(start[1:]), int(end[1:])] for start, end in zip(flows["from"], flows["to"], strict=True)
-    ])
+    expected = np.array(
+        [shares[int(start[1:]), int(end[1:])] for start, end in zip(flows["from"], flows["to"], strict=True)]
+    )
     assert expected.sum() == pytest.approx(1)
     packets = expected * RATE / 8000 * 19
     # One interval in a thousand may miss its value; 4.5 deviations make it none of 132.
