@@ -13,7 +13,7 @@ from tidegate.averages import Averages
 from tidegate.measurements import Measurements
 from tidegate.rows import Rows
 from tidegate.scenario_warnings import brief
-from tidegate.summary import GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
+from tidegate.summary import ClassSummary, GateSummary, GroupSummary, LinkSummary, UsageSummary, Values
 from tidegate.tables import Table
 from tidegate.transfer_sizes import TransferSummary
 
@@ -109,6 +109,10 @@ class Results(Measurements):
     def link_rows(self) -> Rows[LinkSummary]:
         """Return one summary for each direction of a link, in the order of the scenario."""
         return Rows(self.averages("links").rows(LinkSummary))
+
+    def class_rows(self) -> Rows[ClassSummary]:
+        """Return one summary for each class and direction of a link; none without classes."""
+        return Rows(self.averages("classes").rows(ClassSummary))
 
     def usage_rows(self) -> Rows[UsageSummary]:
         """Return one summary for each profile at each meter that reports it."""

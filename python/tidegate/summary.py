@@ -157,6 +157,31 @@ class LinkSummary:
 
 
 @dataclass(frozen=True)
+class ClassSummary:
+    """A class at one direction of a link, with the classes in it.
+
+    Attributes:
+        link: Name of the link.
+        class_name: Name of the class.
+        packets: Packets sent.
+        dropped: Packets dropped at the port.
+        marked: Packets marked at the port.
+        throughput: Bit/s sent in the measured time.
+        utilisation: Its throughput as a share of the link's rate.
+        borrowed: Bit/s beyond its reservation; the mean is None without one.
+    """
+
+    link: str
+    class_name: str
+    packets: Estimate
+    dropped: Estimate
+    marked: Estimate
+    throughput: Estimate
+    utilisation: Estimate
+    borrowed: Estimate
+
+
+@dataclass(frozen=True)
 class UsageSummary:
     """A profile at one meter: a customer's usage at a boundary, in bytes of the measured time.
 
@@ -304,6 +329,21 @@ def usage(table: pa.Table, replications: int, _: float) -> Averages:
     return average(fixed, figures)
 
 
+def classes(table: pa.Table, replications: int, _: float) -> Averages:
+    """Summarise the table `classes`: the figures of `ClassSummary`."""
+    columns = {
+        "packets": "packets",
+        "dropped_packets": "dropped",
+        "marked_packets": "marked",
+        "throughput": "throughput",
+        "utilisation": "utilisation",
+        "borrowed": "borrowed",
+    }
+    fixed = names(table, ("link", "class"), replications)
+    figures = {to: figure(table, name, replications) for name, to in columns.items()}
+    return average({"link": fixed["link"], "class_name": fixed["class"]}, figures)
+
+
 def gate(table: pa.Table, replications: int, measured: float) -> Averages:
     """Summarise the table `gate` of runs that measured so many seconds: the figures of `GateSummary`."""
 
@@ -339,6 +379,7 @@ SUMMARIES: Mapping[str, Callable[[pa.Table, int, float], Averages]] = {
     "flows": flows,
     "groups": groups,
     "links": links,
+    "classes": classes,
     "usage": usage,
     "gate": gate,
     "workahead": workahead,

@@ -14,6 +14,7 @@ TABLES = (
     "flows",
     "groups",
     "links",
+    "classes",
     "transfers",
     "usage",
     "non_responsive",

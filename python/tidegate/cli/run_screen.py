@@ -26,7 +26,7 @@ MAX_FINGERPRINTS = 4
 
 def show(results: Results, *, all_links: bool = False) -> None:
     """Show the results of a scenario on the terminal."""
-    from tidegate.cli import credit_tables, provisioning, screen, transfers, transports, workahead
+    from tidegate.cli import classes, credit_tables, provisioning, screen, transfers, transports, workahead
 
     console = screen.console()
     speed = results.packet_hops / results.wall_seconds
@@ -43,6 +43,7 @@ def show(results: Results, *, all_links: bool = False) -> None:
         *transports.print_connections(groups, console),
         *transfers.print_sizes(results, console),
         *_print_links(links, console, all_links),
+        *classes.print_classes(results, console),
         *provisioning.print_usage(results, console),
         *provisioning.notes(links),
         *_non_responsive(results),

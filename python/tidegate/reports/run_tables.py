@@ -51,6 +51,14 @@ LINKS = {
     "wait_mean": ("mean wait", "s"),
 }
 
+CLASSES = {
+    "throughput": ("throughput", "bit/s"),
+    "utilisation": ("utilisation", "share"),
+    "borrowed": ("borrowed", "bit/s"),
+    "dropped": ("dropped", "count"),
+    "marked": ("marked", "count"),
+}
+
 USAGE = {
     "inside": ("inside", "B"),
     "yellow": ("yellow", "B"),
@@ -67,6 +75,7 @@ LARGE = (
     "flows",
     "groups",
     "links",
+    "classes",
     "drops",
     "transfers",
     "usage",
@@ -144,8 +153,12 @@ def transfers(results: Results) -> list[Table]:
 
 
 def others(results: Results) -> list[Table]:
-    """Return the tables of profiles' usage and of a gate's flows, where there are any."""
+    """Return the tables of classes, of profiles' usage and of a gate's flows, where there are any."""
     tables = []
+    if classes := [row for row in results.class_rows() if row.packets.mean or row.dropped.mean]:
+        named: Mapping[str, Callable[[Any], str]] = {"class": lambda row: row.class_name}
+        note = "Borrowed: throughput of a class beyond its reservation."
+        tables.append(figures("Classes", "link", classes, CLASSES, named, [note], words=(1,)))
     usage = [row for row in results.usage_rows() if row.inside.mean or row.outside.mean or row.yellow.mean]
     if usage:
         places: Mapping[str, Callable[[Any], str]] = {

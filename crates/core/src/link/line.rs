@@ -94,7 +94,7 @@ impl<T: Copy> Line<T> {
             (extras.loss, extras.loss_state) = (plan.loss, LossState::default());
         }
         (extras.delay, extras.jitter, extras.reordering) = (plan.delay, plan.jitter, plan.reordering);
-        extras.has_one_delay = plan.delays.is_none() && !plan.jitter.happens();
+        extras.has_one_delay = plan.has_one_delay();
         if extras.delays.as_ref().map(|(delays, _)| delays) != plan.delays.as_ref() {
             extras.delays = plan.delays.clone().map(|delays| (delays, now));
         }

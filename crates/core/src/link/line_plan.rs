@@ -49,9 +49,9 @@ impl LinePlan {
         LinePlan { delay: self.delay + span, delays, ..self }
     }
 
-    /// Returns true if every packet that arrives takes the same delay.
+    /// Returns true if every packet that is not overtaken takes the same delay.
     pub fn has_one_delay(&self) -> bool {
-        self.delays.is_none() && !self.jitter.happens() && !self.reordering.happens()
+        self.delays.is_none() && !self.jitter.happens()
     }
 
     /// Returns true if packets overtake each other.
@@ -63,7 +63,7 @@ impl LinePlan {
     pub(super) fn is_plain(&self) -> bool {
         // At a rate of less than a tick per byte, each packet takes at least one tick.
         let is_slow = self.rate.time_for(1) > Span::ZERO;
-        let is_immediate = self.delay == Span::ZERO && self.has_one_delay() && !self.loss.happens();
-        is_slow && self.pace.is_steady() && is_immediate
+        let is_immediate = self.delay == Span::ZERO && self.has_one_delay() && !self.reordering.happens();
+        is_slow && self.pace.is_steady() && is_immediate && !self.loss.happens()
     }
 }
