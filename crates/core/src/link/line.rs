@@ -82,8 +82,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Applies another plan to the line, from `now` on. A trace that stays continues at its
-    /// position, as changes that stay do, and loss that stays in its state. Packets in flight keep their arrival times, and
-    /// no later packet arrives before them except by reordering.
+    /// position, as changes that stay do, and loss that stays in its state. Packets in flight keep
+    /// their arrival times, and no later packet arrives before them except by reordering.
     pub fn change(&mut self, now: Time, plan: &LinePlan) {
         (self.rate, self.is_steady, self.loses) = (plan.rate, plan.pace.is_steady(), plan.loss.happens());
         if self.extras.is_none() && plan.is_plain() {
@@ -136,8 +136,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Returns the propagation delay if it alone determines when an item arrives: on a steady line
-    /// whose delay never differs, and on which nothing is reordered. A driver may then keep the packets in
-    /// flight itself, and only ask which are [lost](Self::loses).
+    /// whose delay never differs, and on which nothing is reordered. A driver may then keep the
+    /// packets in flight itself, and only ask which are [lost](Self::loses).
     pub fn only_delay(&self) -> Option<Span> {
         let is_only = |extras: &Extras<T>| {
             extras.paced.is_none() && extras.has_one_delay && !extras.reorders && extras.in_flight.is_empty()
@@ -150,8 +150,8 @@ impl<T: Copy> Line<T> {
     }
 
     /// Returns when a packet that waits at `now` may start on the free line: `now`, or the next
-    /// opportunity of a trace, or the end of an outage; [`Time::NEVER`] at the end of time. Asking changes nothing. `now` does
-    /// not go back.
+    /// opportunity of a trace, or the end of an outage; [`Time::NEVER`] at the end of time. Asking
+    /// changes nothing. `now` does not go back.
     #[inline]
     pub fn opens(&mut self, now: Time) -> Time {
         match &mut self.extras {
@@ -208,7 +208,8 @@ impl<T: Copy> Line<T> {
 
     /// Sends an item over the line at `now`, whose last bit is out at `leaves`, now or later. Draws
     /// the numbers of its [loss](Loss::takes), and for a packet that is not lost those of its
-    /// [jitter](Jitter::takes), and one if the line reorders packets. The caller keeps a copy of an item that is lost or has arrived.
+    /// [jitter](Jitter::takes), and one if the line reorders packets. The caller keeps a copy of an
+    /// item that is lost or has arrived.
     #[inline(always)]
     pub fn fly(&mut self, now: Time, leaves: Time, item: T, rng: &mut Rng) -> Flight {
         match &mut self.extras {
@@ -249,13 +250,14 @@ impl<T: Copy> Line<T> {
         self.extras.as_ref().map_or(0, |extras| extras.lost)
     }
 
-    /// Bytes that the line could send from `from` on and before `until`, by its trace or the changes
-    /// of its rate; `None` for a steady line. Before the trace started there is none.
+    /// Bytes that the line could send from `from` on and before `until`, by its trace or the
+    /// changes of its rate; `None` for a steady line. Before the trace started there is none.
     pub fn offered(&self, from: Time, until: Time) -> Option<u64> {
         self.paced().map(|paced| paced.offered(from, until))
     }
 
-    /// Those of them before `until` that packets have used; zero for a steady line. `until` is not before the start of the latest packet.
+    /// Those of them before `until` that packets have used; zero for a steady line. `until` is not
+    /// before the start of the latest packet.
     pub fn used(&self, until: Time) -> u64 {
         self.paced().map_or(0, |paced| paced.used(until))
     }

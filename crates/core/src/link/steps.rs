@@ -38,11 +38,6 @@ impl<T: Copy + PartialEq> Steps<T> {
         Ok(Steps { first, changes, period })
     }
 
-    /// Its value at the start.
-    pub fn first(&self) -> T {
-        self.first
-    }
-
     /// All of its values.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         core::iter::once(self.first).chain(self.changes.iter().map(|(_, value)| *value))
