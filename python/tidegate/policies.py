@@ -3207,6 +3207,11 @@ class Link(Record):
         change: Changes of its rate and delay, and outages, in order of time.
         repeat: Period of the changes: at the end of each, the link is as at the start, and the changes come
             again. Without it, they come once (a time such as "5ms", or a number of seconds).
+        overhead: Bytes that the link adds to each packet, or a gate's line to each Ethernet frame; below zero
+            for a link that carries less of it (a whole number from -1024 to 1024). Default: 0.
+        mpu: Bytes that a packet or frame takes at least, its overhead included (a whole number from 0 to
+            1024). Default: 0.
+        atm: Whether the link carries ATM cells: 53 bytes for every 48, after the overhead. Default: false.
         duplex: Whether there is an equal link in the other direction. Default: true.
         replace: Whether it takes the place of the topology's link between these nodes, and of the one in the
             other direction with `duplex`; otherwise it is added. Default: false.
@@ -3245,6 +3250,9 @@ class Link(Record):
     reorder_delay: str | float | None = None
     change: list[LinkChange] | tuple[LinkChange, ...] | None = None
     repeat: str | float | None = None
+    overhead: int | None = None
+    mpu: int | None = None
+    atm: bool | None = None
     duplex: bool | None = None
     replace: bool | None = None
     policy: str | SchedulerKind | DropperKind | None = None

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tidegate_core::bounds;
 use tidegate_core::classifier::{FiveTuple, FlowPattern};
+use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 use tidegate_formats::units;
@@ -109,6 +110,18 @@ impl Capture {
             list.append(entry)?;
         }
         Ok(list)
+    }
+
+    /// Returns these packets with the lengths that a link with this framing charges; raises
+    /// TidegateError for an overhead or a least size that no link has.
+    fn charged(&self, overhead: i32, mpu: u32, atm: bool) -> PyResult<Capture> {
+        let framing = Framing::new(overhead, mpu, atm);
+        let framing = framing.map_err(|refused| TidegateError::new_err(refused.to_string()))?;
+        let mut trace = (*self.trace).clone();
+        for (_, len) in trace.flows.iter_mut().flat_map(|flow| &mut flow.packets) {
+            *len = framing.charge(*len);
+        }
+        Ok(Capture { trace: Arc::new(trace) })
     }
 
     /// The places of the flows that match `pattern`: a name, or a pattern such as

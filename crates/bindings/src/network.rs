@@ -56,6 +56,7 @@ fn link_json(link: &LinkPlan, rate: u64) -> Json {
         "loses": link.loss.happens(),
         "has_jitter": link.jitter.happens(),
         "reorders": link.reordering.happens(),
+        "has_overhead": link.framing.happens(),
         "port": port_json(&link.port),
     })
 }
@@ -135,7 +136,7 @@ fn flow_json(spec: &Scenario, network: &Network, flow: &FlowSetup) -> Json {
         "route": flow.route,
         "destinations": flow.destinations(),
         "plans": plans,
-        "largest": group.link_sizes().iter().copied().max().unwrap_or(flow.largest),
+        "largest": group.link_sizes().iter().copied().max().unwrap_or_else(|| flow.largest()),
         "start": flow.life.start.as_secs_f64(),
         "stop": flow.life.stop.map(Span::as_secs_f64),
         "is_drawn": flow.life.every.is_some() || flow.life.lasts.is_some(),

@@ -15,7 +15,7 @@ use tidegate_core::packet::{Colour, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, PushOut, Shared};
+use tidegate_core::switch::plan::{FlowPlan, PacketSizes, PortPlan, PushOut, Shared};
 use tidegate_core::units::{Rate, Span};
 use tidegate_formats::{StageTerms, WhenWarned};
 
@@ -39,6 +39,8 @@ pub struct LinkPlan {
     pub to: usize,
     /// The line; with a trace its rate is the trace's average, and with changes the first.
     pub line: link::LinePlan,
+    /// The bytes that a packet takes of the rate, and counts at the port.
+    pub framing: link::Framing,
     /// The port in front of it.
     pub port: Shared<PortPlan>,
 }
@@ -90,8 +92,8 @@ pub struct FlowTerms {
     pub plans: Vec<FlowPlan>,
     /// The user-behaviour envelope, in front of the first port.
     pub envelope: Option<ShaperPlan>,
-    /// The largest packet that it sends over links, in bytes.
-    pub largest: u32,
+    /// The sizes of the packets that it sends over links; `None` where they are not known.
+    pub sizes: Option<PacketSizes>,
     /// True if its packets are sent as ATM cells, using AAL5.
     pub aal5: bool,
     /// Preparation time of its host for each packet before its cells, once the previous packet has
@@ -124,6 +126,11 @@ impl DerefMut for FlowSetup {
 }
 
 impl FlowSetup {
+    /// Returns the largest packet that it sends over links, in bytes; 0 where that is not known.
+    pub fn largest(&self) -> u32 {
+        self.sizes.map_or(0, |sizes| sizes.largest)
+    }
+
     /// Returns the place in the route of the link over which packets come to the link at the place
     /// `ix`.
     pub(crate) fn before(&self, ix: usize) -> Option<usize> {

@@ -233,7 +233,7 @@ fn a_packet_waits_for_what_is_served_before_it() {
                 let served = watch.waiting(hop).served;
                 let bytes: u64 = served.iter().map(|one| one.bytes).sum();
                 let waited = hop.started.unwrap().since(hop.arrived);
-                let (took, one) = (rate.time_for(bytes as u32), rate.time_for(network.flows[flow].largest));
+                let (took, one) = (rate.time_for(bytes as u32), rate.time_for(network.flows[flow].largest()));
                 assert!(took <= waited && waited <= took + one, "{hop:?}");
                 assert_eq!(hop.queue.is_none(), hop.held > Span::ZERO);
                 let packets: u64 = served.iter().map(|one| one.packets).sum();

@@ -110,7 +110,7 @@ impl Stage for Counting {
         count(&self.calls.left);
     }
 
-    fn dropped(&mut self, _: &mut StageCx, flow: u32, _: u32, _: &Packet) {
+    fn dropped(&mut self, _: &mut StageCx, flow: u32, _: u32, _: &mut Packet) {
         assert_eq!(flow, self.flow);
         count(&self.calls.dropped);
     }

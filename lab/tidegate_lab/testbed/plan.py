@@ -45,6 +45,7 @@ UNUSABLE = {
     "loses": "loss",
     "has_jitter": "jitter",
     "reorders": "reordering",
+    "has_overhead": "link-layer overhead",
 }
 """Properties of a link that keep it out of the kernel."""
 

@@ -92,6 +92,24 @@ def command(
     repeat: Annotated[
         int, typer.Option(metavar="N", help="Number of times that the capture is played, one after another.")
     ] = 1,
+    overhead: Annotated[
+        int,
+        typer.Option(
+            metavar="BYTES",
+            help="Bytes that the link adds to each Ethernet frame; below zero where it carries less of it.",
+            min=-1024,
+            max=1024,
+        ),
+    ] = 0,
+    mpu: Annotated[
+        int,
+        typer.Option(
+            metavar="BYTES", help="Bytes that a frame takes at least, its overhead included.", min=0, max=1024
+        ),
+    ] = 0,
+    atm: Annotated[
+        bool, typer.Option("--atm", help="The link carries ATM cells: 53 bytes for every 48.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -153,6 +171,9 @@ def command(
             direction=direction,
             speed=speed,
             repeat=repeat,
+            overhead=overhead,
+            mpu=mpu,
+            atm=atm,
             progress=progress,
         )
     warnings = of_several({name: one.warnings for name, one in played.results.items()})

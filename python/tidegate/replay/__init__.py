@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tidegate import _tidegate
 from tidegate.policies import DEFAULT_SCHEDULER
 from tidegate.replay import files
+from tidegate.replay.framing import Framing
 from tidegate.replay.gate_file import gate_toml
 from tidegate.replay.outcome import PROMISED_PERCENT, FlowOutcome, read_outcomes
 from tidegate.replay.plan import CapturedFlow, Plan, Progress, plan
@@ -137,6 +138,9 @@ def replay(
     direction: str | None = None,
     speed: float = 1.0,
     repeat: int = 1,
+    overhead: int = 0,
+    mpu: int = 0,
+    atm: bool = False,
     progress: Progress | None = None,
 ) -> Replay:
     """Play one direction of a capture across one link, once under each scheduler, the packets being the same.
@@ -159,6 +163,9 @@ def replay(
         direction: `up` (from the inside) or `down`; by default the one with more bytes.
         speed: Speed of playback, 0.001 to 1000.
         repeat: Number of times that the file is played, end to end, 1 to 1000000.
+        overhead: Bytes that the link adds to each Ethernet frame, -1024 to 1024, as in `tc`.
+        mpu: Bytes that a frame takes at least, its overhead included, 0 to 1024.
+        atm: True if the link carries ATM cells: 53 bytes for every 48.
         progress: Called with the share that is done, 0 to 1, while the file is read and played.
 
     Returns:
@@ -181,6 +188,7 @@ def replay(
         way=direction,
         speed=speed,
         repeat=repeat,
+        framing=Framing(overhead, mpu, atm),
         progress=_part(progress, 0, len(schedulers) + 1),
     )
     results: dict[str, Results] = {}

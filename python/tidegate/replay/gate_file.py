@@ -39,6 +39,7 @@ def gate_toml(plan: Plan, scheduler: str) -> str | None:
     ]
     for side in ("up", "down"):
         lines.append(f'{side} = "{rate}"{"" if side == way else "  # not in the replay"}')
+    lines += plan.framing.keys()
     lines += ["", "[port]", f"scheduler = {_toml(scheduler)}"]
     if plan.buffer is not None:
         lines += ["", "[switch]", f"buffer = {_toml(plan.buffer)}"]

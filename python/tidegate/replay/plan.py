@@ -12,6 +12,7 @@ from typing import Any
 from tidegate import _tidegate
 from tidegate.replay import direction, kinds
 from tidegate.replay.buffer import DEFAULT_BUFFER, buffer_limit, needed, twice
+from tidegate.replay.framing import Framing
 from tidegate.replay.names import OTHERS, FiveTuple, is_five_tuple, readable_names
 
 Progress = Callable[[float], None]
@@ -20,6 +21,8 @@ SPEEDS = (0.001, 1000.0)
 """The slowest and the fastest playback that a scenario allows."""
 REPEATS = (1, 1_000_000)
 """Number of times that a scenario allows a file to be played."""
+NO_OVERHEAD = Framing()
+"""The framing of a link that carries frames as they are."""
 
 UNNAMED = "all"
 """Name of the packets of a list that names no flows."""
@@ -107,6 +110,8 @@ class Plan:
         flows: The flows that cross the link, those with most bytes first.
         packets: Their packets in one pass.
         bytes: Their bytes in one pass.
+        charged: These bytes as the link charges them.
+        framing: The link's overhead.
         other_packets: Packets that do not cross the link: of the other direction, or of neither.
         other_bytes: Bytes of those.
         span: From the first packet of the file to the last one of one pass, in s, as played back.
@@ -116,7 +121,7 @@ class Plan:
         counts: These differences in numbers.
         cut: The packet or line in which the file ends, and which was left out; None for a whole
             file.
-        longest_packet: Longest packet that crosses, in bytes.
+        longest_packet: Longest packet that crosses, in bytes as charged.
         reserved: Sum of the reservations, in bit/s.
         tuples: Whether the file names its flows by 5-tuples, as captures do.
         unnamed: Whether it is a list that names no flows.
@@ -134,6 +139,8 @@ class Plan:
     flows: tuple[CapturedFlow, ...]
     packets: int
     bytes: int
+    charged: int
+    framing: Framing
     other_packets: int
     other_bytes: int
     span: float
@@ -184,6 +191,7 @@ def plan(
     way: str | None = None,
     speed: float = 1.0,
     repeat: int = 1,
+    framing: Framing = NO_OVERHEAD,
     progress: Progress | None = None,
 ) -> Plan:
     """Read a capture or trace, and suggest reservations for its protected flows on a link of `rate` bit/s.
@@ -201,6 +209,7 @@ def plan(
         way: `up` or `down`; by default the direction with more bytes.
         speed: Speed of playback, 0.001 to 1000.
         repeat: Number of times that the file is played, 1 to 1000000.
+        framing: Link-layer overhead. Rates, backlogs and reservations are in bytes as charged.
         progress: Called with the share of the file that is read, 0 to 1.
 
     Raises:
@@ -218,6 +227,8 @@ def plan(
         raise _tidegate.TidegateError(f"at speed {speed:g} a link of {rate} bit/s is too slow to plan for")
     capture = _tidegate.Capture.load(file, progress)
     seen = capture.flows()
+    charged = capture.charged(framing.overhead, framing.mpu, framing.atm)
+    of_link = charged.flows()
     named = [flow["flow"] for flow in seen]
     tuples = [FiveTuple.read(flow) for flow in named]
     by_tuple = all(map(is_five_tuple, named))
@@ -229,7 +240,7 @@ def plan(
     originals = [named[at] for at in crossing]
     names = [TRACE] if unnamed else readable_names(originals)
     judged = [_NO_FLOWS] if unnamed else _looks(crossing, tuples, seen, capture.span)
-    longest = max(seen[at]["longest_packet"] for at in crossing)
+    longest = max(of_link[at]["longest_packet"] for at in crossing)
     limit = buffer_limit(buffer or DEFAULT_BUFFER, rate, longest)
     if protect is None:
         wanted = {at: look.why for at, look in enumerate(judged) if look.kind is not None}
@@ -239,7 +250,7 @@ def plan(
     alone = {*wanted, *[at for at in range(len(crossing)) if at not in wanted][:MAX_ALONE]}
     room = twice(limit) if buffer is None and limit is not None else limit
     delays = [(crossing[at], targets[at] * speed) for at in wanted]
-    answers = capture.suggest(slowed, longest, room, repeat > 1, delays)
+    answers = charged.suggest(slowed, longest, room, repeat > 1, delays)
     sized = False
     if buffer is None and limit is not None:
         enough = needed([answer for answer in answers if answer["reserve"] is not None], limit, longest)
@@ -249,6 +260,7 @@ def plan(
         _played(
             names[at] if at in alone else f"{OTHERS}/{originals[at]}",
             seen[crossing[at]],
+            of_link[crossing[at]],
             judged[at],
             wanted.get(at),
             targets.get(at),
@@ -257,6 +269,7 @@ def plan(
         )
         for at in range(len(crossing))
     )
+    on_link = sum(of_link[at]["bytes"] for at in crossing)
     packets, size = sum(flow.packets for flow in flows), sum(flow.bytes for flow in flows)
     return Plan(
         file=file,
@@ -271,6 +284,8 @@ def plan(
         flows=flows,
         packets=packets,
         bytes=size,
+        charged=on_link,
+        framing=framing,
         other_packets=sum(flow["packets"] for flow in seen) - packets,
         other_bytes=sum(flow["bytes"] for flow in seen) - size,
         span=capture.span / speed,
@@ -337,6 +352,7 @@ def _slowed_down(delay: float | None, speed: float) -> float | None:
 def _played(
     name: str,
     seen: dict[str, Any],
+    on_link: dict[str, Any],
     look: kinds.Look,
     why: str | None,
     target: float | None,
@@ -349,9 +365,9 @@ def _played(
         flow=seen["flow"],
         packets=seen["packets"],
         bytes=seen["bytes"],
-        mean_rate=_sped_up(seen["mean_rate"], speed),
-        burst=seen["workahead"],
-        peak_rate=_sped_up(seen["peak_rate"], speed),
+        mean_rate=_sped_up(on_link["mean_rate"], speed),
+        burst=on_link["workahead"],
+        peak_rate=_sped_up(on_link["peak_rate"], speed),
         kind=look.kind,
         why=why,
         judged=look.why,

@@ -55,7 +55,7 @@ def scenario_toml(plan: Plan, *, scheduler: str, folder: Path | None = None) -> 
         lines.append(f"switch = {{ buffer = {_toml(plan.buffer)} }}")
     lines += ["", "[[node]]", 'name = "in"', "", "[[node]]", 'name = "out"', ""]
     lines += ["[[link]]", 'from = "in"', 'to = "out"', f'rate = "{_tidegate.show_rate(plan.rate)}"']
-    lines += ["duplex = false"]
+    lines += [*plan.framing.keys(), "duplex = false"]
     for flow in plan.alone:
         only = [] if plan.unnamed else [f"flow = {_toml(flow.flow)}"]
         lines += _flow(flow, flow.name, _source(plan, file, only))
@@ -77,7 +77,7 @@ def about(plan: Plan) -> str:
 
 def _time_to_drain(plan: Plan) -> float:
     """Seconds in which the queue that is left after the last packet is surely sent."""
-    everything = plan.bytes * plan.repeat
+    everything = plan.charged * plan.repeat
     limit = None if plan.buffer is None else buffer_bytes(plan.buffer, plan.longest_packet)
     return (min(everything if limit is None else limit, everything) + plan.longest_packet) * 8 / plan.rate
 

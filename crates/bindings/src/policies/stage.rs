@@ -178,7 +178,7 @@ impl Stage for PythonStage {
         }
     }
 
-    fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet) {
         self.show(cx, "dropped", (None, Some(hop)), packet, |_| Ok(()));
     }
 

@@ -27,8 +27,10 @@ impl Framing {
     /// The largest minimum size accepted, in bytes.
     pub const MAX_MPU: u32 = 1024;
 
-    /// A frame of `len` bytes (its Ethernet header included, its check sequence not) is charged
-    /// `len + overhead` bytes, at least `mpu`; with `atm`, the whole cells of 53 bytes that hold
+    /// The framing of a link that carries packets as they are.
+    pub const NONE: Framing = Framing { overhead: 0, mpu: 0, atm: false };
+
+    /// A packet or a frame of `len` bytes is charged `len + overhead` bytes, at least `mpu`; with `atm`, the whole cells of 53 bytes that hold
     /// this charge, 48 bytes in each.
     ///
     /// # Errors
@@ -47,7 +49,12 @@ impl Framing {
         Ok(Framing { overhead, mpu, atm })
     }
 
-    /// Bytes charged for a frame of `len` bytes; at least 1, saturating.
+    /// Returns true if packets are charged more or less than their lengths.
+    pub fn happens(self) -> bool {
+        self != Framing::NONE
+    }
+
+    /// Bytes charged for a packet of `len` bytes; at least 1, saturating.
     #[inline]
     pub fn charge(self, len: u32) -> u32 {
         let size = len.saturating_add_signed(self.overhead).max(self.mpu).max(1);

@@ -3,6 +3,7 @@
 use crate::contract::{Contract, Refused};
 use crate::detector::DetectorKind;
 use crate::dropper::DropperKind;
+use crate::link::Framing;
 use crate::meter::MeterKind;
 use crate::params::{Limit, words};
 use crate::scheduler::SchedulerKind;
@@ -179,6 +180,11 @@ impl PacketSizes {
             largest: range.largest.max(other.largest),
         };
         sizes.into_iter().map(one).reduce(both).filter(|sizes| sizes.smallest > 0)
+    }
+
+    /// Returns the sizes that a link with this framing charges.
+    pub fn charged(self, framing: Framing) -> PacketSizes {
+        PacketSizes { smallest: framing.charge(self.smallest), largest: framing.charge(self.largest) }
     }
 }
 

@@ -12,7 +12,6 @@ use crate::port::{PortSpec, classes};
 use crate::section::Placed;
 use crate::suggest::brief;
 use std::path::Path;
-use tidegate_core::link::Framing;
 use tidegate_core::units::Rate;
 
 impl GateFile {
@@ -66,7 +65,7 @@ fn expand(
     }
     let base_dir = Path::new(file_name).parent().unwrap_or(Path::new(""));
     let links = emulation::read(gate, keys.emulate.as_ref(), base_dir, report);
-    let framing = Framing::new(*gate.overhead, *gate.mpu, *gate.atm).ok()?;
+    let framing = gate.framing.framing()?;
     io::check(gate, report);
     let port = PortSpec::of_gate(&keys.port, report)?;
     let classes = build_classes(&keys.class, report)?;

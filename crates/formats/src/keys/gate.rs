@@ -4,14 +4,13 @@ use super::contract::OfFlow;
 use super::matching::Match;
 use super::policies::InGate;
 use super::port::{Class, Port, PortPolicies};
-use super::wire::{Recorded, Wire};
+use super::wire::{Framed, Recorded, Wire};
 use crate::record::Section;
 use crate::section::{About, Keys, Name, OneOrMore, ParamsOf, Placed, Table, section, words};
 use std::borrow::Cow;
 use std::path::PathBuf;
 use tidegate_core::classifier::rules::Each;
 use tidegate_core::composite::FAIR_DEFAULT;
-use tidegate_core::link::Framing;
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
 
@@ -58,13 +57,7 @@ section! {
                  that are up to 1 ms late and take less of the processor), TAP devices, which the gate \
                  makes, or AF_XDP sockets"]
         io: Io = "packet",
-        /// Bytes that the link adds to each Ethernet frame; below zero for a link that carries less
-        /// of it
-        overhead: i32 as Integer(-i64::from(Framing::MAX_OVERHEAD), i64::from(Framing::MAX_OVERHEAD)) = "0",
-        /// Bytes that a frame takes at least, its overhead included
-        mpu: u32 as Integer(0, i64::from(Framing::MAX_MPU)) = "0",
-        #[doc = "Whether the link carries ATM cells: 53 bytes for every 48"]
-        atm: bool = "false",
+        framing: Framed,
         /// The most flows that are made in each direction by flows with `each`. What comes from
         /// further addresses has one queue for each such flow, and so has what comes from more
         /// addresses than its share of the rate has room for: 10 kbit/s each, and 1024 in any case

@@ -1,7 +1,7 @@
 //! The keys of nodes and links.
 
 use super::policies::{Detector, Dropper, Meter, Policies, Policy, Scheduler};
-use super::wire::{Recorded, Wire};
+use super::wire::{Framed, Recorded, Wire};
 use crate::section::{Name, section, words};
 use tidegate_core::params::Limit;
 use tidegate_core::units::Span;
@@ -41,6 +41,7 @@ section! {
         /// Propagation delay of each direction
         delay: Span = "0s",
         wire: Wire,
+        framing: Framed,
         #[doc = "Whether there is an equal link in the other direction"]
         duplex: bool = "true",
         #[doc = "Whether it takes the place of the topology's link between these nodes, and of the one in the \

@@ -3,6 +3,7 @@
 use super::loss::Loss;
 use crate::section::{Placed, kinds, section, words};
 use std::path::PathBuf;
+use tidegate_core::link::Framing;
 use tidegate_core::units::Span;
 
 section! {
@@ -12,6 +13,26 @@ section! {
         /// each, plain or gzip, in the format of mahimahi. Each delivers up to 1500 bytes; after
         /// the last one the file starts again
         trace: Option<PathBuf>,
+    }
+}
+
+section! {
+    /// The length that a packet is charged.
+    pub(crate) struct Framed {
+        /// Bytes that the link adds to each packet, or a gate's line to each Ethernet frame; below
+        /// zero for a link that carries less of it
+        overhead: i32 as Integer(-i64::from(Framing::MAX_OVERHEAD), i64::from(Framing::MAX_OVERHEAD)) = "0",
+        /// Bytes that a packet or frame takes at least, its overhead included
+        mpu: u32 as Integer(0, i64::from(Framing::MAX_MPU)) = "0",
+        #[doc = "Whether the link carries ATM cells: 53 bytes for every 48, after the overhead"]
+        atm: bool = "false",
+    }
+}
+
+impl Framed {
+    /// Returns the framing.
+    pub(crate) fn framing(&self) -> Option<Framing> {
+        Framing::new(*self.overhead, *self.mpu, *self.atm).ok()
     }
 }
 

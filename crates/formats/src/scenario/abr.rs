@@ -61,6 +61,13 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
                 report.add(place, Complaint::new(fault.message));
             }
         }
+        if let Some(chosen) = self::algorithm(link).filter(|_| link.framing.happens())
+            && told.insert(chosen.place_of(""))
+        {
+            let message = format!("link {} has overhead, and its port controls rates in cells", link.name);
+            let help = "leave out `overhead`, `mpu` and `atm`: a cell takes 53 bytes";
+            report.add(chosen.place_of(""), Complaint::new(message).help(help));
+        }
         if let Some(vsvd) = self::coupling(link).filter(|_| self::algorithm(link).is_none()) {
             let place = vsvd.place_of("");
             if told.insert(place) {

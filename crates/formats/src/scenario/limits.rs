@@ -9,6 +9,7 @@ use crate::scenario::network::Link;
 use crate::section::Placed;
 use crate::source::Source;
 use crate::units::{show_rate, show_size};
+use tidegate_core::link::Framing;
 use tidegate_core::switch::plan::PacketSizes;
 use tidegate_core::units::{Span, TICKS_PER_SECOND};
 
@@ -142,12 +143,15 @@ pub(super) fn check_recorded_ticks(
 fn first_fault(group: &FlowGroup, sizes: &[u32], links: &[Link], classes: &[Class]) -> Option<String> {
     let of_links = group.route.iter().flat_map(|link| {
         let link = &links[*link];
-        let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling"));
-        std::iter::once((link.rate_bits, link.name.as_str())).chain(ceiling)
+        let ceiling = link.port.ceiling.map(|bits| (bits, "its ceiling", link.framing));
+        std::iter::once((link.rate_bits, link.name.as_str(), link.framing)).chain(ceiling)
     });
     let in_classes = std::iter::successors(group.class, |class| classes[*class].parent);
     let ceilings = in_classes.filter_map(|class| classes[class].ceiling).chain(group.ceiling);
-    let source = group.source.fastest().map(|bits| (bits, "its source"));
-    let mut rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| (bits, "its ceiling")));
-    rates.find_map(|(bits, whose)| sizes.iter().find_map(|size| rate_fault(*size, bits, whose)))
+    let plain = |bits, whose| (bits, whose, Framing::NONE);
+    let source = group.source.fastest().map(|bits| plain(bits, "its source"));
+    let mut rates = source.into_iter().chain(of_links).chain(ceilings.map(|bits| plain(bits, "its ceiling")));
+    rates.find_map(|(bits, whose, framing)| {
+        sizes.iter().find_map(|size| rate_fault(framing.charge(*size), bits, whose))
+    })
 }

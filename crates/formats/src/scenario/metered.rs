@@ -84,7 +84,7 @@ pub(super) fn check(parts: &ScenarioParts<'_>, report: &mut Report) {
                 let (_, members) =
                     met.entry((meter.place_of(""), index)).or_insert_with(|| (meter, Vec::new()));
                 let profile = profile_at(group, link, &divided, parts.profiles);
-                members.push(member(parts, profile, load));
+                members.push(member(parts, link, profile, load));
                 if let ProfileAt::Shared(profile) = profile
                     && let profile = &parts.profiles[profile]
                     && colours(meter)
@@ -156,10 +156,10 @@ fn above(profile: &Profile, link: &Link) -> Complaint {
 }
 
 /// The profile of flows that are alike on a link.
-fn member<'s>(parts: &ScenarioParts<'s>, profile: ProfileAt, load: &'s Load) -> Named<'s> {
+fn member<'s>(parts: &ScenarioParts<'s>, link: &Link, profile: ProfileAt, load: &'s Load) -> Named<'s> {
     let (group, count) = (&parts.groups[load.group], load.count);
-    let member =
-        |contract, count| Member { count, contract, largest: load.largest, traffic: None, signalled: false };
+    let largest = link.charged(load.largest);
+    let member = |contract, count| Member { count, contract, largest, traffic: None, signalled: false };
     match profile {
         ProfileAt::Share(share) => Named {
             member: member(share, count),

@@ -6,6 +6,7 @@ mod assurance;
 mod credit;
 mod distances;
 pub(crate) mod flows;
+mod framing;
 mod gate;
 mod headers;
 mod limits;
@@ -114,6 +115,7 @@ impl Scenario {
         profiles::check_weights(profiles, groups, report);
         metered::check(&parts, report);
         marking::check(&parts, report);
+        framing::check(&parts, report);
         stages::check(&parts, report);
     }
 

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::{LinePlan, Pace};
+use tidegate_core::link::{Framing, LinePlan, Pace};
 use tidegate_core::params::Limit;
 use tidegate_core::switch::plan::MAX_PORTS;
 use tidegate_core::units::{Rate, Span};
@@ -48,6 +48,8 @@ pub struct Link {
     pub rate_bits: u64,
     /// The line; its rate is `rate_bits`.
     pub line: LinePlan,
+    /// The bytes that a packet takes of the rate.
+    pub framing: Framing,
     /// The policies of the sending node's port.
     pub port: PortSpec,
     /// Index of the profile to which all packets belong that are metered at the port; `None` for
@@ -59,6 +61,14 @@ pub struct Link {
     pub stated: bool,
     /// Place of its statement in the file.
     pub place: Place,
+}
+
+impl Link {
+    /// Returns the largest or smallest size of packets as the link charges it; 0, for one that is
+    /// not known, stays 0.
+    pub(super) fn charged(&self, size: u32) -> u32 {
+        if size == 0 { 0 } else { self.framing.charge(size) }
+    }
 }
 
 impl Deref for Link {
@@ -108,17 +118,19 @@ impl Network {
 struct Wire {
     rate_bits: u64,
     line: LinePlan,
+    framing: Framing,
 }
 
 impl Wire {
     /// The properties of a topology's link; `None` for a rate that none has.
     fn of(rate_bits: u64, delay: Span) -> Option<Wire> {
-        Some(Wire { rate_bits, line: LinePlan::long(Rate::from_bits_per_second(rate_bits)?, delay) })
+        let line = LinePlan::long(Rate::from_bits_per_second(rate_bits)?, delay);
+        Some(Wire { rate_bits, line, framing: Framing::NONE })
     }
 
     /// The properties of a `[[link]]`; `None` once a mistake has been reported.
     fn of_link(link: &Placed<keys::Link>, base_dir: &Path, report: &mut Report) -> Option<Wire> {
-        let keys::Link { rate, recorded, delay, wire, .. } = &**link;
+        let keys::Link { rate, recorded, delay, wire, framing, .. } = &**link;
         let (rate_bits, pace) = match (**rate, recorded.trace.given) {
             (Some(rate), false) => (rate, Pace::Steady),
             (None, true) => {
@@ -137,7 +149,7 @@ impl Wire {
             }
         };
         let line = wire::read(rate_bits, pace, **delay, wire, report)?;
-        Some(Wire { rate_bits, line })
+        Some(Wire { rate_bits, line, framing: framing.framing()? })
     }
 }
 
@@ -214,10 +226,10 @@ impl Builder<'_> {
         if *alike > 1 {
             name.push_str(&format!("#{alike}"));
         }
-        let Wire { rate_bits, line } = wire;
+        let Wire { rate_bits, line, framing } = wire;
         let (profile, gate) = (None, None);
         let stated = place != self.topology.place;
-        let link = Link { name, from, to, rate_bits, line, port, profile, gate, stated, place };
+        let link = Link { name, from, to, rate_bits, line, framing, port, profile, gate, stated, place };
         self.network.links.push(link);
         Some(())
     }
@@ -282,7 +294,7 @@ impl Builder<'_> {
             report.add(stated.replace.place, complaint);
             return None;
         };
-        let Wire { rate_bits, line } = wire.clone();
+        let Wire { rate_bits, line, framing } = wire.clone();
         let Link { name, gate, .. } = self.network.links[index].clone();
         self.network.links[index] = Link {
             name,
@@ -290,6 +302,7 @@ impl Builder<'_> {
             to,
             rate_bits,
             line,
+            framing,
             port,
             profile: None,
             gate,

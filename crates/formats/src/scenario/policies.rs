@@ -104,9 +104,14 @@ fn check_flow(group: &FlowGroup, load: &Load, links: &[Link], report: &mut Repor
         report.add(group.workahead_place, complaint);
     }
     let Some(first) = group.route.first() else { return };
-    let members =
-        [Member { count: load.count, contract, largest: load.largest, traffic: None, signalled: false }];
     let link = &links[*first];
+    let members = [Member {
+        count: load.count,
+        contract,
+        largest: link.charged(load.largest),
+        traffic: None,
+        signalled: false,
+    }];
     let node = NodeContext {
         link: link.rate,
         steady: link.pace.is_steady(),
@@ -191,7 +196,7 @@ impl<'s> DividedLoads<'s> {
                 member: Member {
                     count: 1,
                     contract: one.contract.contract(),
-                    largest: largest.unwrap_or(0),
+                    largest: self.parts.links[link].charged(largest.unwrap_or(0)),
                     traffic: self.traffic(link, index, classes),
                     signalled: false,
                 },
@@ -202,7 +207,7 @@ impl<'s> DividedLoads<'s> {
         }
         for load in loads.iter().map(|load| &self.parts.loads[*load]) {
             if class_of(load) == class {
-                members.extend(self.flows(load));
+                members.extend(self.flows(load, link));
             }
         }
         members
@@ -241,11 +246,12 @@ impl<'s> DividedLoads<'s> {
         classes[class].under_ceiling(guarantee, ceiling, members[place].largest)
     }
 
-    /// Flows with their reservations, and with those that they will request while they run.
-    fn flows(&self, load: &'s Load) -> impl Iterator<Item = Named<'s>> {
+    /// Flows at a link with their reservations, and with those that they will request while they run.
+    fn flows(&self, load: &'s Load, link: usize) -> impl Iterator<Item = Named<'s>> {
         let group = &self.parts.groups[load.group];
         let signalled = self.parts.admission.is_some() && group.contract.reserve_bits().is_some();
         let contract = group.contract.contract();
+        let largest = self.parts.links[link].charged(load.largest);
         let changes = group.changes.iter().filter(move |_| signalled);
         let changed = changes
             .map(move |change| Contract { reserve: Rate::from_bits_per_second(change.reserve), ..contract });
@@ -253,7 +259,7 @@ impl<'s> DividedLoads<'s> {
             member: Member {
                 count: load.count,
                 contract,
-                largest: load.largest,
+                largest,
                 traffic: Traffic::stated(&contract, load.count),
                 signalled,
             },

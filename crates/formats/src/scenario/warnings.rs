@@ -6,6 +6,7 @@
 mod abr;
 mod buffers;
 mod ceilings;
+mod charged;
 mod colours;
 mod found;
 mod idle;
@@ -43,6 +44,7 @@ impl Scenario {
             pool::short(self, loads),
             oversubscribed,
             reserved::classes(self),
+            charged::reservations(self, loads),
             colours::uncoloured(self),
             unread::profiles(self),
             mixed,

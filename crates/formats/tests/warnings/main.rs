@@ -1,6 +1,7 @@
 //! Settings that are seldom intended get a warning, and no others do.
 
 mod abr;
+mod charged;
 #[path = "../common/mod.rs"]
 mod common;
 

@@ -40,7 +40,7 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         .map(|group| matches!(group.source, Source::Trace { .. } | Source::Capture { .. }))
         .collect();
     let known = scenario.groups.iter().enumerate().filter(|(group, _)| !is_recorded[*group]);
-    let sizes = |flow: &FlowSetup| flow.plans.first()?.sizes;
+    let sizes = |flow: &FlowSetup| flow.plans.first()?.sizes.and(flow.sizes);
     let known = known.map(|(index, group)| Load {
         sizes: first[index].and_then(sizes),
         played: first[index].and_then(|flow| flow.traffic.played()),
@@ -50,7 +50,7 @@ pub fn loads(scenario: &Scenario, network: &Network) -> Vec<Load> {
         group: flow.part,
         name: Some(flow.name.clone()),
         count: 1,
-        largest: flow.largest,
+        largest: flow.largest(),
         sizes: sizes(flow).or_else(|| flow.traffic.sizes().filter(|_| !flow.aal5)),
         played: flow.traffic.played(),
     });

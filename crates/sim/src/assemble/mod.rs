@@ -86,6 +86,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
             from: link.from,
             to: link.to,
             line: link.line.clone(),
+            framing: link.framing,
             port,
         });
     }
@@ -212,7 +213,7 @@ fn terms(
         FlowPlan {
             class: group.class.map(|class| class as u16).filter(|_| forwards),
             contract,
-            sizes: sizes.filter(|_| reserves),
+            sizes: sizes.filter(|_| reserves).map(|sizes| sizes.charged(link.framing)),
             ceiling: ceiling.filter(|_| forwards),
             profiles: [link.profile.or(group.profile).map(|profile| profile as u16); MAX_METERS],
             ..FlowPlan::default()
@@ -254,7 +255,7 @@ fn terms(
         route: group.route.clone(),
         depths: group.depths.clone(),
         envelope,
-        largest: sizes.map_or(0, |sizes| sizes.largest),
+        sizes,
         aal5: group.aal5,
         preparation: group.preparation,
         stage_terms: group.stage_terms.clone(),

@@ -45,7 +45,7 @@ pub fn bounds(network: &Network) -> NetworkBounds {
     let flows = network.flows.iter().zip(&sources).map(|(flow, source)| Flow {
         route: flow.route.clone(),
         contracts: flow.plans.iter().map(|plan| plan.contract).collect(),
-        largest: flow.largest.max(flow.traffic.sizes().map_or(0, |sizes| sizes.largest)),
+        largest: flow.largest().max(flow.traffic.sizes().map_or(0, |sizes| sizes.largest)),
         smallest: flow.traffic.sizes().map_or(1, |sizes| sizes.smallest),
         arrivals: source.as_ref().ok().cloned(),
     });

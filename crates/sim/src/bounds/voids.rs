@@ -19,6 +19,7 @@ pub(super) fn void(network: &Network, ix: usize) -> Option<&'static str> {
         (!link.pace.is_steady(), "its link does not send at one rate"),
         (link.port.rate != Some(link.rate), "its scheduler does not know the rate of the link"),
         (link.reorders(), "its link reorders packets"),
+        (link.framing.happens(), "its link adds overhead to packets"),
         (!link.has_one_delay(), "the delay of its link differs"),
         (!link.port.classes.is_empty(), "it has classes"),
         (link.port.dropper.is_some(), "its dropper may drop packets"),

@@ -4,6 +4,7 @@
 use crate::network::{FlowSetup, Network};
 use crate::source::{EndpointFactory, Traffic};
 use tidegate_core::aal5;
+use tidegate_core::link::Framing;
 use tidegate_core::units::{Rate, Span};
 
 /// The links on the way of a connection's data and back.
@@ -34,7 +35,8 @@ impl<'n> EmptyPath<'n> {
 
 /// The links in one direction.
 struct Way {
-    rates: Vec<Rate>,
+    /// Rate and framing of each.
+    links: Vec<(Rate, Framing)>,
     delay: Span,
     is_cut: bool,
 }
@@ -47,7 +49,7 @@ impl Way {
         };
         let links = || flow.route.iter().map(|link| &network.links[*link]);
         flow.route.iter().all(has_rate).then(|| Way {
-            rates: links().map(|link| link.rate).collect(),
+            links: links().map(|link| (link.rate, link.framing)).collect(),
             delay: links().fold(Span::ZERO, |sum, link| sum + link.delay),
             is_cut: flow.aal5,
         })
@@ -70,13 +72,13 @@ impl Way {
     /// the one before.
     fn time_of_train(&self, before: u64, each: u32, last: u32) -> Span {
         let (mut first, mut slowest, mut end) = (Span::ZERO, Span::ZERO, Span::ZERO);
-        for rate in &self.rates {
-            let time = rate.time_for(each);
+        for (rate, framing) in &self.links {
+            let time = rate.time_for(framing.charge(each));
             first += time;
             slowest = slowest.max(time);
             let waits = before.saturating_sub(1).saturating_mul(slowest.ticks());
             let ahead = if before > 0 { first + Span::from_ticks(waits) } else { Span::ZERO };
-            end = end.max(ahead) + rate.time_for(last);
+            end = end.max(ahead) + rate.time_for(framing.charge(last));
         }
         end + self.delay
     }

@@ -65,9 +65,9 @@ pub trait Stage: Any + Send {
     }
 
     /// Called when a packet of `flow` that the stage let pass was dropped at the port of `hop`, or
-    /// taken by another stage before it ([`Interest::DROPPED`]). For a multicast packet: the last
-    /// copy.
-    fn dropped(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &Packet) {
+    /// taken by another stage before it ([`Interest::DROPPED`]), in the order of leaving. For a
+    /// multicast packet: the last copy.
+    fn dropped(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &mut Packet) {
         let _ = (cx, flow, hop, packet);
     }
 

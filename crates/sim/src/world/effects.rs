@@ -16,11 +16,11 @@ impl<Q: EventQueue> World<Q> {
         // Handling an effect produces no further effect.
         for nth in 0..self.cx.fabric.out.len() {
             match self.cx.fabric.out[nth] {
-                Effect::Dropped { port, packet, reason, body } => {
+                Effect::Dropped { port, mut packet, reason, body } => {
                     let link = self.cx.fabric.nodes[node as usize].links[usize::from(port.0)];
                     let hop = self.cx.fabric.hop_over(self.cx.packets.body(packet.body).hop, link);
                     if body == Body::Released {
-                        self.drop_stages(hop, &packet);
+                        self.drop_stages(hop, &mut packet);
                     }
                     let missed = self.cx.fabric.destinations_behind(hop);
                     self.dropped(link, packet, reason, body, true, missed);

@@ -27,6 +27,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         from: ix,
         to: ix + 1,
         line: link::LinePlan::long(rate(bits), delay),
+        framing: link::Framing::NONE,
         port: PortPlan::new(SchedulerKind::named(scheduler).unwrap()).into(),
     };
     Network {
@@ -60,7 +61,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         route: route.collect(),
         depths: Vec::new(),
         envelope: None,
-        largest: sizes.map_or(0, |sizes| sizes.largest),
+        sizes,
         aal5: false,
         preparation: Span::ZERO,
         stage_terms: StageTerms::default(),

@@ -159,6 +159,13 @@ impl OnLink<'_> {
                     "leave out `jitter` and changes of `delay`: buffers and times are by the delay",
                 );
             }
+            if let Some(link) = [link, &links[*back]].into_iter().find(|link| link.framing.happens()) {
+                let message = format!("link {} carries cells of credit and has overhead", link.name);
+                return mistake(
+                    message,
+                    "leave out `overhead`, `mpu` and `atm`: buffers are in bytes of cells",
+                );
+            }
             back_links.push(*back);
         }
         let of = |link: usize| carried.get(&link).copied().unwrap_or_default();

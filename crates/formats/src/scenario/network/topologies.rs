@@ -6,7 +6,7 @@ use crate::gate::GateFile;
 use crate::graph_file;
 use crate::keys::topology::{self, Topology};
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::link::LinePlan;
+use tidegate_core::link::{Framing, LinePlan};
 use tidegate_core::units::Span;
 
 impl Wire {
@@ -164,7 +164,7 @@ impl Builder<'_> {
                 Some(emulated) => emulated.clone().longer_by(delay),
                 None => LinePlan::long(rate, delay),
             };
-            let wire = Wire { rate_bits, line };
+            let wire = Wire { rate_bits, line, framing: Framing::NONE };
             self.link(from, to, wire, gate.port.clone(), self.topology.place)?;
             self.network.links.last_mut()?.gate = Some(direction);
         }

@@ -2,6 +2,7 @@
 
 use super::found::{Found, and_more};
 use crate::error::{Complaint, Place};
+use crate::scenario::network::Link;
 use crate::scenario::{Load, Scenario};
 use crate::units::show_size;
 use tidegate_core::params::{Limit, Value};
@@ -10,16 +11,17 @@ use tidegate_core::params::{Limit, Value};
 /// there.
 pub(super) fn too_small(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
     let mut short = loads.iter().filter_map(|load| Some((load, shortest(scenario, load)?)));
-    let (load, Shortest { bytes, whose, place }) = short.next()?;
+    let (load, Shortest { link, bytes, whose, place }) = short.next()?;
     let more = short.filter(|(other, _)| other.group != load.group).count();
     let group = &scenario.groups[load.group];
-    let all = group.link_sizes().iter().all(|size| u64::from(*size) > bytes) && load.played.is_none();
+    let all =
+        group.link_sizes().iter().all(|size| u64::from(link.charged(*size)) > bytes) && load.played.is_none();
     let message = format!(
         "{whose} holds {}, and {}packets of {} have {}: they are all lost there",
         show_size(bytes),
         if all { "" } else { "the largest " },
         and_more(&group.name, more, "flow"),
-        show_size(u64::from(load.largest)),
+        show_size(u64::from(link.charged(load.largest))),
     );
     Some((
         place.unwrap_or(group.place),
@@ -28,23 +30,25 @@ pub(super) fn too_small(scenario: &Scenario, loads: &[Load]) -> Option<Found> {
 }
 
 /// A limit in bytes on a flow's way.
-struct Shortest {
+struct Shortest<'s> {
+    link: &'s Link,
     bytes: u64,
     whose: String,
     place: Option<Place>,
 }
 
 /// The first limit in bytes on the way of these flows that is below their largest packet.
-fn shortest(scenario: &Scenario, load: &Load) -> Option<Shortest> {
+fn shortest<'s>(scenario: &'s Scenario, load: &Load) -> Option<Shortest<'s>> {
     let group = &scenario.groups[load.group];
-    let below = |limit: Option<Limit>| match limit? {
-        Limit::Bytes(bytes) if bytes < u64::from(load.largest) => Some(bytes),
+    let below = |limit: Option<Limit>, link: &Link| match limit? {
+        Limit::Bytes(bytes) if bytes < u64::from(link.charged(load.largest)) => Some(bytes),
         _ => None,
     };
     group.route.iter().map(|link| &scenario.links[*link]).filter(|link| link.gate.is_none()).find_map(
         |link| {
             let node = &scenario.nodes[link.from];
-            let of_node = below(node.buffer).map(|bytes| Shortest {
+            let of_node = below(node.buffer, link).map(|bytes| Shortest {
+                link,
                 bytes,
                 whose: format!("the buffer of `{}`", node.name),
                 place: None,
@@ -58,7 +62,8 @@ fn shortest(scenario: &Scenario, load: &Load) -> Option<Shortest> {
                             _ => None,
                         })?;
                     let whose = format!("the queue of {} on link {}", chosen.record().title, link.name);
-                    Some(Shortest { bytes: below(Some(limit))?, whose, place: Some(chosen.place_of(key)) })
+                    let place = Some(chosen.place_of(key));
+                    Some(Shortest { link, bytes: below(Some(limit), link)?, whose, place })
                 })
             };
             of_node.or_else(of_droppers)

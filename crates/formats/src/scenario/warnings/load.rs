@@ -1,5 +1,6 @@
 //! Overload without a limit.
 
+use super::charged::rate_at;
 use super::found::Found;
 use crate::error::Complaint;
 use crate::scenario::network::{Link, NodeKind};
@@ -65,9 +66,9 @@ fn changes_of_load(scenario: &Scenario, loads: &[Load]) -> BTreeMap<usize, Vec<(
             (None, None) => continue,
         };
         let each = rate.min(group.ceiling.unwrap_or(u64::MAX));
-        let all = i128::from(each) * i128::from(load.count);
         for link in &group.route {
             let of_link = changes.entry(*link).or_default();
+            let all = i128::from(rate_at(&scenario.links[*link], group, each)) * i128::from(load.count);
             of_link.push((group.start, all));
             of_link.extend(end.map(|end| (end, -all)));
         }

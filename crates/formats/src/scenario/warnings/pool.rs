@@ -79,7 +79,7 @@ impl<'s> PortFlows<'s> {
             let flows = loads.iter().map(|load| (load, &scenario.groups[load.group]));
             flows.filter(|(_, group)| group.route.contains(&index))
         };
-        let largest = passing().map(|(load, _)| load.largest).max()?;
+        let largest = link.charged(passing().map(|(load, _)| load.largest).max()?);
         let ceiling = link.port.ceiling.and_then(Rate::from_bits_per_second);
         let in_service = ceiling.map_or(link.rate, |ceiling| ceiling.min(link.rate)).time_for(largest);
         let mut port = PortFlows {
@@ -90,7 +90,7 @@ impl<'s> PortFlows<'s> {
             place: None,
         };
         for (load, group) in passing() {
-            let plan = plan(load, group);
+            let plan = plan(load, group, link);
             let Some(reserve) = plan.contract.reserve else { continue };
             let (Some(aside), Some(sizes)) = (plan.set_aside(), plan.sizes) else {
                 port.by_rate = true;
@@ -109,7 +109,8 @@ impl<'s> PortFlows<'s> {
     }
 }
 
-/// A flow of these at a port.
-fn plan(load: &Load, group: &FlowGroup) -> FlowPlan {
-    FlowPlan { contract: group.contract.contract(), sizes: load.sizes, ..FlowPlan::default() }
+/// A flow of these at the port of a link.
+fn plan(load: &Load, group: &FlowGroup, link: &Link) -> FlowPlan {
+    let sizes = load.sizes.map(|sizes| sizes.charged(link.framing));
+    FlowPlan { contract: group.contract.contract(), sizes, ..FlowPlan::default() }
 }

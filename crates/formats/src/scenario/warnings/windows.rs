@@ -69,7 +69,7 @@ impl<'s> Path<'s> {
         let time = |group: &FlowGroup| {
             let largest = group.link_sizes().iter().copied().max().unwrap_or(0);
             let links = group.route.iter().map(|link| &scenario.links[*link]);
-            links.fold(Span::ZERO, |sum, link| sum + link.delay + link.rate.time_for(largest))
+            links.fold(Span::ZERO, |sum, link| sum + link.delay + link.rate.time_for(link.charged(largest)))
         };
         let round_trip = time(group) + time(back);
         let rate = |link: &usize| {

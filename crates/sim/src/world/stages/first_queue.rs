@@ -50,7 +50,7 @@ impl Stage for FirstQueue {
         }
     }
 
-    fn dropped(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx, flow: u32, hop: u32, packet: &mut Packet) {
         if self.is_last(cx, hop, packet) {
             cx.notify(flow, Notice::Dropped(packet.len));
         }

@@ -4,6 +4,7 @@
 //! A flow's packets have the same headers, so that the lookup is cached until the gate closes the
 //! flow.
 
+use super::own_lengths::OwnLengths;
 use super::setup::{Placed, StageSetup};
 use crate::fabric::Node;
 use crate::stage::{Crossing, Interest, Passage, Site, Stage, StageCx};
@@ -26,8 +27,7 @@ pub(in crate::world) struct GateEdge {
     edges: [Edge; 2],
     /// State by flow of the world.
     passing: Vec<FlowAtGate>,
-    /// Lengths of packets that are charged differently, by body.
-    lengths: Vec<u32>,
+    own: OwnLengths,
     /// Number of rules.
     rules: usize,
     /// Counts at the end of the warm-up, for each direction, rule by rule and then the rest.
@@ -76,7 +76,7 @@ impl GateEdge {
             node,
             edges: [edge(Direction::Up)?, edge(Direction::Down)?],
             passing: headers.map(|headers| FlowAtGate { headers, cached: None }).collect(),
-            lengths: Vec::new(),
+            own: OwnLengths::default(),
             rules,
             before: [(); 2].map(|()| vec![FlowCounters::default(); rules + 1]),
         };
@@ -125,7 +125,9 @@ impl<Q> World<Q> {
 impl Stage for GateEdge {
     fn interest(&self, site: &Site) -> Interest {
         match site.link {
-            Some(link) if self.links.contains(&(link as usize)) => Interest::ENTER | Interest::LEAVE,
+            Some(link) if self.links.contains(&(link as usize)) => {
+                Interest::ENTER | Interest::LEAVE | Interest::DROPPED
+            }
             _ => Interest::NONE,
         }
     }
@@ -144,18 +146,18 @@ impl Stage for GateEdge {
         }
         let steered = edge.steer_again(cx.now, switch, &headers, packet.len, &mut passing.cached);
         hop.leg = steered.leg;
-        let body = packet.body.0 as usize;
-        if self.lengths.len() <= body {
-            self.lengths.resize(body + 1, 0);
-        }
-        self.lengths[body] = packet.len;
-        (packet.len, packet.mark) = (steered.charged, steered.mark);
+        self.own.charge(packet, steered.charged);
+        packet.mark = steered.mark;
         Passage::Forward
     }
 
     /// Restores a packet's own length behind the gate.
     fn leave(&mut self, _: &mut StageCx, _: u32, _: u32, packet: &mut Packet, _: &mut Payload) {
-        packet.len = self.lengths[packet.body.0 as usize];
+        self.own.restore(packet);
+    }
+
+    fn dropped(&mut self, _: &mut StageCx, _: u32, _: u32, packet: &mut Packet) {
+        self.own.restore(packet);
     }
 
     fn restart_counts(&mut self, cx: &mut StageCx) {

@@ -8,6 +8,8 @@ mod first_queue;
 mod flow_network;
 mod fork;
 mod gate_edge;
+mod overhead;
+mod own_lengths;
 mod packet_log;
 mod registry;
 mod sets;
@@ -134,7 +136,7 @@ impl<Q: EventQueue> World<Q> {
     /// Notifies the stages in front of a port that a packet goes no further, except those from the
     /// place `passed` on, which it has not entered.
     #[cold]
-    fn withdraw(&mut self, set: usize, at: &Crossing, passed: usize, packet: &Packet) {
+    fn withdraw(&mut self, set: usize, at: &Crossing, passed: usize, packet: &mut Packet) {
         let Some(hop) = at.to else { return };
         for nth in 0..self.cx.fabric.stage_sets[set].dropped.len() {
             let StageSet { dropped, enter, .. } = &self.cx.fabric.stage_sets[set];
@@ -160,7 +162,7 @@ impl<Q: EventQueue> World<Q> {
 
     /// Notifies the stages of a hop that a packet was dropped at its port.
     #[cold]
-    pub(super) fn drop_stages(&mut self, hop: u32, packet: &Packet) {
+    pub(super) fn drop_stages(&mut self, hop: u32, packet: &mut Packet) {
         let set = usize::from(self.cx.fabric.hops[hop as usize].stages);
         let flow = self.cx.packets.body(packet.body).flow;
         for nth in 0..self.cx.fabric.stage_sets[set].dropped.len() {

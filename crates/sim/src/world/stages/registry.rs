@@ -8,6 +8,7 @@ use super::first_queue::FirstQueue;
 use super::flow_network::FlowNetwork;
 use super::fork::Fork;
 use super::gate_edge::GateEdge;
+use super::overhead::Overhead;
 use super::packet_log::PacketLog;
 use super::setup::{Constructor, Placed, StageSetup};
 use super::{watch, workahead};
@@ -32,6 +33,8 @@ const AFTER_PLANNED: &[Constructor] = &[
     FirstQueue::stages,
     watch::stages,
     PacketLog::stages,
+    // Only the port and what is in it know the lengths that it charges.
+    Overhead::stages,
     // It hands copies to ports: no stage comes after it.
     Fork::stages,
 ];

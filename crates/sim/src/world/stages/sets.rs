@@ -48,7 +48,7 @@ impl<'a> Sets<'a> {
             start: entering(&wants, Interest::START),
             released: leaving(&wants, Interest::RELEASED),
             leave: leaving(&wants, Interest::LEAVE),
-            dropped: entering(&wants, Interest::DROPPED),
+            dropped: leaving(&wants, Interest::DROPPED),
             receive,
         };
         if let Some(ix) = self.index.get(&set) {

@@ -288,7 +288,7 @@ impl Stage for Credit {
         }
     }
 
-    fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &Packet) {
+    fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet) {
         self.forwarded(cx, hop, packet);
     }
 

@@ -136,7 +136,7 @@ impl FlowNetwork {
     fn spec(&self, ix: u32, plan: &FlowPlan) -> FlowSpec {
         let contract = &plan.contract;
         let rate = contract.reserve.map_or(0, |rate| rate.bits_per_second().round() as u64);
-        FlowSpec { rate, interval: contract.interval, largest: self.setup(ix).largest }
+        FlowSpec { rate, interval: contract.interval, largest: self.setup(ix).largest() }
     }
 
     fn send(&mut self, at: Time, ix: u32, place: u32, kind: MessageKind) {
@@ -302,7 +302,7 @@ impl FlowNetwork {
         }
         if self.is_under_way(cx, ix) {
             let setup = self.setup(ix);
-            let again = setup.plans[0].contract.reserve.map(|rate| rate.time_for(setup.largest));
+            let again = setup.plans[0].contract.reserve.map(|rate| rate.time_for(setup.largest()));
             let after = again.unwrap_or(Span::ZERO).max(Span::from_ticks(1));
             return self.note(cx.now + after, ix, Step::Finish);
         }
