@@ -62,6 +62,7 @@ ELSEWHERE = [
     Elsewhere("tidegate compare examples/ten-lines.toml --python", "its page", "test_policies_in_python.py"),
     Elsewhere("tidegate compare examples/tcp.toml --python", "its page", "test_congestion_in_python.py"),
     Elsewhere("tidegate paper ", "minutes", "test_paper.py"),
+    Elsewhere("python examples/leaf_spine.py", "minutes", "test_examples.py"),
     Elsewhere("tidegate compare examples/bufferbloat.toml --on", "it needs a kernel", "test_lab_linux.py"),
     Elsewhere("tidegate lab ", "root, and minutes on a quiet machine", "test_lab.py"),
     Elsewhere("tidegate gate ", "root: a gate with its two interfaces", "test_blocks.py"),

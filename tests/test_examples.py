@@ -333,6 +333,20 @@ def test_what_keeps_its_profile_is_served_in_either_queue():
     assert together["keeps-guaranteed"].lost.mean > 0
 
 
+def test_the_fabric_of_144_hosts_is_drawn(tmp_path):
+    figure = tmp_path / "figure.png"
+    options = "--sizes", "hadoop", "--loads", "0.5", "--seconds", "0.001", "--figure", figure
+    lines = python("leaf_spine.py", *options).splitlines()
+    slowdowns = {
+        tuple(line.split()[2:5]): float(line.split()[-2]) for line in lines if line.startswith("hadoop")
+    }
+    assert slowdowns.keys() == {
+        (control, "to", size) for control in ("cubic", "dctcp") for size in ("100", "10")
+    }
+    assert all(slowdown >= 0.99 for slowdown in slowdowns.values())
+    assert figure.stat().st_size > 20_000
+
+
 def test_six_policies_side_by_side(tmp_path):
     printed = python("side_by_side.py", "--out", tmp_path)
     delays, losses = printed.split("lost\n")
