@@ -1,0 +1,303 @@
+"""The network, the flows and the wishes of a requirements file, as a plan sees them."""
+
+from __future__ import annotations
+
+import heapq
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from math import ceil
+from pathlib import Path
+from typing import Any
+
+from tidegate import _tidegate
+from tidegate._tidegate import TidegateError
+from tidegate.attack.contracts import TICKS
+from tidegate.attack.contracts import contracts as contracts_of
+from tidegate.plan import wishes as sections
+from tidegate.plan.curves import Curve, Hop
+from tidegate.plan.wishes import Wish
+from tidegate.source import Source
+from tidegate.toml import loads
+
+ROUTES = 8
+"""Most routes that are tried for a flow."""
+
+TAKEN = {
+    "port": "the plan chooses the policy",
+    "host": "the plan chooses the policy",
+    "switch": "the plan computes the buffers",
+    "class": "a plan has no classes",
+    "profile": "a plan has no profiles",
+    "admission": "reservations hold from the start",
+    "connection": "the traffic of a connection has no contract",
+}
+"""Keys of a scenario that a requirements file leaves to the plan, and why."""
+
+TAKEN_OF_A_LINK = (
+    "policy",
+    "scheduler",
+    "meter",
+    "profile",
+    "dropper",
+    "detector",
+    "rate_control",
+    "vsvd",
+    "ceiling",
+    "credit",
+)
+"""Keys of a link that are left to the plan."""
+
+UNSTEADY = ("has_trace", "changes", "loses", "has_jitter", "reorders")
+"""Properties of a link that routes avoid."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link.
+
+    Attributes:
+        name: Its name.
+        start: Index of the node at which it starts.
+        end: Index of the node at which it ends.
+        hop: Its rate and its delay.
+        is_steady: Whether it has one rate and one delay, and loses nothing.
+        is_of_switch: Whether it starts at a switch.
+    """
+
+    name: str
+    start: int
+    end: int
+    hop: Hop
+    is_steady: bool
+    is_of_switch: bool
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow.
+
+    Attributes:
+        place: Its index among all flows of the scenario.
+        name: Its name.
+        group: The group that it is a member of.
+        start: Index of the node that sends.
+        end: Index of the node that receives.
+        packet: Its largest packet, in bytes.
+        curve: The contract of its traffic; None if its rate is that of the plan.
+        least: Reservation that the file states, in bit/s; 0 without one.
+        stated: Links of the route that the file states; None without one.
+    """
+
+    place: int
+    name: str
+    group: str
+    start: int
+    end: int
+    packet: int
+    curve: Curve | None
+    least: int
+    stated: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """All that a plan is made of.
+
+    Attributes:
+        source: The scenario without the wishes.
+        nodes: Names of the nodes.
+        links: The links.
+        flows: The flows that are planned; the others are background.
+        background: Names of the flows that are carried without a promise.
+        largest: The largest packet of all flows, in bytes.
+        wishes: The wishes; their flows are indices of `flows`.
+    """
+
+    source: Source
+    nodes: list[str]
+    links: list[Link]
+    flows: list[Flow]
+    background: list[str]
+    largest: int
+    wishes: tuple[Wish, ...]
+
+    @cached_property
+    def routes(self) -> list[list[tuple[int, ...]]]:
+        """The routes of each flow that are tried, the shortest by hops first, and then by delay."""
+        ways = Ways(self.links)
+        found: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+        for flow in self.flows:
+            ends = flow.start, flow.end
+            if flow.stated is None and ends not in found:
+                found[ends] = list(islice(ways.between(*ends), ROUTES))
+        return [[flow.stated] if flow.stated else found[flow.start, flow.end] for flow in self.flows]
+
+    def hops(self, route: Sequence[int]) -> list[Hop]:
+        """Return the ports of a route."""
+        return [self.links[link].hop for link in route]
+
+
+class Ways:
+    """Routes through links.
+
+    Of parallel links the first one counts: that is the one that a scenario's `route` names.
+
+    Args:
+        links: All links.
+    """
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self._links = links
+        self._out: dict[int, list[int]] = {}
+        self._into: dict[int, list[int]] = {}
+        seen = set()
+        for ix, link in enumerate(links):
+            is_first = (link.start, link.end) not in seen
+            seen.add((link.start, link.end))
+            if is_first and link.is_steady:
+                self._out.setdefault(link.start, []).append(ix)
+                self._into.setdefault(link.end, []).append(ix)
+
+    def between(self, start: int, end: int) -> Iterator[tuple[int, ...]]:
+        """Yield the routes without a circle, in the order of hops, delay, and place in the file."""
+        left = self._distances(end)
+        if start not in left:
+            return
+        # Best first, each route by the least that it will be in all.
+        waiting: list[tuple[tuple[int, Fraction], tuple[int, ...], int]] = [(left[start], (), start)]
+        while waiting:
+            _, route, node = heapq.heappop(waiting)
+            if node == end:
+                yield route
+                continue
+            passed = {start, *(self._links[link].end for link in route)}
+            delay = sum((self._links[link].hop.delay for link in route), Fraction(0))
+            for ix in self._out.get(node, []):
+                link = self._links[ix]
+                if link.end not in passed and link.end in left:
+                    hops, rest = left[link.end]
+                    whole = (len(route) + 1 + hops, delay + link.hop.delay + rest)
+                    heapq.heappush(waiting, (whole, (*route, ix), link.end))
+
+    def _distances(self, end: int) -> dict[int, tuple[int, Fraction]]:
+        """Return the hops and the delay of the shortest way from each node."""
+        found: dict[int, tuple[int, Fraction]] = {}
+        waiting = [((0, Fraction(0)), end)]
+        while waiting:
+            (hops, delay), node = heapq.heappop(waiting)
+            if node in found:
+                continue
+            found[node] = hops, delay
+            for ix in self._into.get(node, []):
+                link = self._links[ix]
+                heapq.heappush(waiting, ((hops + 1, delay + link.hop.delay), link.start))
+        return found
+
+
+def read(path: Path) -> Problem:
+    """Read a requirements file.
+
+    Raises:
+        TidegateError: It has a mistake; the message has the place.
+        OSError: It cannot be read.
+    """
+    return problem(path.read_text(encoding="utf-8"), str(path), path.absolute().parent)
+
+
+def problem(text: str, name: str, folder: Path) -> Problem:
+    """Return the problem of the text of a requirements file.
+
+    Args:
+        text: The text.
+        name: Name of the file, for messages.
+        folder: Folder at which relative paths in it start.
+
+    Raises:
+        TidegateError: It has a mistake; the message has the place.
+    """
+    file = sections.Text(text, name)
+    scenario = _tidegate.Scenario.parse(file.scenario, name, folder, [])
+    document = loads(scenario.toml)
+    _refuse(document, file)
+    groups = [one["group"] for one in json.loads(scenario.network_json())["flows"]]
+    wishes = sections.read(file, scenario.flows, groups)
+    return _problem(Source(scenario, folder, (), name), document, wishes)
+
+
+def _refuse(document: dict[str, Any], file: sections.Text) -> None:
+    """Raise the error of what a requirements file leaves to the plan."""
+    for key, why in TAKEN.items():
+        if key in document:
+            raise file.error_at(key, why, f"leave out `{key}`")
+    for link in document.get("link", []):
+        for key in TAKEN_OF_A_LINK:
+            if key in link:
+                why = f"the plan chooses the policy of {link['from']}->{link['to']}"
+                raise TidegateError(f"{file.name}: {why}\n  help: leave out its `{key}`")
+    for node in document.get("node", []):
+        if "buffer" in node:
+            why = f"the plan computes the buffer of {node['name']}"
+            raise TidegateError(f"{file.name}: {why}\n  help: leave out its `buffer`")
+
+
+def _problem(source: Source, document: dict[str, Any], wishes: tuple[Wish, ...]) -> Problem:
+    network = json.loads(source.scenario.network_json())
+    is_of_switch = [one[2] for one in source.scenario.capacities()]
+    links = [
+        Link(
+            name=one["name"],
+            start=one["from"],
+            end=one["to"],
+            hop=Hop(one["rate"], Fraction(round(one["delay"] * TICKS), TICKS)),
+            is_steady=not any(one[unsteady] for unsteady in UNSTEADY),
+            is_of_switch=of_switch,
+        )
+        for one, of_switch in zip(network["links"], is_of_switch, strict=True)
+    ]
+    tables = {flow["name"]: flow for flow in document.get("flow", [])}
+    wished = {flow for wish in wishes for flow in wish.flows}
+    flows: list[Flow] = []
+    background: list[str] = []
+    places: dict[int, int] = {}
+    for ix, (one, contract) in enumerate(zip(network["flows"], contracts_of(source.scenario), strict=True)):
+        table = tables[one["group"]]
+        is_elastic = table["source"] == {"kind": "greedy"} and "envelope" not in table
+        if contract.reason is not None and not (is_elastic and ix in wished):
+            if ix in wished:
+                raise TidegateError(
+                    f"{source.file}: {one['name']} has no contract: {contract.reason}\n"
+                    '  help: give it an envelope, as in envelope = { rate = "1mbit", burst = "3kB" }'
+                )
+            background.append(one["name"])
+            continue
+        # An envelope that a recording gets in the plan has whole bytes.
+        buckets = tuple((Fraction(ceil(burst)), 8 * rate) for burst, rate in contract.buckets)
+        route = tuple(one["route"])
+        places[ix] = len(flows)
+        flows.append(
+            Flow(
+                place=ix,
+                name=one["name"],
+                group=one["group"],
+                start=links[route[0]].start,
+                end=links[route[-1]].end,
+                packet=one["largest"],
+                curve=None if contract.reason is not None else Curve(buckets),
+                least=int(one["plans"][0]["reserve"] or 0),
+                stated=route if "route" in table else None,
+            )
+        )
+    kept = tuple(replace(wish, flows=tuple(places[flow] for flow in wish.flows)) for wish in wishes)
+    return Problem(
+        source=source,
+        nodes=[one["name"] for one in network["nodes"]],
+        links=links,
+        flows=flows,
+        background=background,
+        largest=max(one["largest"] for one in network["flows"]),
+        wishes=kept,
+    )
