@@ -1,0 +1,238 @@
+"""`tidegate plan`: what must be reserved, and on which routes, so that wishes are kept."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tidegate.cli.options import Json, tell
+from tidegate.cli.plain import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tidegate.attack import Attack
+    from tidegate.plan import Conflict, Plan
+    from tidegate.plan.trial import Trial
+
+NOT_ALL = 4
+"""Exit code when not all wishes can be kept."""
+
+
+def command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Requirements: a scenario file with sections [[wish]].", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write plan.toml, certificate.json and, for one link, gate.toml to this folder.",
+            show_default=False,
+        ),
+    ] = None,
+    check: Annotated[
+        Path | None,
+        typer.Option(
+            "--check",
+            metavar="CERTIFICATE",
+            help="Plan nothing; check that a certificate is of FILE, and that its promises hold.",
+            show_default=False,
+        ),
+    ] = None,
+    replications: Annotated[
+        int, typer.Option("--replications", "-r", metavar="N", min=0, help="Simulations of the plan.")
+    ] = 3,
+    tries: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Runs of an attack on the plan.")
+    ] = 100,
+    as_json: Json = False,
+) -> None:
+    """Plan reservations, routes and buffers for a network.
+
+    All wishes are kept, or a minimal set of wishes is named that cannot be kept together (exit code 4).
+    """
+    from tidegate.cli.bounds_table import hold
+    from tidegate.plan import Plan, check_certificate
+    from tidegate.plan import plan as plan_of
+    from tidegate.plan.files import write
+    from tidegate.plan.trial import attacked, simulated
+
+    if check is not None:
+        check_certificate(file, check)
+        typer.echo(plain(f"{check}: every promise holds"))
+        return
+    planned = plan_of(file)
+    if not isinstance(planned, Plan):
+        _show_conflict(planned, as_json=as_json)
+        raise typer.Exit(NOT_ALL)
+    tell(planned.problem.source.scenario.warnings, planned.problem.source.scenario.notes)
+    scenario = planned.scenario(Path.cwd())
+    bounds = planned.bounds(scenario)
+    written = [] if out is None else write(planned, out)
+    trial = simulated(planned, scenario, bounds, replications) if replications else None
+    attack = attacked(planned, scenario, tries) if tries else None
+    if as_json:
+        _print_json(planned, trial, attack, written)
+    else:
+        _print(planned, trial, attack, written)
+    hold(_complaint(trial, attack))
+
+
+def _complaint(trial: Trial | None, attack: tuple[str, Attack] | None) -> str | None:
+    """Return what is wrong with a plan, in words; None if nothing is."""
+    if attack is not None and attack[1].complaint is not None:
+        return attack[1].complaint
+    if trial is None:
+        return None
+    if trial.complaint is not None:
+        return trial.complaint
+    missed = [one.wish for one in trial.measured if not one.is_kept]
+    if missed:
+        return f"the simulation does not keep {', '.join(missed)}: the plan or the scheduler is wrong"
+    return f"switches dropped {trial.dropped} packets: the buffers are wrong" if trial.dropped else None
+
+
+def _print_json(
+    planned: Plan, trial: Trial | None, attack: tuple[str, Attack] | None, written: list[Path]
+) -> None:
+    document: dict[str, Any] = {"certificate": planned.certificate, "conflict": None}
+    document["simulated"] = None
+    if trial is not None:
+        document["simulated"] = {
+            "wishes": [
+                {
+                    "wish": one.wish,
+                    "mean": one.figure.mean,
+                    "half_width": one.figure.half_width,
+                    "worst": one.worst,
+                    "is_kept": one.is_kept,
+                }
+                for one in trial.measured
+            ],
+            "dropped": trial.dropped,
+        }
+    document["attack"] = None
+    if attack is not None:
+        name, found = attack
+        terms = {"flow": found.flow, "delay": found.delay, "bound": found.bound, "tries": found.tries}
+        document["attack"] = {"wish": name, **terms}
+    document["written"] = [str(path) for path in written]
+    typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
+
+
+def _show_conflict(found: Conflict, *, as_json: bool) -> None:
+    if as_json:
+        conflict = {"demands": found.demands, "is_minimal": found.is_minimal, "why": found.why}
+        typer.echo(json.dumps({"certificate": None, "conflict": conflict}, ensure_ascii=False))
+        return
+    if len(found.demands) == 1:
+        typer.echo(plain(f"this cannot be kept: {found.demands[0]}"))
+    else:
+        typer.echo("these cannot be kept together:")
+        for demand in found.demands:
+            typer.echo(plain(f"  {demand}"))
+    typer.echo(plain(found.why))
+    if not found.is_minimal:
+        typer.echo("some of them may not be needed for that: the search has ended without an answer")
+    elif len(found.demands) > 1:
+        typer.echo("without any one of them, there is a plan for all others here")
+
+
+def _print(
+    planned: Plan, trial: Trial | None, attack: tuple[str, Attack] | None, written: list[Path]
+) -> None:
+    from tidegate.cli import screen
+    from tidegate.show import quantity
+
+    console = screen.console()
+    console.print(f"{planned.problem.source.scenario.name} · plan", style="bold")
+    console.print()
+    notes = [*_wishes(console, planned, trial), *_flows(console, planned), *_links(console, planned)]
+    if attack is not None:
+        name, found = attack
+        share = "" if found.share is None else f", {found.share:.1%} of its bound in the plan's scenario"
+        notes.append(f"attack on {found.flow} ({name}): {quantity(found.delay, 's')}{share}")
+    if planned.problem.background:
+        notes.append("background traffic may fill any memory, so that the plan has no buffers")
+    for note in notes:
+        console.print(f"  {note}", style="dim")
+    for path in written:
+        console.print(f"  {path}", style="dim")
+
+
+def _wishes(console: Console, planned: Plan, trial: Trial | None) -> list[str]:
+    from tidegate.cli import screen
+    from tidegate.show import NOTHING, quantity, with_interval
+
+    table = screen.table("wish", "wished", "certified", "simulated", "worst")
+    rows, notes = screen.cut(list(zip(planned.problem.wishes, planned.certificate["wishes"], strict=True)), "wish")
+    for place, (wish, entry) in enumerate(rows):
+        unit = "s" if wish.delay is not None else "bit/s"
+        wished = wish.delay if wish.delay is not None else wish.total
+        assert wished is not None
+        cells = [quantity(float(wished), unit), quantity(float(Fraction(entry["bound"])), unit)]
+        if trial is None:
+            cells += [NOTHING, NOTHING]
+        else:
+            measured = trial.measured[place]
+            cells += [with_interval(measured.figure, unit), quantity(measured.worst, unit)]
+        table.add_row(wish.name, *cells)
+    console.print(table)
+    console.print()
+    return notes
+
+
+def _flows(console: Console, planned: Plan) -> list[str]:
+    from tidegate.cli import screen
+    from tidegate.show import quantity
+
+    table = screen.table("flow", "reserved", "bound", "route")
+    problem = planned.problem
+    entries = zip(problem.flows, planned.certificate["flows"], strict=True)
+    terms = [
+        (flow.group, entry["reserve"], entry["bound"], tuple(entry["route"]), entry["name"]) for flow, entry in entries
+    ]
+    alike = [list(some) for _, some in groupby(terms, lambda one: one[:4])]
+    rows, notes = screen.cut(alike, "flow")
+    for (_, reserve, bound, route, first), *others in rows:
+        name = first + (f" to {others[-1][4]}" if others else "")
+        delay = quantity(float(Fraction(bound)), "s")
+        table.add_row(name, quantity(float(reserve), "bit/s"), delay, " ".join(route))
+    console.print(table)
+    console.print()
+    return notes
+
+
+def _links(console: Console, planned: Plan) -> list[str]:
+    from tidegate.cli import screen
+    from tidegate.show import NOTHING, quantity
+
+    reserved: dict[str, int] = {}
+    for entry in planned.certificate["flows"]:
+        for link in entry["route"]:
+            reserved[link] = reserved.get(link, 0) + int(entry["reserve"])
+    table = screen.table("link", "reserved", "of it", "buffer of the switch")
+    links = [link for link in planned.problem.links if link.name in reserved]
+    rows, notes = screen.cut(links, "link")
+    for link in rows:
+        buffer = planned.certificate["buffers"].get(planned.problem.nodes[link.start])
+        table.add_row(
+            link.name,
+            quantity(float(reserved[link.name]), "bit/s"),
+            quantity(reserved[link.name] / link.hop.rate, "share"),
+            NOTHING if buffer is None else quantity(float(buffer), "B"),
+        )
+    console.print(table)
+    console.print()
+    return notes
