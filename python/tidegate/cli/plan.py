@@ -81,7 +81,7 @@ def command(
     bounds = planned.bounds(scenario)
     written = [] if out is None else write(planned, out)
     trial = simulated(planned, scenario, bounds, replications) if replications else None
-    attack = attacked(planned, scenario, tries) if tries else None
+    attack = attacked(planned, scenario, bounds, tries) if tries else None
     if as_json:
         _print_json(planned, trial, attack, written)
     else:

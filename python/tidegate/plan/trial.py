@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tidegate.attack import Attack, attack
+from tidegate.attack import Attack, attack_on
+from tidegate.attack.search import Limits
 from tidegate.bounds import TICK, beside, complaint
 from tidegate.estimates import Estimate, estimate
 from tidegate.plan import Plan
@@ -78,12 +79,15 @@ def simulated(
     )
 
 
-def attacked(plan: Plan, scenario: LoadedScenario, tries: int) -> tuple[str, Attack] | None:
+def attacked(
+    plan: Plan, scenario: LoadedScenario, bounds: Sequence[Mapping[str, Any]], tries: int
+) -> tuple[str, Attack] | None:
     """Attack the flow whose bound is nearest to its wish; None if there is no wish of a delay.
 
     Args:
         plan: The plan.
         scenario: Its scenario.
+        bounds: The bounds of the scenario's flows.
         tries: Runs of the search.
 
     Returns:
@@ -99,7 +103,8 @@ def attacked(plan: Plan, scenario: LoadedScenario, tries: int) -> tuple[str, Att
     if not near:
         return None
     _, flow, name = max(near)
-    return name, attack(scenario, scenario.flows[flows[-flow].place], tries=tries)
+    place = flows[-flow].place
+    return name, attack_on(scenario, place, bounds[place], Limits(tries, None))
 
 
 def _measured(plan: Plan, wish: Wish, runs: Sequence[Mapping[int, Row]], results: Results) -> Measured:
