@@ -69,7 +69,9 @@ def _check(document: Any) -> None:
         _demand(sum_ <= number(links[name]["rate"]), f"the reservations exceed the rate of {name}")
     _demand(set(document["buffers"]) == set(held), "the buffers are not those of the switches")
     for name, sum_ in held.items():
-        _demand(number(document["buffers"][name]) >= sum_, f"the buffer of {name} may be too small")
+        buffer = number(document["buffers"][name])
+        _demand(buffer.denominator == 1, f"the buffer of {name} is no whole number of bytes")
+        _demand(buffer >= sum_, f"the buffer of {name} may be too small")
     for name, wish in _by_name(document["wishes"], "wish").items():
         _check_wish(name, wish, flows)
 
