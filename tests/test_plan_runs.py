@@ -1,0 +1,135 @@
+"""Plans of random requirements: no simulation is above a certified bound, and no buffer overflows."""
+
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import tidegate
+from plans import drawn
+from tidegate.attack import attack
+from tidegate.plan import Plan
+from tidegate.plan import plan as plan_of
+from tidegate.plan.trial import simulated
+from tidegate.toml import loads, to_toml
+
+VERIFY = bool(os.environ.get("TIDEGATE_VERIFY"))
+CASES = range(300 if VERIFY else 12)
+ATTACKED = range(60 if VERIFY else 3)
+
+
+def planned(seed, folder):
+    path = folder / f"{seed}.toml"
+    path.write_text(drawn(seed, nodes=5, most_flows=8))
+    return plan_of(path)
+
+
+@pytest.fixture(scope="module")
+def plans(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("drawn")
+    found = {seed: planned(seed, folder) for seed in CASES}
+    assert sum(isinstance(one, Plan) for one in found.values()) > len(CASES) / 3
+    return {seed: one for seed, one in found.items() if isinstance(one, Plan)}
+
+
+def test_no_run_is_above_a_certified_bound(plans):
+    near = 0.0
+    for seed, plan in plans.items():
+        scenario = plan.scenario(Path.cwd())
+        bounds = plan.bounds(scenario)
+        trial = simulated(plan, scenario, bounds, 2)
+        assert trial.complaint is None, seed
+        assert trial.dropped == 0, seed
+        assert all(one.is_kept for one in trial.measured), (seed, trial.measured)
+        results = tidegate.simulate(scenario, replications=2)
+        ticks = results.packet_hops * 1e-11
+        certified = {
+            scenario.flows[flow.place]: float(Fraction(entry["bound"]))
+            for flow, entry in zip(plan.problem.flows, plan.certificate["flows"], strict=True)
+        }
+        for row in results.flow_rows():
+            if row["delay_max"] is not None:
+                assert row["delay_max"] <= certified[row["flow"]] + ticks, (seed, row["flow"])
+                near = max(near, row["delay_max"] / certified[row["flow"]])
+    assert near > 0.3
+
+
+def test_no_attack_is_above_a_certified_bound(plans):
+    near = 0.0
+    for seed in [seed for seed in plans if seed in ATTACKED or seed == min(plans)]:
+        plan = plans[seed]
+        scenario = plan.scenario(Path.cwd())
+        for flow, entry in zip(plan.problem.flows, plan.certificate["flows"], strict=True):
+            found = attack(scenario, scenario.flows[flow.place], tries=60)
+            certified = float(Fraction(entry["bound"]))
+            assert found.complaint is None
+            assert found.delay <= certified * (1 + 1e-9)
+            near = max(near, found.delay / certified)
+    assert near > 0.3
+
+
+def test_a_buffer_of_a_third_loses_packets(plans):
+    """The memory of a plan is not much more than what its sources use."""
+    lost = 0
+    for plan in plans.values():
+        table = loads(plan.toml(Path.cwd()))
+        for node in table["node"]:
+            if "buffer" in node:
+                node["buffer"] = f"{max(int(node['buffer'][:-1]) // 3, 1)}B"
+        rows = tidegate.simulate(to_toml(table)).flow_rows()
+        lost += any(row["dropped_packets"] for row in rows)
+    assert lost
+
+
+FULL = """\
+version = 1
+duration = "1s"
+topology = { kind = "chain", switches = 2, rate = "10mbit", delay = "1ms" }
+
+[[flow]]
+name = "voice"
+from = "s1"
+to = "s2"
+size = "500B"
+source = { kind = "greedy" }
+envelope = { rate = "500kbit", burst = "2kB" }
+
+[[flow]]
+name = "others"
+count = 3
+from = "s1"
+to = "s2"
+size = "500B"
+source = { kind = "greedy" }
+envelope = { rate = "3mbit", burst = "6kB" }
+
+[[flow]]
+name = "datagrams"
+from = "s1"
+to = "s2"
+size = "1500B"
+source = { kind = "poisson", rate = "2mbit" }
+
+[[wish]]
+flows = "voice"
+delay = "18.2ms"
+"""
+
+
+def test_on_a_link_in_full_use_the_certified_bound_is_nearly_reached(tmp_path):
+    path = tmp_path / "full.toml"
+    path.write_text(FULL)
+    plan = plan_of(path)
+    entry = plan.certificate["flows"][0]
+    assert entry["reserve"] == "1000000"
+    assert entry["bound"] == str(Fraction(182, 10_000))
+    assert plan.problem.background == ["datagrams"]
+    found = attack(plan.scenario(tmp_path), "voice", tries=1500)
+    assert 0.9 * 0.0182 < found.delay <= 0.0182
+
+
+def test_the_switches_of_a_plan_with_background_traffic_have_no_stated_memory(tmp_path):
+    path = tmp_path / "full.toml"
+    path.write_text(FULL)
+    assert "buffer" not in plan_of(path).toml(tmp_path)
