@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tidegate.plan import Plan
+from tidegate.plan.gate import gate_toml
 
 
 def write(plan: Plan, folder: Path) -> list[Path]:
@@ -26,6 +27,9 @@ def write(plan: Plan, folder: Path) -> list[Path]:
         "plan.toml": plan.toml(folder),
         "certificate.json": json.dumps(plan.certificate, indent=1, ensure_ascii=False) + "\n",
     }
+    gate = gate_toml(plan)
+    if gate is not None:
+        texts["gate.toml"] = gate
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in texts]

@@ -115,6 +115,7 @@ class Problem:
         background: Names of the flows that are carried without a promise.
         largest: The largest packet of all flows, in bytes.
         wishes: The wishes; their flows are indices of `flows`.
+        matches: The packets of a gate that are those of a group, by its name.
     """
 
     source: Source
@@ -124,6 +125,7 @@ class Problem:
     background: list[str]
     largest: int
     wishes: tuple[Wish, ...]
+    matches: dict[str, dict[str, Any]]
 
     @cached_property
     def routes(self) -> list[list[tuple[int, ...]]]:
@@ -225,7 +227,8 @@ def problem(text: str, name: str, folder: Path) -> Problem:
     _refuse(document, file)
     groups = [one["group"] for one in json.loads(scenario.network_json())["flows"]]
     wishes = sections.read(file, scenario.flows, groups)
-    return _problem(Source(scenario, folder, (), name), document, wishes)
+    matches = sections.matches(file, groups)
+    return _problem(Source(scenario, folder, (), name), document, wishes, matches)
 
 
 def _refuse(document: dict[str, Any], file: sections.Text) -> None:
@@ -244,7 +247,12 @@ def _refuse(document: dict[str, Any], file: sections.Text) -> None:
             raise TidegateError(f"{file.name}: {why}\n  help: leave out its `buffer`")
 
 
-def _problem(source: Source, document: dict[str, Any], wishes: tuple[Wish, ...]) -> Problem:
+def _problem(
+    source: Source,
+    document: dict[str, Any],
+    wishes: tuple[Wish, ...],
+    matches: dict[str, dict[str, Any]],
+) -> Problem:
     network = json.loads(source.scenario.network_json())
     is_of_switch = [one[2] for one in source.scenario.capacities()]
     links = [
@@ -300,4 +308,5 @@ def _problem(source: Source, document: dict[str, Any], wishes: tuple[Wish, ...])
         background=background,
         largest=max(one["largest"] for one in network["flows"]),
         wishes=kept,
+        matches=matches,
     )

@@ -1,4 +1,4 @@
-"""The wishes of a requirements file: its sections `[[wish]]`, which the rest of the scenario does not depend on."""
+"""The sections `[[wish]]` and `[[match]]` of a requirements file, which the rest of it does not depend on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from tidegate.toml import loads
 
 KEYS = ("name", "flows", "delay", "total")
 
-_WISH = re.compile(r"\s*\[\[\s*wish\s*\]\]")
+SECTIONS = ("wish", "match")
+
+_SECTION = re.compile(r"\s*\[\[\s*(wish|match)\s*\]\]")
 _HEADING = re.compile(r"\s*\[\[?\s*[A-Za-z]")
 _UNIT = re.compile(r"([0-9.]+)([a-z]+)")
 _SECONDS = {
@@ -57,27 +59,35 @@ class Text:
         self.name = name
         self._lines = text.splitlines()
         self._blocks = _blocks(self._lines)
-        inside = {line for block in self._blocks for line in block}
-        self.scenario = "\n".join("" if ix in inside else line for ix, line in enumerate(self._lines)) + "\n"
-        self.tables: list[dict[str, Any]] = []
+        inside = {line for _, block in self._blocks for line in block}
+        self.scenario = "".join("\n" if ix in inside else f"{line}\n" for ix, line in enumerate(self._lines))
         try:
             whole = loads(text)
         except TidegateError as error:
-            raise TidegateError(f"{name}:{error}" if str(error)[:1].isdigit() else f"{name}: {error}") from None
-        wishes = whole.pop("wish", None)
-        if wishes is None:
+            raise TidegateError(f"{name}: {error}") from None
+        self.tables: dict[str, list[dict[str, Any]]] = {key: whole.pop(key, []) for key in SECTIONS}
+        if not self.tables["wish"]:
             raise TidegateError(f"{name}: this file has no wish\n  help: write each as [[wish]] with its keys below")
         try:
-            is_apart = loads(self.scenario) == whole and len(wishes) == len(self._blocks)
+            is_apart = loads(self.scenario) == whole and all(
+                isinstance(tables, list) and len(tables) == len(self._of(key)) for key, tables in self.tables.items()
+            )
         except TidegateError:
             is_apart = False
         if not is_apart:
-            raise TidegateError(f"{name}: `wish` is no list of sections\n  help: write each as [[wish]] with its keys below")
-        self.tables = wishes
+            raise TidegateError(
+                f"{name}: wishes and matches are sections\n  help: write each as [[wish]] with its keys right below"
+            )
 
-    def error(self, number: int, key: str | None, message: str, help_: str) -> TidegateError:
+    def _of(self, section: str) -> list[list[int]]:
+        """Return the lines of each section of a name."""
+        return [block for one, block in self._blocks if one == section]
+
+    def error(
+        self, number: int, key: str | None, message: str, help_: str, section: str = "wish"
+    ) -> TidegateError:
         """Return the error of a key of the wish of a number from 0, or of the whole wish."""
-        block = self._blocks[number]
+        block = self._of(section)[number]
         if key is not None:
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=\s*(.*?)\s*(?:#.*)?$")
             for line in block:
@@ -105,18 +115,18 @@ class Text:
         )
 
 
-def _blocks(lines: Sequence[str]) -> list[list[int]]:
-    """Return the lines of each section `[[wish]]`."""
-    blocks: list[list[int]] = []
+def _blocks(lines: Sequence[str]) -> list[tuple[str, list[int]]]:
+    """Return the lines of each section that is no scenario's."""
+    blocks: list[tuple[str, list[int]]] = []
     is_inside = False
     for number, line in enumerate(lines):
-        if _WISH.match(line):
-            blocks.append([])
+        if found := _SECTION.match(line):
+            blocks.append((found[1], []))
             is_inside = True
         elif _HEADING.match(line):
             is_inside = False
         if is_inside:
-            blocks[-1].append(number)
+            blocks[-1][1].append(number)
     return blocks
 
 
@@ -137,7 +147,7 @@ def read(text: Text, flows: Sequence[str], groups: Sequence[str]) -> tuple[Wish,
         if flow != group:
             members.setdefault(flow, []).append(index)
     wishes: list[Wish] = []
-    for number, table in enumerate(text.tables):
+    for number, table in enumerate(text.tables["wish"]):
         for key in table:
             if key not in KEYS:
                 raise text.error(number, key, f"a wish has no key `{key}`", f"it is one of {', '.join(KEYS)}")
@@ -151,6 +161,28 @@ def read(text: Text, flows: Sequence[str], groups: Sequence[str]) -> tuple[Wish,
             raise text.error(number, key, f"there is another wish `{name}`", "names are unique: give it a `name`")
         wishes.append(Wish(name, chosen, delay, total))
     return tuple(wishes)
+
+
+def matches(text: Text, groups: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return which packets of a gate are a flow's: the other keys of each section `[[match]]`, by its `flow`.
+
+    Args:
+        text: The file.
+        groups: Names of the groups of flows.
+
+    Raises:
+        TidegateError: A section has no flow, or one that is unknown or has another section.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for number, table in enumerate(text.tables["match"]):
+        flow = table.pop("flow", None)
+        if flow not in groups:
+            help_ = f"it is one of {', '.join(dict.fromkeys(groups))}"
+            raise text.error(number, "flow", "`flow` must name a flow of the file", help_, "match")
+        if flow in found:
+            raise text.error(number, "flow", f"`{flow}` has another [[match]]", "write one for each flow", "match")
+        found[flow] = table
+    return found
 
 
 def _flows(
