@@ -34,13 +34,16 @@ class Demand:
 
 
 def demands(problem: Problem) -> list[Demand]:
-    """Return the demands of a requirements file: the rates by group first, and then the wishes."""
+    """Return the demands of a requirements file: the wishes first, and then the rates by group.
+
+    Conflicts drop the first ones first, so that a wish is named only where rates alone could be kept.
+    """
     groups: dict[str, list[int]] = {}
     for ix, flow in enumerate(problem.flows):
         if flow.curve is not None:
             groups.setdefault(flow.group, []).append(ix)
     rates = [Demand(f"the rate of {group}", tuple(flows), None) for group, flows in groups.items()]
-    return rates + [Demand(wish.name, wish.flows, wish) for wish in problem.wishes]
+    return [Demand(wish.name, wish.flows, wish) for wish in problem.wishes] + rates
 
 
 class Planner:

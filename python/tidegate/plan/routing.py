@@ -1,7 +1,7 @@
 """The search for routes: one option of each flow, so that no link has more reserved than its rate.
 
-The search is complete. It takes the flow that has the fewest options left, tries them in their order, and
-goes back where a flow has none, or where a cut of the network has too little left for the flows that must
+The search is complete. It takes a flow that has one option left, or else the largest, tries its options in
+their order, and goes back where a flow has none, or where a cut of the network has too little left for the flows that must
 cross it. Alike flows take options in the order of their places, as nothing else tells them apart.
 """
 
@@ -125,6 +125,8 @@ class _Search:
             alike.setdefault(tuple(some), []).append(flow)
         self._alike = list(alike.values())
         self._chosen = [-1] * len(options)
+        self._used = used
+        self._most = [max(rate for rate, _ in some) for some in options]
 
     def _least_of(self, options: Sequence[Option]) -> dict[int, int]:
         """Return the least that the options take of each cut that all of them cross."""
@@ -168,8 +170,13 @@ class _Search:
                 return None
 
     def _pick(self) -> tuple[int, list[int]] | None:
-        """Return the flow with the fewest options left, and their places; None if all have a route."""
-        best: tuple[int, list[int]] | None = None
+        """Return the next flow, and the places of its options that fit; None if all flows have a route.
+
+        It is one that has no option left, or else one, or else the largest.
+        """
+        best: tuple[int, int] | None = None
+        found: tuple[int, list[int]] | None = None
+        room = min((self._rates[link] for link in self._used), default=0)
         for members in self._alike:
             after = 0
             for flow in members:
@@ -179,15 +186,19 @@ class _Search:
             else:
                 continue
             some = self._options[flow]
-            self._work -= len(some)
-            places = [place for place in range(after, len(some)) if _fits(some[place], self._rates)]
-            if best is None or len(places) < len(best[1]):
-                best = flow, places
+            places = list(range(after, len(some)))
+            if self._most[flow] > room:
+                self._work -= len(places)
+                places = [place for place in places if _fits(some[place], self._rates)]
+            key = min(len(places), 2), -self._most[flow]
+            if best is None or key < best:
+                best, found = key, (flow, places)
             if not places:
                 break
+        self._work -= 1
         if self._work < 0:
             raise Undecided
-        return best
+        return found
 
     def _book(self, flow: int, place: int, sign: int) -> None:
         """Take what an option takes, or give it back."""

@@ -10,6 +10,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from tidegate import _tidegate
 from tidegate._tidegate import TidegateError, parse_rate, parse_time
 from tidegate.toml import loads
 
@@ -64,6 +65,8 @@ class Text:
         try:
             whole = loads(text)
         except TidegateError as error:
+            # The reader of scenarios gives the place.
+            _tidegate.Scenario.parse(text, name)
             raise TidegateError(f"{name}: {error}") from None
         self.tables: dict[str, list[dict[str, Any]]] = {key: whole.pop(key, []) for key in SECTIONS}
         if not self.tables["wish"]:
@@ -86,7 +89,7 @@ class Text:
     def error(
         self, number: int, key: str | None, message: str, help_: str, section: str = "wish"
     ) -> TidegateError:
-        """Return the error of a key of the wish of a number from 0, or of the whole wish."""
+        """Return the error of the value of a key, in the section of a number from 0, or of the whole section."""
         block = self._of(section)[number]
         if key is not None:
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=\s*(.*?)\s*(?:#.*)?$")
@@ -94,6 +97,15 @@ class Text:
                 if found := pattern.match(self._lines[line]):
                     return self._at(line, found.span(1), message, help_)
         return self._at(block[0], (0, len(self._lines[block[0]])), message, help_)
+
+    def unknown(self, number: int, key: str) -> TidegateError:
+        """Return the error of a key that wishes do not have, in the wish of a number from 0."""
+        message, help_ = f"a wish has no key `{key}`", f"it is one of {', '.join(KEYS)}"
+        pattern = re.compile(rf"\s*([\"']?{re.escape(key)}[\"']?)\s*[=.]")
+        for line in self._of("wish")[number]:
+            if found := pattern.match(self._lines[line]):
+                return self._at(line, found.span(1), message, help_)
+        return self.error(number, None, message, help_)
 
     def error_at(self, key: str, message: str, help_: str) -> TidegateError:
         """Return the error of a key of the file."""
@@ -150,7 +162,7 @@ def read(text: Text, flows: Sequence[str], groups: Sequence[str]) -> tuple[Wish,
     for number, table in enumerate(text.tables["wish"]):
         for key in table:
             if key not in KEYS:
-                raise text.error(number, key, f"a wish has no key `{key}`", f"it is one of {', '.join(KEYS)}")
+                raise text.unknown(number, key)
         named, chosen = _flows(text, number, table, members)
         delay, total, aim = _aim(text, number, table)
         name = table.get("name", f"{', '.join(named)} {aim}")
