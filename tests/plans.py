@@ -50,7 +50,9 @@ def drawn(seed: int, nodes: int = 4, most_flows: int = 4, tight: bool = False) -
     chosen += [pair for pair in pairs if pair not in chosen and r.random() < 0.5]
     for one, other in chosen:
         rate, delay = r.choice([1, 2] if tight else [1, 2, 5]), r.choice([0, 1, 3])
-        lines.append(f'[[link]]\nfrom = "n{one}"\nto = "n{other}"\nrate = "{rate}mbit"\ndelay = "{delay}ms"\n')
+        lines.append(
+            f'[[link]]\nfrom = "n{one}"\nto = "n{other}"\nrate = "{rate}mbit"\ndelay = "{delay}ms"\n'
+        )
     flows = r.randint(2 if tight else 1, most_flows)
     elastic = []
     for flow in range(flows):

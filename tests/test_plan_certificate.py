@@ -15,13 +15,13 @@ from plans import OFFICE
 from tidegate import TidegateError
 from tidegate.plan import check_certificate
 from tidegate.plan import plan as plan_of
-from tidegate.plan.checker import Refused, check
+from tidegate.plan.checker import CertificateError, check
 from tidegate.plan.curves import Curve, Hop, backlogs, longest_delay, needed
 
 CHECKER = ROOT / "python" / "tidegate" / "plan" / "checker.py"
 MESH = OFFICE.replace(
-    'topology = { kind = "chain", switches = 3, rate = "10mbit", delay = "2ms", access = { rate = "100mbit" } }',
-    'topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts = 2, rate = "4mbit", access = { rate = "20mbit" } }',
+    'kind = "chain", switches = 3, rate = "10mbit", delay = "2ms", access = { rate = "100mbit" }',
+    'kind = "leaf-spine", leaves = 2, spines = 2, hosts = 2, rate = "4mbit", access = { rate = "20mbit" }',
 )
 """Three calls and backups of which one must take another route."""
 
@@ -89,7 +89,12 @@ def test_a_changed_value_anywhere_is_refused(made):
         for other in errors(value):
             if other == value:
                 continue
-            if place[0] == "buffers" and isinstance(other, str) and other.isdigit() and int(other) > int(value):
+            if (
+                place[0] == "buffers"
+                and isinstance(other, str)
+                and other.isdigit()
+                and int(other) > int(value)
+            ):
                 continue
             assert refusal(path, with_leaf(certificate, place, other)), (place, value, other)
             planted += 1
@@ -196,10 +201,8 @@ def test_with_a_peak_rate_delays_are_those_of_rfc_2212(reserve):
     b, r, p, packet = 4000, Fraction(200_000), Fraction(1_000_000), 500
     curve = Curve(((Fraction(packet), p), (Fraction(b), r)))
     c, d = 2 * packet, 3 * (Fraction(8 * 1500, 10_000_000) + Fraction(1, 1000))
-    if p > reserve:
-        queueing = Fraction(8 * (b - packet), reserve) * (p - reserve) / (p - r)
-    else:
-        queueing = Fraction(0)
+    # Up to its peak rate a flow waits for the rest of its burst.
+    queueing = Fraction(8 * (b - packet), reserve) * max(p - reserve, Fraction(0)) / (p - r)
     right = queueing + Fraction(8 * (packet + c), reserve) + d
     assert longest_delay(curve, packet, hops, 1500, reserve) == right
     assert needed(curve, packet, hops, 1500, right) == reserve
@@ -209,5 +212,5 @@ def test_no_code_of_the_checker_is_used_by_the_plan():
     folder = Path(CHECKER).parent
     users = {path.name for path in folder.glob("*.py") if "plan.checker" in path.read_text(encoding="utf-8")}
     assert users == {"__init__.py"}
-    with pytest.raises(Refused):
+    with pytest.raises(CertificateError):
         check({})

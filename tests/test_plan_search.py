@@ -144,7 +144,9 @@ def test_reservations_are_the_least(answers):
         wishes = answer.certificate["wishes"]
         links = {link["name"]: link for link in answer.certificate["links"]}
         for flow in answer.certificate["flows"]:
-            delays = [number(wish["delay"]) for wish in wishes if wish["delay"] and flow["name"] in wish["flows"]]
+            delays = [
+                number(wish["delay"]) for wish in wishes if wish["delay"] and flow["name"] in wish["flows"]
+            ]
             if flow["contract"] is None or not delays or number(flow["reserve"]) == -(-rate_of(flow) // 1):
                 continue
             route = [links[link] for link in flow["route"]]

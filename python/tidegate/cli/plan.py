@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tidegate.plan import Conflict, Plan
     from tidegate.plan.trial import Trial
 
+Bounds = list[dict[str, Any]]
+
 NOT_ALL = 4
 """Exit code when not all wishes can be kept."""
 
@@ -53,9 +55,13 @@ def command(
     replications: Annotated[
         int, typer.Option("--replications", "-r", metavar="N", min=0, help="Simulations of the plan.")
     ] = 3,
-    tries: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Runs of an attack on the plan.")
-    ] = 100,
+    tries: Annotated[int, typer.Option(metavar="N", min=0, help="Runs of an attack on the plan.")] = 100,
+    with_bounds: Annotated[
+        bool,
+        typer.Option(
+            "--bounds", help="Compute the bounds of the plan by tidegate bound as well.", show_default=False
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Plan reservations, routes and buffers for a network.
@@ -78,14 +84,15 @@ def command(
         raise typer.Exit(NOT_ALL)
     tell(planned.problem.source.scenario.warnings, planned.problem.source.scenario.notes)
     scenario = planned.scenario(Path.cwd())
-    bounds = planned.bounds(scenario)
+    certified = planned.certified(scenario)
+    bounds = planned.bounds(scenario) if with_bounds else None
     written = [] if out is None else write(planned, out)
-    trial = simulated(planned, scenario, bounds, replications) if replications else None
-    attack = attacked(planned, scenario, bounds, tries) if tries else None
+    trial = simulated(planned, scenario, bounds or certified, replications) if replications else None
+    attack = attacked(planned, scenario, bounds or certified, tries) if tries else None
     if as_json:
-        _print_json(planned, trial, attack, written)
+        _print_json(planned, trial, attack, bounds, written)
     else:
-        _print(planned, trial, attack, written)
+        _print(planned, trial, attack, bounds, written)
     hold(_complaint(trial, attack))
 
 
@@ -104,7 +111,11 @@ def _complaint(trial: Trial | None, attack: tuple[str, Attack] | None) -> str | 
 
 
 def _print_json(
-    planned: Plan, trial: Trial | None, attack: tuple[str, Attack] | None, written: list[Path]
+    planned: Plan,
+    trial: Trial | None,
+    attack: tuple[str, Attack] | None,
+    bounds: Bounds | None,
+    written: list[Path],
 ) -> None:
     document: dict[str, Any] = {"certificate": planned.certificate, "conflict": None}
     document["simulated"] = None
@@ -127,6 +138,7 @@ def _print_json(
         name, found = attack
         terms = {"flow": found.flow, "delay": found.delay, "bound": found.bound, "tries": found.tries}
         document["attack"] = {"wish": name, **terms}
+    document["bounds"] = bounds
     document["written"] = [str(path) for path in written]
     typer.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
 
@@ -150,7 +162,11 @@ def _show_conflict(found: Conflict, *, as_json: bool) -> None:
 
 
 def _print(
-    planned: Plan, trial: Trial | None, attack: tuple[str, Attack] | None, written: list[Path]
+    planned: Plan,
+    trial: Trial | None,
+    attack: tuple[str, Attack] | None,
+    bounds: Bounds | None,
+    written: list[Path],
 ) -> None:
     from tidegate.cli import screen
     from tidegate.show import quantity
@@ -158,10 +174,10 @@ def _print(
     console = screen.console()
     console.print(f"{planned.problem.source.scenario.name} · plan", style="bold")
     console.print()
-    notes = [*_wishes(console, planned, trial), *_flows(console, planned), *_links(console, planned)]
+    notes = [*_wishes(console, planned, trial), *_flows(console, planned, bounds), *_links(console, planned)]
     if attack is not None:
         name, found = attack
-        share = "" if found.share is None else f", {found.share:.1%} of its bound in the plan's scenario"
+        share = "" if found.share is None else f", {found.share:.1%} of its bound"
         notes.append(f"attack on {found.flow} ({name}): {quantity(found.delay, 's')}{share}")
     if planned.problem.background:
         notes.append("background traffic may fill any memory, so that the plan has no buffers")
@@ -176,7 +192,9 @@ def _wishes(console: Console, planned: Plan, trial: Trial | None) -> list[str]:
     from tidegate.show import NOTHING, quantity, with_interval
 
     table = screen.table("wish", "wished", "certified", "simulated", "worst")
-    rows, notes = screen.cut(list(zip(planned.problem.wishes, planned.certificate["wishes"], strict=True)), "wish")
+    rows, notes = screen.cut(
+        list(zip(planned.problem.wishes, planned.certificate["wishes"], strict=True)), "wish"
+    )
     for place, (wish, entry) in enumerate(rows):
         unit = "s" if wish.delay is not None else "bit/s"
         wished = wish.delay if wish.delay is not None else wish.total
@@ -193,22 +211,23 @@ def _wishes(console: Console, planned: Plan, trial: Trial | None) -> list[str]:
     return notes
 
 
-def _flows(console: Console, planned: Plan) -> list[str]:
+def _flows(console: Console, planned: Plan, bounds: Bounds | None) -> list[str]:
     from tidegate.cli import screen
     from tidegate.show import quantity
 
-    table = screen.table("flow", "reserved", "bound", "route")
+    headings = ("reserved", "certified", *(() if bounds is None else ("bound",)), "route")
+    table = screen.table("flow", *headings)
     problem = planned.problem
-    entries = zip(problem.flows, planned.certificate["flows"], strict=True)
-    terms = [
-        (flow.group, entry["reserve"], entry["bound"], tuple(entry["route"]), entry["name"]) for flow, entry in entries
-    ]
+    terms = []
+    for flow, entry in zip(problem.flows, planned.certificate["flows"], strict=True):
+        delays = [float(Fraction(entry["bound"]))] + ([] if bounds is None else [bounds[flow.place]["delay"]])
+        terms.append((flow.group, int(entry["reserve"]), delays, entry["route"], entry["name"]))
     alike = [list(some) for _, some in groupby(terms, lambda one: one[:4])]
     rows, notes = screen.cut(alike, "flow")
-    for (_, reserve, bound, route, first), *others in rows:
+    for (_, reserve, delays, route, first), *others in rows:
         name = first + (f" to {others[-1][4]}" if others else "")
-        delay = quantity(float(Fraction(bound)), "s")
-        table.add_row(name, quantity(float(reserve), "bit/s"), delay, " ".join(route))
+        cells = [quantity(float(reserve), "bit/s"), *(quantity(delay, "s") for delay in delays)]
+        table.add_row(name, *cells, " ".join(route))
     console.print(table)
     console.print()
     return notes

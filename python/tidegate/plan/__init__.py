@@ -13,10 +13,10 @@ from tidegate import _tidegate
 from tidegate._tidegate import TidegateError
 from tidegate.bounds import ROUNDING, bounds
 from tidegate.plan.certificate import certificate, given
-from tidegate.plan.checker import Refused, check
+from tidegate.plan.checker import CertificateError, check
 from tidegate.plan.demands import Conflict, Planner, conflict, demands
 from tidegate.plan.problem import Problem, read
-from tidegate.plan.routing import Option, Undecided
+from tidegate.plan.routing import Option, UndecidedError
 from tidegate.plan.scenario import document
 from tidegate.toml import to_toml
 
@@ -45,27 +45,33 @@ class Plan:
         """Return the scenario of the plan, as a file in `folder` would be read."""
         return _tidegate.Scenario.parse(self.toml(folder), "plan", folder)
 
-    def bounds(self, scenario: _tidegate.Scenario) -> list[dict[str, Any]]:
-        """Return the bounds of all flows of the plan's scenario, computed without the plan.
-
-        Raises:
-            TidegateError: A flow has none, or one that is above that of the certificate.
-        """
-        found = bounds(scenario)
+    def certified(self, scenario: _tidegate.Scenario) -> list[dict[str, Any]]:
+        """Return the certified bounds of all flows of its scenario, as `tidegate.bounds.bounds` does."""
+        none = {"delay": None, "reason": "it is background traffic"}
+        groups = [one["group"] for one in json.loads(scenario.network_json())["flows"]]
+        found = [
+            {"flow": flow, "group": group} | none for flow, group in zip(scenario.flows, groups, strict=True)
+        ]
         for flow, entry in zip(self.problem.flows, self.certificate["flows"], strict=True):
-            bound = found[flow.place]
-            if bound["delay"] is None:
-                raise TidegateError(f"{flow.name} has no bound in the plan: {bound['reason']}")
-            if bound["delay"] > _nearest(entry["bound"]) * (1 + ROUNDING):
-                raise TidegateError(
-                    f"{flow.name} is certified {_nearest(entry['bound']):.9g} s, but its bound is "
-                    f"{bound['delay']:.9g} s: one of the two is wrong"
-                )
+            found[flow.place] |= {"delay": float(Fraction(entry["bound"])), "reason": None}
         return found
 
+    def bounds(self, scenario: _tidegate.Scenario) -> list[dict[str, Any]]:
+        """Return the bounds of all flows of the plan's scenario as `tidegate bound` computes them.
 
-def _nearest(text: str) -> float:
-    return float(Fraction(text))
+        Raises:
+            TidegateError: A planned flow has none, or one that is above that of the certificate.
+        """
+        found = bounds(scenario)
+        certified = self.certified(scenario)
+        for flow in self.problem.flows:
+            bound, promise = found[flow.place], certified[flow.place]["delay"]
+            if bound["delay"] is None:
+                raise TidegateError(f"{flow.name} has no bound in the plan: {bound['reason']}")
+            if bound["delay"] > promise * (1 + ROUNDING):
+                two = f"{promise:.9g} s, but its bound is {bound['delay']:.9g} s"
+                raise TidegateError(f"{flow.name} is certified {two}: one of the two is wrong")
+        return found
 
 
 def plan(file: str | os.PathLike[str]) -> Plan | Conflict:
@@ -88,7 +94,7 @@ def plan(file: str | os.PathLike[str]) -> Plan | Conflict:
     wanted = demands(problem)
     try:
         chosen = planner.solve(wanted)
-    except Undecided:
+    except UndecidedError:
         raise TidegateError(
             f"{file}: no choice of routes was found, and none could be excluded\n"
             "  help: state the `route` of some flows, or leave more of the links free"
@@ -120,8 +126,8 @@ def check_certificate(file: str | os.PathLike[str], path: str | os.PathLike[str]
         check(claimed)
         for key, right in given(problem).items():
             if _without_answers(claimed.get(key)) != right:
-                raise Refused(f"its `{key}` are not those of {file}")
-    except Refused as error:
+                raise CertificateError(f"its `{key}` are not those of {file}")
+    except CertificateError as error:
         raise TidegateError(f"{path}: refused: {error}") from None
 
 

@@ -78,9 +78,7 @@ def certificate(problem: Problem, chosen: Mapping[int, Option]) -> dict[str, Any
         chosen: The reservation and the route of each flow.
     """
     document = given(problem)
-    buffers: dict[int, Fraction] = {
-        link.start: Fraction(0) for link in problem.links if link.is_of_switch
-    }
+    buffers: dict[int, Fraction] = {link.start: Fraction(0) for link in problem.links if link.is_of_switch}
     delays = []
     for ix, (flow, entry) in enumerate(zip(problem.flows, document["flows"], strict=True)):
         reserve, route = chosen[ix]

@@ -26,11 +26,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-
 Buckets = list[tuple[Fraction, Fraction]]
 
 
-class Refused(Exception):
+class CertificateError(Exception):
     """The certificate does not hold; the message says why."""
 
 
@@ -38,23 +37,27 @@ def check(certificate: object) -> None:
     """Check all promises of a certificate.
 
     Raises:
-        Refused: One does not hold, or the certificate is no certificate.
+        CertificateError: One does not hold, or the certificate is no certificate.
     """
     try:
         _check(certificate)
     except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, IndexError) as error:
-        raise Refused(f"it is no certificate: {type(error).__name__} {error}") from None
+        raise CertificateError(f"it is no certificate: {type(error).__name__} {error}") from None
 
 
 def _check(document: Any) -> None:
     _demand(document["format"] == "tidegate plan certificate 1", "its format is another one")
     _demand(document["policy"] == "virtual-clock", "its policy is another one")
     nodes = _by_name(document["nodes"], "node")
-    _demand(all(node["kind"] in ("switch", "host") for node in nodes.values()), "a node is no switch and no host")
+    _demand(
+        all(node["kind"] in ("switch", "host") for node in nodes.values()), "a node is no switch and no host"
+    )
     links = _by_name(document["links"], "link")
     for name, link in links.items():
         _demand(link["from"] in nodes and link["to"] in nodes, f"{name} has an unknown end")
-        _demand(number(link["rate"]) > 0 and number(link["delay"]) >= 0, f"{name} has no rate, or a delay below 0")
+        _demand(
+            number(link["rate"]) > 0 and number(link["delay"]) >= 0, f"{name} has no rate, or a delay below 0"
+        )
     largest = number(document["largest"])
     flows = _by_name(document["flows"], "flow")
     reserved = dict.fromkeys(links, Fraction(0))
@@ -82,7 +85,10 @@ def _check_flow(name: str, flow: Any, nodes: Any, links: Any, largest: Fraction)
     _demand(reserve > 0 and reserve.denominator == 1, f"the reservation of {name} is no whole number")
     _demand(reserve >= number(flow["least"]), f"the reservation of {name} is below the stated one")
     buckets = contract(flow)
-    _demand(all(burst >= packet and rate > 0 for burst, rate in buckets), f"the contract of {name} lets no packet pass")
+    _demand(
+        all(burst >= packet and rate > 0 for burst, rate in buckets),
+        f"the contract of {name} lets no packet pass",
+    )
     _demand(reserve >= rate_of(flow), f"the reservation of {name} is below its rate")
     at = flow["from"]
     passed = {at}
@@ -158,9 +164,7 @@ def _points(buckets: Buckets) -> list[tuple[Fraction, Fraction]]:
     for (burst, rate), (other, faster) in combinations(buckets, 2):
         if rate != faster:
             times.add(8 * (other - burst) / (rate - faster))
-    return [
-        (time, min(burst + rate * time / 8 for burst, rate in buckets)) for time in times if time >= 0
-    ]
+    return [(time, min(burst + rate * time / 8 for burst, rate in buckets)) for time in times if time >= 0]
 
 
 def number(text: str) -> Fraction:
@@ -178,14 +182,14 @@ def _by_name(entries: Any, what: str) -> dict[str, Any]:
 
 def _demand(holds: bool, message: str) -> None:
     if not holds:
-        raise Refused(message)
+        raise CertificateError(message)
 
 
 def main(path: str) -> int:
     """Check a file; return 0 if it holds, and 1 if it does not."""
     try:
         check(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (Refused, OSError, ValueError) as error:
+    except (CertificateError, OSError, ValueError) as error:
         print(f"{path}: refused: {error}", file=sys.stderr)
         return 1
     print(f"{path}: every promise holds")

@@ -88,18 +88,14 @@ def needed(curve: Curve, packet: int, hops: Sequence[Hop], largest: int, delay: 
     return ceil(max(least, curve.rate))
 
 
-def longest_delay(
-    curve: Curve, packet: int, hops: Sequence[Hop], largest: int, reserve: int
-) -> Fraction:
+def longest_delay(curve: Curve, packet: int, hops: Sequence[Hop], largest: int, reserve: int) -> Fraction:
     """Return the bound on the delay over a route, in s, with a reservation of at least the curve's rate."""
     between = (len(hops) - 1) * packet
     waits = max(8 * (sent + between) / Fraction(reserve) - time for time, sent in curve.corners())
     return waits + fixed(hops, largest)
 
 
-def backlogs(
-    curve: Curve, packet: int, hops: Sequence[Hop], largest: int, reserve: int
-) -> list[Fraction]:
+def backlogs(curve: Curve, packet: int, hops: Sequence[Hop], largest: int, reserve: int) -> list[Fraction]:
     """Return the most bytes of the flow at each port, the packet on its way out included.
 
     The ports up to one offer the curve of rate R with the latency of all of them, and a packet counts until
@@ -110,8 +106,6 @@ def backlogs(
     found = []
     for hop in hops:
         latency += Fraction(8 * largest, hop.rate) + Fraction(8 * packet, reserve)
-        after = [
-            sent - reserve * max(time - latency, Fraction(0)) / 8 for time, sent in curve.corners()
-        ]
+        after = [sent - reserve * max(time - latency, Fraction(0)) / 8 for time, sent in curve.corners()]
         found.append(max([curve.at(latency), *after]))
     return found

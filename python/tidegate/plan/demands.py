@@ -13,7 +13,7 @@ from math import ceil
 
 from tidegate.plan.curves import Curve, needed
 from tidegate.plan.problem import Flow, Problem
-from tidegate.plan.routing import Cut, Option, Undecided, overbooked, solve
+from tidegate.plan.routing import Cut, Option, UndecidedError, overbooked, solve
 from tidegate.plan.wishes import Wish
 from tidegate.show import quantity
 
@@ -60,7 +60,7 @@ class Planner:
         self._of_delays: dict[tuple[int, Fraction], list[int | None]] = {}
 
     def options(self, chosen: Iterable[Demand]) -> dict[int, list[Option]]:
-        """Return the options of each flow that these demands are about: routes, and the rates that they need."""
+        """Return the options of each flow that these demands are about: routes, and the rates they need."""
         least: dict[int, int] = {}
         delays: dict[int, Fraction] = {}
         for demand in chosen:
@@ -88,7 +88,7 @@ class Planner:
         """Return the route and the reservation of each flow; None if no choice of routes fits.
 
         Raises:
-            Undecided: The search has ended without an answer.
+            UndecidedError: The search has ended without an answer.
         """
         chosen = list(chosen)
         if any(_lacks(self.problem, demand) for demand in chosen):
@@ -103,7 +103,9 @@ class Planner:
         """Return the reason for which demands cannot be kept together, in words."""
         for demand in chosen:
             if lacks := _lacks(self.problem, demand):
-                return f"{demand.name}: the contracts of its flows have {quantity(float(lacks), 'bit/s')} less"
+                return (
+                    f"{demand.name}: the contracts of its flows have {quantity(float(lacks), 'bit/s')} less"
+                )
         options = self.options(chosen)
         for flow, some in options.items():
             if not some:
@@ -150,7 +152,7 @@ def shares(problem: Problem, wish: Wish) -> dict[int, int]:
 
 
 def _lacks(problem: Problem, demand: Demand) -> Fraction | None:
-    """Return the bit/s that the flows of a total lack if all of them have contracts; None if they lack none."""
+    """Return the bit/s that contracts lack for a total; None if none, or if a flow has no contract."""
     wish = demand.wish
     if wish is None or wish.total is None:
         return None
@@ -204,6 +206,6 @@ def conflict(planner: Planner, chosen: Sequence[Demand]) -> Conflict:
         try:
             if planner.solve(rest) is None:
                 left = rest
-        except Undecided:
+        except UndecidedError:
             is_minimal = False
     return Conflict(tuple(one.name for one in left), is_minimal, planner.why(left))

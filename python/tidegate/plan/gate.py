@@ -17,9 +17,9 @@ LEAD = 0.25
 def gate_toml(plan: Plan) -> str | None:
     """Return a gate's file with the reservations of a plan.
 
-    Members of a group are one flow of the gate, with all that they reserve: their bursts are added as well, so
-    that the bound is the same. None unless all flows cross one link alone, in either direction, and each
-    group has a section `[[match]]`.
+    Members of a group are one flow of the gate, with all that they reserve: their bursts are added as
+    well, so that the bound is the same. None unless all flows cross one link alone, in either direction,
+    and each group has a section `[[match]]`.
     """
     problem = plan.problem
     ways = _ways(plan)
@@ -28,7 +28,7 @@ def gate_toml(plan: Plan) -> str | None:
     slowest = max(8 * problem.flows[ix].packet / reserve for ix, (reserve, _) in plan.chosen.items())
     scheduler = {"kind": "virtual-clock"} | ({"lead": f"{ceil(slowest)}s"} if slowest > LEAD else {})
     lines = [
-        f"# The plan {problem.source.scenario.name}: it holds if no frame is larger than {problem.largest} B.",
+        f"# {problem.source.scenario.name}: it holds if no frame has more than {problem.largest} bytes.",
         "# Put your interfaces here: tidegate gate check FILE. docs/gate.md",
         "version = 1",
         "",

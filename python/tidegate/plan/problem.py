@@ -51,6 +51,9 @@ TAKEN_OF_A_LINK = (
 )
 """Keys of a link that are left to the plan."""
 
+VOIDING = ("ceiling", "head_start", "class")
+"""Keys of a flow with which nothing can be promised to any flow at its ports."""
+
 UNSTEADY = ("has_trace", "changes", "loses", "has_jitter", "reorders")
 """Properties of a link that routes avoid."""
 
@@ -241,6 +244,11 @@ def _refuse(document: dict[str, Any], file: sections.Text) -> None:
             if key in link:
                 why = f"the plan chooses the policy of {link['from']}->{link['to']}"
                 raise TidegateError(f"{file.name}: {why}\n  help: leave out its `{key}`")
+    for flow in document.get("flow", []):
+        for key in VOIDING:
+            if key in flow:
+                why = f"with the `{key}` of {flow['name']} nothing can be promised"
+                raise TidegateError(f"{file.name}: {why}\n  help: leave it out")
     for node in document.get("node", []):
         if "buffer" in node:
             why = f"the plan computes the buffer of {node['name']}"
@@ -254,6 +262,10 @@ def _problem(
     matches: dict[str, dict[str, Any]],
 ) -> Problem:
     network = json.loads(source.scenario.network_json())
+    if network["has_gate"] or network["stages"]:
+        raise TidegateError(
+            f"{source.file}: nothing can be promised across a gate or a stage\n  help: leave it out"
+        )
     is_of_switch = [one[2] for one in source.scenario.capacities()]
     links = [
         Link(

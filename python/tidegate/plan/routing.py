@@ -1,23 +1,27 @@
 """The search for routes: one option of each flow, so that no link has more reserved than its rate.
 
 The search is complete. It takes a flow that has one option left, or else the largest, tries its options in
-their order, and goes back where a flow has none, or where a cut of the network has too little left for the flows that must
-cross it. Alike flows take options in the order of their places, as nothing else tells them apart.
+their order, and goes back where a flow has none, or where a cut of the network has too little left for the
+flows that must cross it. Alike flows take options in the order of their places, as nothing else tells them
+apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 Option = tuple[int, tuple[int, ...]]
 """A reservation in bit/s, and the links that have it."""
 
+Cost = Callable[[Option, Sequence[int]], float]
+"""Of an option, with what is left of each link."""
+
 WORK = 1_000_000
 """Options that are looked at in a search before it ends without an answer."""
 
 
-class Undecided(Exception):
+class UndecidedError(Exception):
     """The search has ended without an answer."""
 
 
@@ -46,12 +50,12 @@ def solve(
         work: Options that are looked at before the search ends.
 
     Raises:
-        Undecided: The search has ended without an answer.
+        UndecidedError: The search has ended without an answer.
     """
     if any(not some for some in options):
         return None
-    for order in (lambda option, left: 0, _most_used):
-        chosen = _greedy(options, list(rates), order)
+    for cost in (None, _most_used):
+        chosen = _greedy(options, list(rates), cost)
         if chosen is not None:
             return chosen
     return _Search(options, list(rates), cuts, work).run()
@@ -74,16 +78,20 @@ def _most_used(option: Option, left: Sequence[int]) -> float:
     return max(rate / left[link] if left[link] else float("inf") for link in links)
 
 
-def _greedy(options: Sequence[Sequence[Option]], left: list[int], order: object) -> list[int] | None:
-    """Choose for one flow after the other, the largest first; None if one does not fit."""
-    assert callable(order)
+def _greedy(options: Sequence[Sequence[Option]], left: list[int], cost: Cost | None) -> list[int] | None:
+    """Choose for one flow after the other, the largest first; None if one does not fit.
+
+    The first option is chosen, or the cheapest one.
+    """
     chosen = [0] * len(options)
     largest_first = sorted(range(len(options)), key=lambda flow: -options[flow][0][0])
     for flow in largest_first:
         fitting = [place for place, option in enumerate(options[flow]) if _fits(option, left)]
         if not fitting:
             return None
-        chosen[flow] = min(fitting, key=lambda place: (order(options[flow][place], left), place))
+        chosen[flow] = fitting[0]
+        if cost is not None:
+            _, chosen[flow] = min((cost(options[flow][place], left), place) for place in fitting)
         rate, links = options[flow][chosen[flow]]
         for link in links:
             left[link] -= rate
@@ -197,7 +205,7 @@ class _Search:
                 break
         self._work -= 1
         if self._work < 0:
-            raise Undecided
+            raise UndecidedError
         return found
 
     def _book(self, flow: int, place: int, sign: int) -> None:

@@ -45,7 +45,8 @@ def document(
     demands = problem.source.scenario.demands()
     flows: list[dict[str, Any]] = []
     members = {
-        name: list(some) for name, some in groupby(range(len(problem.flows)), lambda ix: problem.flows[ix].group)
+        name: list(some)
+        for name, some in groupby(range(len(problem.flows)), lambda ix: problem.flows[ix].group)
     }
     for flow in table["flow"]:
         group = members.get(flow["name"])

@@ -131,5 +131,7 @@ def _on_the_way(plan: Plan, wish: Wish) -> float:
     """Return the bits of a wish's flows that may be in the network at the end of a run."""
     entries = [plan.certificate["flows"][flow] for flow in wish.flows]
     return float(
-        sum(Fraction(one["reserve"]) * Fraction(one["bound"]) + 8 * Fraction(one["packet"]) for one in entries)
+        sum(
+            Fraction(one["reserve"]) * Fraction(one["bound"]) + 8 * Fraction(one["packet"]) for one in entries
+        )
     )

@@ -70,17 +70,19 @@ class Text:
             raise TidegateError(f"{name}: {error}") from None
         self.tables: dict[str, list[dict[str, Any]]] = {key: whole.pop(key, []) for key in SECTIONS}
         if not self.tables["wish"]:
-            raise TidegateError(f"{name}: this file has no wish\n  help: write each as [[wish]] with its keys below")
+            raise TidegateError(
+                f"{name}: this file has no wish\n  help: write each as [[wish]] with its keys below"
+            )
         try:
             is_apart = loads(self.scenario) == whole and all(
-                isinstance(tables, list) and len(tables) == len(self._of(key)) for key, tables in self.tables.items()
+                isinstance(tables, list) and len(tables) == len(self._of(key))
+                for key, tables in self.tables.items()
             )
         except TidegateError:
             is_apart = False
         if not is_apart:
-            raise TidegateError(
-                f"{name}: wishes and matches are sections\n  help: write each as [[wish]] with its keys right below"
-            )
+            help_ = "write each as [[wish]] with its keys right below"
+            raise TidegateError(f"{name}: wishes and matches are sections\n  help: {help_}")
 
     def _of(self, section: str) -> list[list[int]]:
         """Return the lines of each section of a name."""
@@ -89,7 +91,7 @@ class Text:
     def error(
         self, number: int, key: str | None, message: str, help_: str, section: str = "wish"
     ) -> TidegateError:
-        """Return the error of the value of a key, in the section of a number from 0, or of the whole section."""
+        """Return the error of a value, in the section of a number from 0, or of the whole section."""
         block = self._of(section)[number]
         if key is not None:
             pattern = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=\s*(.*?)\s*(?:#.*)?$")
@@ -169,8 +171,9 @@ def read(text: Text, flows: Sequence[str], groups: Sequence[str]) -> tuple[Wish,
         if not isinstance(name, str) or not name:
             raise text.error(number, "name", "`name` must be text", 'as in name = "calls"')
         if any(wish.name == name for wish in wishes):
-            key = "name" if "name" in table else None
-            raise text.error(number, key, f"there is another wish `{name}`", "names are unique: give it a `name`")
+            place = "name" if "name" in table else None
+            message = f"there is another wish `{name}`"
+            raise text.error(number, place, message, "names are unique: give it a `name`")
         wishes.append(Wish(name, chosen, delay, total))
     return tuple(wishes)
 
@@ -192,7 +195,9 @@ def matches(text: Text, groups: Sequence[str]) -> dict[str, dict[str, Any]]:
             help_ = f"it is one of {', '.join(dict.fromkeys(groups))}"
             raise text.error(number, "flow", "`flow` must name a flow of the file", help_, "match")
         if flow in found:
-            raise text.error(number, "flow", f"`{flow}` has another [[match]]", "write one for each flow", "match")
+            raise text.error(
+                number, "flow", f"`{flow}` has another [[match]]", "write one for each flow", "match"
+            )
         found[flow] = table
     return found
 
@@ -219,13 +224,13 @@ def _flows(
     return named, tuple(sorted(chosen))
 
 
-def _aim(
-    text: Text, number: int, table: Mapping[str, Any]
-) -> tuple[Fraction | None, int | None, str]:
+def _aim(text: Text, number: int, table: Mapping[str, Any]) -> tuple[Fraction | None, int | None, str]:
     both = 'delay = "20ms" for each packet, or total = "100mbit" for all flows together'
     given = [key for key in ("delay", "total") if key in table]
     if len(given) != 1:
-        message = "this wish has both `delay` and `total`" if given else "this wish has no `delay` and no `total`"
+        message = (
+            "this wish has both `delay` and `total`" if given else "this wish has no `delay` and no `total`"
+        )
         raise text.error(number, given[1] if given else None, message, both)
     key = given[0]
     value = table[key]
