@@ -213,6 +213,12 @@ def test_bad_input_has_one_message_with_its_place(tmp_path, old, new, place, mes
             '[[link]]\nfrom = "s1"\nto = "s3"\nrate = "1mbit"\nscheduler = "fifo"\n[[flow]]',
             "the plan chooses the policy of s1->s3",
         ),
+        (
+            "[[wish]]",
+            '[[flow]]\nname = "x"\nfrom = "h1"\nto = "h3"\nsize = "1kB"\nreserve = "1mbit"\n'
+            'source = { kind = "poisson", rate = "1mbit" }\n[[wish]]',
+            "x reserves a rate and has no contract",
+        ),
         ("source", 'ceiling = "1mbit"\nsource', "with the `ceiling` of voice nothing can be promised"),
         ("[[flow]]", '[[node]]\nname = "x"\nbuffer = "1kB"\n[[flow]]', "the plan computes the buffer of x"),
     ],
@@ -247,6 +253,24 @@ def test_a_link_without_a_way_is_said(tmp_path):
     done = call("plan", written(tmp_path, text + '[[wish]]\nflows = "f"\ndelay = "1s"\n'))
     assert done.exit_code == NOT_ALL
     assert done.stdout == "this cannot be kept: the rate of f\nthere is no route of f from a to b\n"
+
+
+def test_no_route_crosses_a_host(tmp_path):
+    """The way over a host with two links is the shortest."""
+    text = 'version = 1\nduration = "200ms"\n' + "".join(f'[[node]]\nname = "{node}"\n' for node in "abcd")
+    text += '[[node]]\nname = "h"\nkind = "host"\n'
+    for one, other in ("ah", "hd", "ab", "bc", "cd"):
+        text += f'[[link]]\nfrom = "{one}"\nto = "{other}"\nrate = "1mbit"\n'
+    for name, start, end in (("past", "a", "d"), ("from", "h", "c")):
+        text += f'[[flow]]\nname = "{name}"\nfrom = "{start}"\nto = "{end}"\nsize = "500B"\n'
+        text += 'source = { kind = "cbr", rate = "10kbit" }\n'
+    path = written(tmp_path, text + '[[wish]]\nflows = "past"\ndelay = "1s"\n')
+    plan = plan_of(path)
+    assert [flow["route"] for flow in plan.certificate["flows"]] == [
+        ["a->b", "b->c", "c->d"],
+        ["h->d", "d->c"],
+    ]
+    assert tidegate.simulate(plan.scenario(tmp_path)).packet_hops > 0
 
 
 def test_contracts_recordings_and_stated_routes_are_kept(tmp_path):

@@ -1,5 +1,6 @@
 """Plans of random requirements: no simulation is above a certified bound, and no buffer overflows."""
 
+import json
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import tidegate
 from plans import drawn
 from tidegate.attack import attack
+from tidegate.attack.contracts import contracts
 from tidegate.plan import Plan
 from tidegate.plan import plan as plan_of
 from tidegate.plan.trial import simulated
@@ -53,6 +55,22 @@ def test_no_run_is_above_a_certified_bound(plans):
                 assert row["delay_max"] <= certified[row["flow"]] + ticks, (seed, row["flow"])
                 near = max(near, row["delay_max"] / certified[row["flow"]])
     assert near > 0.3
+
+
+def test_the_scenario_has_the_routes_and_reservations_of_the_certificate(plans):
+    """Its contracts are those of the certificate as well."""
+    for plan in plans.values():
+        scenario = plan.scenario(Path.cwd())
+        network = json.loads(scenario.network_json())
+        names = [link["name"] for link in network["links"]]
+        assert all(link["port"]["scheduler"]["name"] == "virtual-clock" for link in network["links"])
+        for flow, entry in zip(plan.problem.flows, plan.certificate["flows"], strict=True):
+            one = network["flows"][flow.place]
+            assert [names[link] for link in one["route"]] == entry["route"]
+            assert {hop["reserve"] for hop in one["plans"]} == {float(entry["reserve"])}
+            stated = entry["contract"] or [{"burst": entry["packet"], "rate": entry["reserve"]}]
+            right = [(Fraction(one["burst"]), Fraction(one["rate"]) / 8) for one in stated]
+            assert list(contracts(scenario)[flow.place].buckets) == right
 
 
 def test_no_attack_is_above_a_certified_bound(plans):

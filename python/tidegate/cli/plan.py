@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tidegate.cli.options import Json, tell
+from tidegate.cli.options import Json
 from tidegate.cli.plain import plain
 
 if TYPE_CHECKING:
@@ -82,7 +82,6 @@ def command(
     if not isinstance(planned, Plan):
         _show_conflict(planned, as_json=as_json)
         raise typer.Exit(NOT_ALL)
-    tell(planned.problem.source.scenario.warnings, planned.problem.source.scenario.notes)
     scenario = planned.scenario(Path.cwd())
     certified = planned.certified(scenario)
     bounds = planned.bounds(scenario) if with_bounds else None

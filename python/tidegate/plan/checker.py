@@ -197,4 +197,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else "usage: python checker.py CERTIFICATE.json")

@@ -57,7 +57,7 @@ class Planner:
         self.problem = problem
         self.rates = [link.hop.rate for link in problem.links]
         self.cuts = list(_cuts(problem))
-        self._of_delays: dict[tuple[int, Fraction], list[int | None]] = {}
+        self._of_delays: dict[tuple[object, ...], list[int | None]] = {}
 
     def options(self, chosen: Iterable[Demand]) -> dict[int, list[Option]]:
         """Return the options of each flow that these demands are about: routes, and the rates they need."""
@@ -123,9 +123,10 @@ class Planner:
 
     def _of_delay(self, flow: int, delay: Fraction) -> list[int | None]:
         """Return the rate that each route of a flow needs for a delay."""
-        key = flow, delay
+        one = self.problem.flows[flow]
+        # Alike flows need the same.
+        key = one.curve, one.packet, one.start, one.end, one.stated, delay
         if key not in self._of_delays:
-            one = self.problem.flows[flow]
             curve = one.curve or paced(one, 0)
             self._of_delays[key] = [
                 needed(curve, one.packet, self.problem.hops(route), self.problem.largest, delay)

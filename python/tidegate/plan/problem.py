@@ -169,7 +169,7 @@ class Ways:
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, ...]]:
         """Yield the routes without a circle, in the order of hops, delay, and place in the file."""
-        left = self._distances(end)
+        left = self._distances(start, end)
         if start not in left:
             return
         # Best first, each route by the least that it will be in all.
@@ -183,13 +183,15 @@ class Ways:
             delay = sum((self._links[link].hop.delay for link in route), Fraction(0))
             for ix in self._out.get(node, []):
                 link = self._links[ix]
+                if node != start and not link.is_of_switch:
+                    continue
                 if link.end not in passed and link.end in left:
                     hops, rest = left[link.end]
                     whole = (len(route) + 1 + hops, delay + link.hop.delay + rest)
                     heapq.heappush(waiting, (whole, (*route, ix), link.end))
 
-    def _distances(self, end: int) -> dict[int, tuple[int, Fraction]]:
-        """Return the hops and the delay of the shortest way from each node."""
+    def _distances(self, start: int, end: int) -> dict[int, tuple[int, Fraction]]:
+        """Return the hops and the delay of the shortest way from each switch, and from `start`."""
         found: dict[int, tuple[int, Fraction]] = {}
         waiting = [((0, Fraction(0)), end)]
         while waiting:
@@ -199,7 +201,8 @@ class Ways:
             found[node] = hops, delay
             for ix in self._into.get(node, []):
                 link = self._links[ix]
-                heapq.heappush(waiting, ((hops + 1, delay + link.hop.delay), link.start))
+                if link.is_of_switch or link.start == start:
+                    heapq.heappush(waiting, ((hops + 1, delay + link.hop.delay), link.start))
         return found
 
 
@@ -291,6 +294,11 @@ def _problem(
                 raise TidegateError(
                     f"{source.file}: {one['name']} has no contract: {contract.reason}\n"
                     '  help: give it an envelope, as in envelope = { rate = "1mbit", burst = "3kB" }'
+                )
+            if any(plan["reserve"] for plan in one["plans"]):
+                raise TidegateError(
+                    f"{source.file}: {one['name']} reserves a rate and has no contract: {contract.reason}\n"
+                    "  help: give it an envelope, or leave out `reserve`"
                 )
             background.append(one["name"])
             continue
