@@ -75,6 +75,10 @@ def drawn(seed: int, nodes: int = 4, most_flows: int = 4, tight: bool = False) -
         if r.random() < 0.7:
             delay = r.choice([25, 40, 60] if tight else [30, 60, 120])
             lines.append(f'[[wish]]\nflows = "f{flow}"\ndelay = "{delay}ms"\n')
+    if r.random() < 0.4:
+        delay = r.choice([20, 40] if tight else [60, 90])
+        named = ", ".join(f'"f{flow}"' for flow in range(flows))
+        lines.append(f'[[wish]]\nname = "all"\nflows = [{named}]\ndelay = "{delay}ms"\n')
     if elastic or r.random() < 0.3:
         some = elastic or [0]
         total = r.choice([300, 900, 1500] if tight else [200, 400])

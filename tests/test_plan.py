@@ -14,6 +14,7 @@ import pytest
 import tidegate
 from captures import DATA
 from conftest import call
+from files import ROOT
 from plans import OFFICE
 from tidegate.cli.plan import NOT_ALL
 from tidegate.plan import plan as plan_of
@@ -452,6 +453,11 @@ def test_an_impossible_set_for_abilene_has_a_minimal_conflict(tmp_path):
     path = written(tmp_path, abilene("4gbit").replace('"50ms"', '"20ms"'))
     conflict = json.loads(call("plan", path, "--json").stdout)["conflict"]
     assert (conflict["demands"], conflict["is_minimal"]) == (["calls"], True)
+
+
+def test_the_example_is_that_of_the_page():
+    example = (ROOT / "examples" / "plans" / "office.toml").read_text(encoding="utf-8")
+    assert f"```toml\n{example}```" in (ROOT / "docs" / "plans.md").read_text(encoding="utf-8")
 
 
 def test_the_python_interface_gives_a_plan_or_a_conflict(tmp_path):

@@ -12,7 +12,7 @@ from tidegate.plan import Conflict, Plan
 from tidegate.plan import plan as plan_of
 from tidegate.plan.certificate import given
 from tidegate.plan.checker import delay, number, rate_of
-from tidegate.plan.problem import problem
+from tidegate.plan.problem import ROUTES, problem
 
 VERIFY = bool(os.environ.get("TIDEGATE_VERIFY"))
 CASES = range(400 if VERIFY else 60)
@@ -110,6 +110,27 @@ def answers(tmp_path_factory):
         path.write_text(drawn(seed, most_flows=6, tight=True))
         found.append((path.read_text(), plan_of(path)))
     return found
+
+
+def test_routes_are_the_shortest_ones_without_a_circle(answers):
+    several = 0
+    for text, _ in answers:
+        given = problem(text, "drawn", Path.cwd())
+        links = Brute(text).links
+        places = {name: place for place, name in enumerate(links)}
+        for flow, found in zip(given.flows, given.routes, strict=True):
+            ends = given.nodes[flow.start], given.nodes[flow.end]
+            all_ = [
+                (
+                    len(route),
+                    sum(number(links[link]["delay"]) for link in route),
+                    [places[link] for link in route],
+                )
+                for route in routes(links, *ends)
+            ]
+            assert [list(route) for route in found] == [route for *_, route in sorted(all_)[:ROUTES]]
+            several += len(found) > 2
+    assert several
 
 
 def test_there_is_a_plan_where_a_choice_of_routes_fits(answers):
