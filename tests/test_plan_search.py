@@ -47,7 +47,7 @@ def least_rate(flow, route, largest, wished):
 
 
 class Brute:
-    """The same question without a search: all combinations of routes of all flows."""
+    """All combinations of routes of all flows, without a search."""
 
     def __init__(self, text):
         self.given = given(problem(text, "drawn", Path.cwd()))

@@ -139,7 +139,7 @@ def delay(flow: Any, route: Any, largest: Fraction) -> Fraction:
     reserve = number(flow["reserve"])
     latency = sum((8 * largest / number(link["rate"]) for link in route), Fraction(0))
     latency += (len(route) - 1) * 8 * number(flow["packet"]) / reserve
-    # How long the curve takes for what the contract lets pass by a time, at the most.
+    # The curve has served what comes by a time so much later, at the most.
     late = max(8 * sent / reserve + latency - time for time, sent in _points(contract(flow)))
     return late + sum(number(link["delay"]) for link in route)
 
@@ -170,7 +170,7 @@ def _points(buckets: Buckets) -> list[tuple[Fraction, Fraction]]:
 def number(text: str) -> Fraction:
     """Return the number of a text: `5`, or `5/2`."""
     if not isinstance(text, str) or not text.isascii() or not set(text) <= set("0123456789/"):
-        raise ValueError(f"{text!r} is no number of at least 0, as text")
+        raise ValueError(f"{text!r} is not the text of a number of at least 0")
     return Fraction(text)
 
 

@@ -15,7 +15,7 @@ Option = tuple[int, tuple[int, ...]]
 """A reservation in bit/s, and the links that have it."""
 
 Cost = Callable[[Option, Sequence[int]], float]
-"""Of an option, with what is left of each link."""
+"""The cost of an option, given the bit/s that are left of each link."""
 
 WORK = 1_000_000
 """Options that are looked at in a search before it ends without an answer."""
