@@ -164,6 +164,39 @@ def test_a_plan_that_is_consistent_but_keeps_no_promise_is_refused(made):
     assert "exceed the rate of" in refusal(path, resign(certificate, "backup/1", route=other))
 
 
+def test_a_route_that_is_none_is_refused_whatever_its_numbers(made):
+    path, certificate = made
+    first, _, *rest = route = certificate["flows"][0]["route"]
+    assert route == ["h1->leaf1", "leaf1->spine1", "spine1->leaf2", "leaf2->h3"]
+    around = [first, "leaf1->spine1", "spine1->leaf1", "leaf1->spine2", "spine2->leaf2", "leaf2->h3"]
+    for other, why in [
+        ([first, *rest], "is broken at spine1->leaf2"),
+        (route[1:], "is broken at leaf1->spine1"),
+        (route[:-1], "does not end at its receiver"),
+        ([*route[:-1], "leaf2->h4"], "does not end at its receiver"),
+        (around, "passes leaf1 twice"),
+    ]:
+        assert why in refusal(path, resign(certificate, "voice/1", route=other))
+
+
+def test_a_reservation_below_the_stated_one_and_a_route_over_a_host_are_refused(tmp_path):
+    path = tmp_path / "mesh.toml"
+    path.write_text(MESH.replace("count = 3", 'count = 3\nreserve = "650kbit"'))
+    certificate = plan_of(path).certificate
+    below = resign(certificate, "voice/1", reserve="649999")
+    assert "below the stated one" in refusal(path, below)
+    path.write_text(
+        'version = 1\nduration = "1s"\n'
+        + "".join(f'[[node]]\nname = "{node}"\n' for node in "ab")
+        + '[[node]]\nname = "h"\nkind = "host"\n'
+        + "".join(f'[[link]]\nfrom = "{a}"\nto = "{b}"\nrate = "1mbit"\n' for a, b in ("ab", "ah", "hb"))
+        + '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\nsize = "500B"\n'
+        + 'source = { kind = "cbr", rate = "10kbit" }\n[[wish]]\nflows = "f"\ndelay = "2s"\n'
+    )
+    over = resign(plan_of(path).certificate, "f", route=["a->h", "h->b"])
+    assert "the route of f crosses a host" in refusal(path, over)
+
+
 def test_the_checker_stands_alone(made, tmp_path):
     _, certificate = made
     text = CHECKER.read_text(encoding="utf-8")

@@ -6,15 +6,15 @@ Model. A flow is within its contract if over any closed interval of t seconds it
 rate · t` for each of its token buckets, in whole packets. A port with VirtualClock whose reservations do
 not exceed the rate C of its link is a guaranteed-rate node of rate R and error L / C, for a flow with
 the reservation R, where L is the largest packet of any flow (Goyal, Lam and Vin, Determining end-to-end
-delay bounds in heterogeneous networks, Multimedia Systems 5(3), 1997, theorem 1 and section 3). For each
+delay bounds in heterogeneous networks, Multimedia Systems 5(3), 1997). For each
 flow it is a server with the rate-latency curve (R, L / C) and a packetizer behind it (Le Boudec and Thiran,
-Network Calculus, 2001, theorem 2.1.3). A packetizer behind a server takes a packet l off its curve, which is
-l / R of latency; the last one on the route adds no delay (theorem 1.7.1). Curves in a row are convolved
-(theorem 1.4.6): latencies add up.
+Network Calculus, 2001, section 2.1.3). A packetizer behind a server takes a packet l off its curve, which is
+l / R of latency; the last one on the route adds no delay (section 1.7.2). Curves in a row are convolved
+(section 1.4.3): latencies add up.
 
-Delay: the horizontal deviation of contract and curve (theorem 1.4.2), and all propagation. Backlog at a
+Delay: the horizontal deviation of contract and curve (section 1.4.1), and all propagation. Backlog at a
 port: the vertical deviation of the contract and the curve of all ports up to that one, with the packetizer
-of that one (theorem 1.4.1).
+of that one (section 1.4.1).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ reservation R, the route of H ports offers the flow the service curve of rate R 
     Σ (L / C + propagation) + (H - 1) · l / R
 
 with the largest packet l of the flow, which every port but the last hands over whole (Goyal, Lam and Vin
-1997; Le Boudec and Thiran 2001, theorems 2.1.3 and 2.1.4). The burst is paid once. Everything is exact:
+1997; Le Boudec and Thiran 2001, sections 1.7.2 and 2.1.3). The burst is paid once. Everything is exact:
 sizes are in bytes, rates in bit/s, times in s.
 """
 
@@ -100,7 +100,7 @@ def backlogs(curve: Curve, packet: int, hops: Sequence[Hop], largest: int, reser
 
     The ports up to one offer the curve of rate R with the latency of all of them, and a packet counts until
     its last bit is out: the backlog of the last one is at most the vertical deviation (Le Boudec and Thiran
-    2001, theorems 1.4.1 and 1.4.6).
+    2001, sections 1.4.1 and 1.4.3).
     """
     latency = Fraction(0)
     found = []
