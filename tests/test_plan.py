@@ -5,6 +5,7 @@ import json
 import os
 import re
 import time
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,8 +18,11 @@ from conftest import call
 from files import ROOT
 from plans import OFFICE
 from tidegate.cli.plan import NOT_ALL
+from tidegate.estimates import Estimate
+from tidegate.plan import Plan
 from tidegate.plan import plan as plan_of
-from tidegate.toml import loads
+from tidegate.plan.trial import Measured, Trial, simulated
+from tidegate.toml import loads, to_toml
 
 QUICK = ("--replications", 0, "--tries", 0)
 
@@ -70,6 +74,66 @@ def test_json_has_the_certificate_and_the_trial(tmp_path):
     assert 0 < document["attack"]["delay"] <= document["attack"]["bound"] <= 0.02
     short = json.loads(call("plan", written(tmp_path, OFFICE), "--json", *QUICK).stdout)
     assert (short["simulated"], short["attack"]) == (None, None)
+
+
+def test_a_trial_finds_wishes_that_are_not_kept(tmp_path):
+    """A slower link than that of the plan makes calls late and backups short; a small buffer drops."""
+    plan = plan_of(written(tmp_path, OFFICE))
+    table = loads(plan.toml(tmp_path))
+    as_planned = simulated(plan, tidegate.load(saved(tmp_path, table)), [], 2)
+    assert [one.is_kept for one in as_planned.measured] == [True, True]
+    assert as_planned.dropped == 0
+    table["topology"]["rate"] = "1mbit"
+    del table["switch"]
+    slower = simulated(plan, tidegate.load(saved(tmp_path, table)), [], 2)
+    assert [one.is_kept for one in slower.measured] == [False, False]
+    table["topology"]["rate"] = "10mbit"
+    table["switch"] = {"buffer": "1500B"}
+    assert simulated(plan, tidegate.load(saved(tmp_path, table)), [], 1).dropped > 0
+
+
+def saved(folder, table):
+    path = folder / "changed.toml"
+    path.write_text(to_toml(table))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("trial", "message"),
+    [
+        (Trial((), 0, "voice/1 took 1 s, above its bound"), "voice/1 took 1 s, above its bound"),
+        (
+            Trial((Measured("calls", Estimate(1.0, None), 1.0, False),), 0, None),
+            "does not keep calls, ",
+        ),
+        (Trial((), 5, None), "switches dropped 5 packets: the buffers are wrong"),
+    ],
+)
+def test_a_trial_that_fails_ends_the_command_with_an_error(tmp_path, monkeypatch, trial, message):
+    measured = trial.measured or (Measured("calls", Estimate(1.0, None), 1.0, True),) * 2
+    measured = measured if len(measured) == 2 else measured * 2
+    given = replace(trial, measured=measured)
+    monkeypatch.setattr("tidegate.plan.trial.simulated", lambda *_: given)
+    done = call("plan", written(tmp_path, OFFICE), "--tries", 0)
+    assert done.exit_code == 3
+    assert done.stdout
+    assert message in done.stderr
+
+
+def test_a_certificate_below_the_bound_is_an_error(tmp_path, monkeypatch):
+    right = Plan.certified
+
+    def too_small(plan, scenario):
+        return [{**one, "delay": one["delay"] / 10} for one in right(plan, scenario)]
+
+    monkeypatch.setattr(Plan, "certified", too_small)
+    path = written(tmp_path, OFFICE)
+    done = call("plan", path, "--bounds", *QUICK)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "voice/1 is certified 0.0019" in done.stderr
+    attacked = call("plan", path, "--replications", 0, "--tries", 20)
+    assert attacked.exit_code == 3
+    assert "above its bound of" in attacked.stderr
 
 
 def test_a_conflict_is_named_with_the_link(tmp_path):
