@@ -21,7 +21,7 @@ from tidegate.cli.plan import NOT_ALL
 from tidegate.estimates import Estimate
 from tidegate.plan import Plan
 from tidegate.plan import plan as plan_of
-from tidegate.plan.trial import Measured, Trial, simulated
+from tidegate.plan.trial import Measured, Trial, attacked, simulated
 from tidegate.toml import loads, to_toml
 
 QUICK = ("--replications", 0, "--tries", 0)
@@ -131,9 +131,18 @@ def test_a_certificate_below_the_bound_is_an_error(tmp_path, monkeypatch):
     done = call("plan", path, "--bounds", *QUICK)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "voice/1 is certified 0.0019" in done.stderr
-    attacked = call("plan", path, "--replications", 0, "--tries", 20)
-    assert attacked.exit_code == 3
-    assert "above its bound of" in attacked.stderr
+
+
+def test_an_attack_above_the_certificate_is_an_error(tmp_path, monkeypatch):
+    def above(*arguments):
+        name, found = attacked(*arguments)
+        return name, replace(found, complaint="voice/1 took 1 s, above its bound of 0.02 s")
+
+    monkeypatch.setattr("tidegate.plan.trial.attacked", above)
+    done = call("plan", written(tmp_path, OFFICE), "--replications", 0, "--tries", 5)
+    assert done.exit_code == 3
+    assert "attack on voice/1 (calls)" in done.stdout
+    assert done.stderr == "tidegate: voice/1 took 1 s, above its bound of 0.02 s\n"
 
 
 def test_a_conflict_is_named_with_the_link(tmp_path):
