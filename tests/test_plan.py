@@ -84,10 +84,13 @@ def test_a_trial_finds_wishes_that_are_not_kept(tmp_path):
     assert [one.is_kept for one in as_planned.measured] == [True, True]
     assert as_planned.dropped == 0
     table["topology"]["rate"] = "1mbit"
+    reserved = [flow.pop("reserve") for flow in table["flow"]]
     del table["switch"]
     slower = simulated(plan, tidegate.load(saved(tmp_path, table)), [], 2)
     assert [one.is_kept for one in slower.measured] == [False, False]
     table["topology"]["rate"] = "10mbit"
+    for flow, reserve in zip(table["flow"], reserved, strict=True):
+        flow["reserve"] = reserve
     table["switch"] = {"buffer": "1500B"}
     assert simulated(plan, tidegate.load(saved(tmp_path, table)), [], 1).dropped > 0
 
