@@ -83,7 +83,7 @@ def test_a_trial_finds_wishes_that_are_not_kept(tmp_path):
     as_planned = simulated(plan, tidegate.load(saved(tmp_path, table)), [], 2)
     assert [one.is_kept for one in as_planned.measured] == [True, True]
     assert as_planned.dropped == 0
-    table["topology"]["rate"] = "1mbit"
+    table["topology"]["rate"] = "3mbit"
     reserved = [flow.pop("reserve") for flow in table["flow"]]
     del table["switch"]
     slower = simulated(plan, tidegate.load(saved(tmp_path, table)), [], 2)
