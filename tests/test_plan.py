@@ -332,6 +332,18 @@ def test_a_link_without_a_way_is_said(tmp_path):
     assert done.stdout == "this cannot be kept: the rate of f\nthere is no route of f from a to b\n"
 
 
+def test_a_total_is_divided_in_equal_parts_as_far_as_links_are_wide(tmp_path):
+    text = OFFICE.replace('name = "backup"\ncount = 2\nfrom = "h2"', 'name = "near"\nfrom = "h2"')
+    text += '[[flow]]\nname = "far"\nfrom = "slow"\nto = "h3"\nsize = "1500B"\nsource = { kind = "greedy" }\n'
+    text = text.replace('flows = "backup"\ntotal = "5mbit"', 'flows = ["near", "far"]\ntotal = "5mbit"')
+    text += '[[node]]\nname = "slow"\nkind = "host"\n[[link]]\nfrom = "slow"\nto = "s2"\nrate = "1mbit"\n'
+    reserved = {one["name"]: one["reserve"] for one in plan_of(written(tmp_path, text)).certificate["flows"]}
+    assert (reserved["near"], reserved["far"]) == ("4000000", "1000000")
+    equal = text.replace('total = "5mbit"', 'total = "1999999bit"')
+    reserved = {one["name"]: one["reserve"] for one in plan_of(written(tmp_path, equal)).certificate["flows"]}
+    assert (reserved["near"], reserved["far"]) == ("1000000", "1000000")
+
+
 def test_no_route_crosses_a_host(tmp_path):
     """The way over a host with two links is the shortest."""
     text = 'version = 1\nduration = "200ms"\n' + "".join(f'[[node]]\nname = "{node}"\n' for node in "abcd")

@@ -75,8 +75,8 @@ class Brute:
             rest = Fraction(wish["total"]) - sum(rate_of(self.flows[name]) for name in own)
             if rest > 0 and not others:
                 return False
-            for name in others:
-                least[name] = max(least[name], -(-rest // len(others)))
+            for name, share in self.divided(rest, others).items():
+                least[name] = max(least[name], share)
         options = []
         for name in sorted(named):
             flow = self.flows[name]
@@ -92,6 +92,22 @@ class Brute:
                     of_flow.append((rate, route))
             options.append(of_flow)
         return any(self.fits(choice) for choice in product(*options))
+
+    def divided(self, rest, names):
+        """Equal parts of a total, up to what the widest route of each carries, by the least level."""
+        widest = {}
+        for name in names:
+            ends = self.flows[name]["from"], self.flows[name]["to"]
+            widest[name] = max(
+                min(int(self.links[link]["rate"]) for link in route) for route in routes(self.links, *ends)
+            )
+        if sum(widest.values()) < rest:
+            return dict.fromkeys(names, LARGEST_RATE)
+        level = 0
+        for step in (10**6, 10**3, 1):
+            while sum(min(level + step, wide) for wide in widest.values()) < rest:
+                level += step
+        return {name: min(level + 1, wide) if rest > 0 else 0 for name, wide in widest.items()}
 
     def fits(self, choice):
         left = {name: int(link["rate"]) for name, link in self.links.items()}

@@ -143,13 +143,27 @@ def paced(flow: Flow, rate: int) -> Curve:
 def shares(problem: Problem, wish: Wish) -> dict[int, int]:
     """Return the rates in bit/s that a wish of a total asks of the flows that have none of their own.
 
-    Flows with a contract give its rate; the rest of the total is divided among the others in equal parts.
+    Flows with a contract give its rate; the rest of the total is divided among the others in equal parts, but
+    to none of them more than its widest route can carry.
     """
     assert wish.total is not None
     curves = {flow: problem.flows[flow].curve for flow in wish.flows}
-    stated = sum((curve.rate for curve in curves.values() if curve is not None), Fraction(0))
-    others = [flow for flow, curve in curves.items() if curve is None]
-    return dict.fromkeys(others, max(0, ceil((wish.total - stated) / len(others)))) if others else {}
+    rest = ceil(wish.total - sum((curve.rate for curve in curves.values() if curve is not None), Fraction(0)))
+    widest = {
+        flow: max((min(hop.rate for hop in problem.hops(route)) for route in problem.routes[flow]), default=0)
+        for flow, curve in curves.items()
+        if curve is None
+    }
+    found: dict[int, int] = {}
+    # The narrowest first, until all others can carry their part.
+    for flow in sorted(widest, key=lambda one: widest[one]):
+        part = max(0, ceil(Fraction(rest, len(widest) - len(found))))
+        if part <= widest[flow]:
+            return found | dict.fromkeys(widest.keys() - found.keys(), part)
+        found[flow] = widest[flow]
+        rest -= widest[flow]
+    # More than all routes carry has no plan.
+    return dict.fromkeys(widest, wish.total)
 
 
 def _lacks(problem: Problem, demand: Demand) -> Fraction | None:
