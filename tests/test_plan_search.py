@@ -149,6 +149,20 @@ def test_routes_are_the_shortest_ones_without_a_circle(answers):
     assert several
 
 
+def test_hosts_of_one_switch_in_a_large_network_have_one_route():
+    """There are very many ways to leave the switch, and none to come back."""
+    text = (
+        'version = 1\nduration = "1s"\n'
+        'topology = { kind = "fat-tree", k = 8, rate = "1gbit", access = { rate = "1gbit" } }\n'
+    )
+    for name, end in (("near", "h2"), ("far", "h128")):
+        text += f'[[flow]]\nname = "{name}"\nfrom = "h1"\nto = "{end}"\nsize = "500B"\n'
+        text += 'source = { kind = "cbr", rate = "10kbit" }\n'
+    near, far = problem(text + '[[wish]]\nflows = "near"\ndelay = "1s"\n', "fat", Path.cwd()).routes
+    assert [len(route) for route in near] == [2]
+    assert [len(route) for route in far] == [6] * ROUTES
+
+
 def test_there_is_a_plan_where_a_choice_of_routes_fits(answers):
     for text, answer in answers:
         brute = Brute(text)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import heapq
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +18,7 @@ from tidegate.attack.contracts import TICKS
 from tidegate.attack.contracts import contracts as contracts_of
 from tidegate.plan import wishes as sections
 from tidegate.plan.curves import Curve, Hop
+from tidegate.plan.ways import Link, Ways
 from tidegate.plan.wishes import Wish
 from tidegate.source import Source
 from tidegate.toml import loads
@@ -56,27 +56,6 @@ VOIDING = ("ceiling", "head_start", "class")
 
 UNSTEADY = ("has_trace", "changes", "loses", "has_jitter", "reorders")
 """Properties of a link that routes avoid."""
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link.
-
-    Attributes:
-        name: Its name.
-        start: Index of the node at which it starts.
-        end: Index of the node at which it ends.
-        hop: Its rate and its delay.
-        is_steady: Whether it has one rate and one delay, and loses nothing.
-        is_of_switch: Whether it starts at a switch.
-    """
-
-    name: str
-    start: int
-    end: int
-    hop: Hop
-    is_steady: bool
-    is_of_switch: bool
 
 
 @dataclass(frozen=True)
@@ -144,66 +123,6 @@ class Problem:
     def hops(self, route: Sequence[int]) -> list[Hop]:
         """Return the ports of a route."""
         return [self.links[link].hop for link in route]
-
-
-class Ways:
-    """Routes through links.
-
-    Of parallel links the first one counts: that is the one that a scenario's `route` names.
-
-    Args:
-        links: All links.
-    """
-
-    def __init__(self, links: Sequence[Link]) -> None:
-        self._links = links
-        self._out: dict[int, list[int]] = {}
-        self._into: dict[int, list[int]] = {}
-        seen = set()
-        for ix, link in enumerate(links):
-            is_first = (link.start, link.end) not in seen
-            seen.add((link.start, link.end))
-            if is_first and link.is_steady:
-                self._out.setdefault(link.start, []).append(ix)
-                self._into.setdefault(link.end, []).append(ix)
-
-    def between(self, start: int, end: int) -> Iterator[tuple[int, ...]]:
-        """Yield the routes without a circle, in the order of hops, delay, and place in the file."""
-        left = self._distances(start, end)
-        if start not in left:
-            return
-        # Best first, each route by the least that it will be in all.
-        waiting: list[tuple[tuple[int, Fraction], tuple[int, ...], int]] = [(left[start], (), start)]
-        while waiting:
-            _, route, node = heapq.heappop(waiting)
-            if node == end:
-                yield route
-                continue
-            passed = {start, *(self._links[link].end for link in route)}
-            delay = sum((self._links[link].hop.delay for link in route), Fraction(0))
-            for ix in self._out.get(node, []):
-                link = self._links[ix]
-                if node != start and not link.is_of_switch:
-                    continue
-                if link.end not in passed and link.end in left:
-                    hops, rest = left[link.end]
-                    whole = (len(route) + 1 + hops, delay + link.hop.delay + rest)
-                    heapq.heappush(waiting, (whole, (*route, ix), link.end))
-
-    def _distances(self, start: int, end: int) -> dict[int, tuple[int, Fraction]]:
-        """Return the hops and the delay of the shortest way from each switch, and from `start`."""
-        found: dict[int, tuple[int, Fraction]] = {}
-        waiting = [((0, Fraction(0)), end)]
-        while waiting:
-            (hops, delay), node = heapq.heappop(waiting)
-            if node in found:
-                continue
-            found[node] = hops, delay
-            for ix in self._into.get(node, []):
-                link = self._links[ix]
-                if link.is_of_switch or link.start == start:
-                    heapq.heappush(waiting, ((hops + 1, delay + link.hop.delay), link.start))
-        return found
 
 
 def read(path: Path) -> Problem:
