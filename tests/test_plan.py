@@ -48,6 +48,8 @@ def test_a_plan_is_shown_written_and_run(tmp_path):
     assert ran.exit_code == 0, ran.stderr
     checked = call("plan", path, "--check", out / "certificate.json")
     assert (checked.exit_code, checked.stdout) == (0, f"{out / 'certificate.json'}: every promise holds\n")
+    checked = json.loads(call("plan", path, "--check", out / "certificate.json", "--json").stdout)
+    assert checked == {"certificate": str(out / "certificate.json"), "holds": True}
     later = tmp_path / "later.toml"
     later.write_text(OFFICE.replace('"20ms"', '"19ms"'))
     refused = call("plan", later, "--check", out / "certificate.json")

@@ -76,7 +76,10 @@ def command(
 
     if check is not None:
         check_certificate(file, check)
-        typer.echo(plain(f"{check}: every promise holds"))
+        if as_json:
+            typer.echo(json.dumps({"certificate": str(check), "holds": True}, ensure_ascii=False))
+        else:
+            typer.echo(plain(f"{check}: every promise holds"))
         return
     planned = plan_of(file)
     if not isinstance(planned, Plan):
