@@ -100,54 +100,46 @@ def test_a_buffer_of_a_third_loses_packets(plans):
     assert lost
 
 
-FULL = """\
-version = 1
-duration = "1s"
-topology = { kind = "chain", switches = 2, rate = "10mbit", delay = "1ms" }
-
-[[flow]]
-name = "voice"
-from = "s1"
-to = "s2"
-size = "500B"
-source = { kind = "greedy" }
-envelope = { rate = "500kbit", burst = "2kB" }
-
-[[flow]]
-name = "others"
-count = 3
-from = "s1"
-to = "s2"
-size = "500B"
-source = { kind = "greedy" }
-envelope = { rate = "3mbit", burst = "6kB" }
-
-[[flow]]
-name = "datagrams"
-from = "s1"
-to = "s2"
-size = "1500B"
-source = { kind = "poisson", rate = "2mbit" }
-
-[[wish]]
-flows = "voice"
-delay = "18.2ms"
-"""
+def flow(name, ends, size, envelope=None):
+    limits = "" if envelope is None else f"envelope = {envelope}\n"
+    return (
+        f'[[flow]]\nname = "{name}"\nfrom = "s{ends[0]}"\nto = "s{ends[1]}"\nsize = "{size}B"\n'
+        f'source = {{ kind = "greedy" }}\n{limits}'
+    )
 
 
-def test_on_a_link_in_full_use_the_certified_bound_is_nearly_reached(tmp_path):
-    path = tmp_path / "full.toml"
-    path.write_text(FULL)
+def tandem(hops):
+    """Links of 10 Mbit/s in full use: three others and a flood in the background at each."""
+    text = (
+        'version = 1\nduration = "1s"\n'
+        f'topology = {{ kind = "chain", switches = {hops + 1}, rate = "10mbit", delay = "1ms" }}\n'
+    )
+    text += flow("voice", (1, hops + 1), 500, '{ rate = "500kbit", burst = "2kB" }')
+    for hop in range(1, hops + 1):
+        for number in range(3):
+            text += flow(f"other-{hop}-{number}", (hop, hop + 1), 500, '{ rate = "3mbit", burst = "6kB" }')
+        text += flow(f"flood-{hop}", (hop, hop + 1), 1500)
+    # At 1 Mbit/s: the burst, a packet between any two ports, and at each port 1,500 bytes and 1 ms.
+    return text + f'[[wish]]\nflows = "voice"\ndelay = "{8 * (2000 + (hops - 1) * 500) + 2200 * hops}us"\n'
+
+
+@pytest.mark.parametrize("hops", [1, 2, 3])
+def test_on_links_in_full_use_the_certified_delay_is_the_bound_and_is_nearly_reached(tmp_path, hops):
+    path = tmp_path / "tandem.toml"
+    path.write_text(tandem(hops))
     plan = plan_of(path)
     entry = plan.certificate["flows"][0]
-    assert entry["reserve"] == "1000000"
-    assert entry["bound"] == str(Fraction(182, 10_000))
-    assert plan.problem.background == ["datagrams"]
-    found = attack(plan.scenario(tmp_path), "voice", tries=1500)
-    assert 0.9 * 0.0182 < found.delay <= 0.0182
+    wished = Fraction(plan.certificate["wishes"][0]["delay"])
+    assert (entry["reserve"], Fraction(entry["bound"])) == ("1000000", wished)
+    assert len(plan.problem.background) == hops
+    scenario = plan.scenario(tmp_path)
+    assert plan.bounds(scenario)[0]["delay"] == pytest.approx(float(wished), rel=1e-12)
+    found = attack(scenario, "voice", tries=1500)
+    assert found.complaint is None
+    assert 0.9 * wished < found.delay <= wished
 
 
 def test_the_switches_of_a_plan_with_background_traffic_have_no_stated_memory(tmp_path):
-    path = tmp_path / "full.toml"
-    path.write_text(FULL)
+    path = tmp_path / "tandem.toml"
+    path.write_text(tandem(1))
     assert "buffer" not in plan_of(path).toml(tmp_path)
