@@ -12,6 +12,7 @@ import pytest
 
 import tidegate
 from conftest import call
+from plans import OFFICE
 from tidegate.cli import COMMANDS
 
 ALL = (*COMMANDS, "lab", "paper")
@@ -158,6 +159,8 @@ def test_every_command_has_json(chain, tmp_path):
     out = tmp_path / "out"
     capture = Path(__file__).parents[1] / "examples" / "captures" / "office.pcap"
     gate = Path(__file__).parents[1] / "examples" / "gates" / "office.toml"
+    requirements = tmp_path / "requirements.toml"
+    requirements.write_text(OFFICE)
     arguments = {
         "demo": [["demo", "--replications", 1, "--out", tmp_path]],
         "run": [["run", chain, "--out", out]],
@@ -167,6 +170,7 @@ def test_every_command_has_json(chain, tmp_path):
         "check": [["check", chain]],
         "bound": [["bound", chain]],
         "attack": [["attack", chain, "--flow", "voice", "--tries", 10]],
+        "plan": [["plan", requirements, "--replications", 1, "--tries", 5]],
         "replay": [["replay", capture, "--rate", "10mbit"]],
         "contract": [["contract", capture, "--points", 2]],
         "credit": [["credit", "size", "--link", "100gbit", "--length", "2km"]],

@@ -72,6 +72,7 @@ WALKED = {
     "docs/contracts.md": Walk(4),
     "docs/credit.md": Walk(5),
     "docs/packets.md": Walk(2),
+    "docs/plans.md": Walk(3),
     "docs/replay.md": Walk(1),
     "docs/report.md": Walk(3),
     "docs/score.md": Walk(2),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ from tidegate.attack.pattern import Traffic
 from tidegate.attack.search import Limits, Progress, Search
 from tidegate.attack.trial import Trials
 from tidegate.bounds import TICK, bounds, compare, complaint
-from tidegate.source import ScenarioLike, Source, resolve
+from tidegate.source import LoadedScenario, ScenarioLike, Source, resolve
 
 __all__ = ["Attack", "Sent", "attack"]
 
@@ -140,7 +141,27 @@ def attack(
         raise TidegateError(f"the seconds of a search must be above 0, not {seconds:g}")
     loaded = resolve(scenario).scenario
     attacked = _index(loaded.flows, flow)
-    bound = bounds(loaded)[attacked]
+    return attack_on(loaded, attacked, bounds(loaded)[attacked], Limits(tries, seconds), seed, progress)
+
+
+def attack_on(
+    loaded: LoadedScenario,
+    attacked: int,
+    bound: Mapping[str, Any],
+    limits: Limits,
+    seed: int = 1,
+    progress: Progress | None = None,
+) -> Attack:
+    """Search as `attack` does, for a flow whose bound is known.
+
+    Args:
+        loaded: The scenario.
+        attacked: Index of the flow.
+        bound: Its entry of `tidegate.bounds.bounds`.
+        limits: When the search ends.
+        seed: Seed of the random changes of the search.
+        progress: Called with the share of the tries that is done and the largest delay so far.
+    """
     terms = contracts(loaded)
     sends = min(loaded.duration, LONGEST) if bound["delay"] is None else bound["delay"]
     traffic = Traffic(terms, routes(loaded, attacked), attacked, round(sends * TICKS))
@@ -149,7 +170,6 @@ def attack(
     trials = Trials(loaded, traffic, loaded.seed, after)
     # Flows without a contract may need time until they are in the way.
     leads = [0] if len(traffic.movable) == len(terms) else [0, traffic.window]
-    limits = Limits(tries, seconds)
     search = Search(traffic, trials, limits, Random(seed), leads, progress)
     interrupted = False
     try:
@@ -160,7 +180,7 @@ def attack(
     if best is None:
         raise KeyboardInterrupt
     return Attack(
-        flow=flow,
+        flow=loaded.flows[attacked],
         delay=best.delay,
         bound=bound["delay"],
         reason=bound["reason"],

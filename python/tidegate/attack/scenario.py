@@ -47,7 +47,7 @@ def write(attack: Attack, source: Source, path: Path) -> list[Path]:
     document["name"] = f"{source.scenario.name}: attack on {attack.flow}"
     document["duration"] = _time(round(attack.seconds * TICKS))
     document.pop("warmup", None)
-    _follow(document, source.base_dir, path.parent)
+    follow(document, source.base_dir, path.parent)
     flows = []
     for flow in document.get("flow", []):
         members = [sent for sent in attack.pattern if sent.group == flow["name"]]
@@ -81,17 +81,17 @@ def _time(ticks: int) -> str:
     return f"{_seconds(ticks)}s"
 
 
-def _follow(table: Any, old: Path, new: Path) -> None:
+def follow(table: Any, old: Path, new: Path) -> None:
     """Have the files that a document names found from another folder."""
     if isinstance(table, list):
         for one in table:
-            _follow(one, old, new)
+            follow(one, old, new)
     elif isinstance(table, dict):
         for key, value in table.items():
             if key in FILES and isinstance(value, str) and not Path(value).is_absolute():
                 table[key] = os.path.relpath(old / value, new.absolute())
             else:
-                _follow(value, old, new)
+                follow(value, old, new)
 
 
 def _check(attack: Attack, path: Path) -> None:

@@ -25,6 +25,7 @@ COMMANDS = (
     "check",
     "bound",
     "attack",
+    "plan",
     "replay",
     "contract",
     "credit",
