@@ -324,9 +324,10 @@ def test_a_file_that_is_not_there(tmp_path):
     assert done.stderr.startswith(f"tidegate: {tmp_path / 'no'}: it is no JSON: ")
 
 
-def test_a_link_without_a_way_is_said(tmp_path):
+@pytest.mark.parametrize("key", ["loss = 0.1", "overhead = 24"])
+def test_a_flow_without_a_way_is_named(key, tmp_path):
     text = 'version = 1\nduration = "1s"\n' + "".join(f'[[node]]\nname = "{node}"\n' for node in "ab")
-    text += '[[link]]\nfrom = "a"\nto = "b"\nrate = "1mbit"\nloss = 0.1\n'
+    text += '[[link]]\nfrom = "a"\nto = "b"\nrate = "1mbit"\n' + f"{key}\n"
     text += '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\nsize = "500B"\n'
     text += 'source = { kind = "cbr", rate = "10kbit" }\n'
     done = call("plan", written(tmp_path, text + '[[wish]]\nflows = "f"\ndelay = "1s"\n'))

@@ -54,7 +54,7 @@ TAKEN_OF_A_LINK = (
 VOIDING = ("ceiling", "head_start", "class")
 """Keys of a flow with which nothing can be promised to any flow at its ports."""
 
-UNSTEADY = ("has_trace", "changes", "loses", "has_jitter", "reorders")
+UNSTEADY = ("has_trace", "changes", "loses", "has_jitter", "reorders", "has_overhead")
 """Properties of a link that routes avoid."""
 
 
