@@ -4,7 +4,7 @@ docs/releasing.md lists them. All are made in a folder beside target/dist, which
 whole; if something fails, an earlier target/dist stays as it was.
 
 Exits with 1 if the release was not begun (a tool is missing, or files are not committed) and with 2 if a
-command failed.
+command failed, or if files changed while it was built.
 """
 
 import hashlib
@@ -94,6 +94,9 @@ def main() -> int:
     except subprocess.CalledProcessError as failed:
         command = " ".join(map(str, failed.cmd))
         print(f"release: {command} failed, and {DIST.relative_to(ROOT)} is as before", file=sys.stderr)
+        return 2
+    if Release.of_commit(partial) != release or said("git", "status", "--porcelain"):
+        print("release: files changed meanwhile, and target/dist is as before", file=sys.stderr)
         return 2
     (partial / "commit").write_text(f"{release.commit}\n")
     checksums(release)

@@ -13,12 +13,14 @@ GATES = ROOT / "examples" / "gates"
 UNIT = "tidegate-gate@.service"
 SCRIPTS = Path(__file__).with_name("debian")
 NAME = "tidegate-gate"
+MAINTAINER = "The tidegate authors <authors@tidegate.invalid>"
+"""Debian wants an address, and the authors have none in public: RFC 6761 reserves the domain."""
 
 CONTROL = """\
 Package: {name}
 Version: {version}-1
 Architecture: {architecture}
-Maintainer: The tidegate authors
+Maintainer: {maintainer}
 Installed-Size: {kilobytes}
 Depends: libc6 (>= {glibc})
 Section: net
@@ -35,7 +37,7 @@ CHANGELOG = """\
 
   * Release {version}; changelog.gz says what is in it.
 
- -- The tidegate authors  {date}
+ -- {maintainer}  {date}
 """
 
 COPYRIGHT = """\
@@ -82,7 +84,7 @@ def pack(version: str, time: int, architecture: str, glibc: str, binary: Path, o
 def _files(root: Path, version: str, time: int, binary: Path) -> None:
     """Lay out what is installed."""
     unit = (GATES / UNIT).read_text(encoding="utf-8").replace("/usr/local/bin/", "/usr/bin/")
-    changelog = CHANGELOG.format(name=NAME, version=version, date=formatdate(time))
+    changelog = CHANGELOG.format(name=NAME, version=version, maintainer=MAINTAINER, date=formatdate(time))
     mit = (ROOT / "LICENSE-MIT").read_text(encoding="utf-8").strip()
     lines = [f" {line}" if line else " ." for line in mit.splitlines()]
     documents = root / "usr" / "share" / "doc" / NAME
@@ -106,7 +108,12 @@ def _control(root: Path, version: str, architecture: str, glibc: str) -> None:
     sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(root)}\n" for path in installed]
     kilobytes = sum(-(-path.stat().st_size // 1024) for path in installed)
     control = CONTROL.format(
-        name=NAME, version=version, architecture=architecture, kilobytes=kilobytes, glibc=glibc
+        name=NAME,
+        version=version,
+        architecture=architecture,
+        maintainer=MAINTAINER,
+        kilobytes=kilobytes,
+        glibc=glibc,
     )
     folder = root / "DEBIAN"
     _write(folder / "control", control.encode())

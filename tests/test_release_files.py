@@ -179,8 +179,12 @@ def test_the_gate_for_aarch64_reads_its_examples(dist: Path, tmp_path: Path) -> 
 
 def test_the_package_of_the_gate_is_as_debian_wants_it(dist: Path) -> None:
     needs("lintian")
-    # Closes no bug of Debian, has no address, no manual page, and cites no build of Debian's own.
-    tags = "initial-upload-closes-no-bugs,no-manual-page,maintainer-address-missing"
+    # It is not part of Debian, its authors have no address, and the gate describes itself. Debian's helper
+    # around systemctl does not take all gates at once.
+    tags = (
+        "initial-upload-closes-no-bugs,bogus-mail-host,bogus-mail-host-in-debian-changelog,"
+        "no-manual-page,maintainer-script-calls-systemctl"
+    )
     for architecture in ARCHITECTURES:
         package = dist / f"tidegate-gate_{VERSION}-1_{architecture}.deb"
         run("lintian", "--fail-on", "error,warning", "--suppress-tags", tags, package)
@@ -193,16 +197,18 @@ mount --make-rprivate /
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"
 mount -t sysfs sysfs "$1/sys"
+echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6
+echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6
 ip link add inside type veth peer name home
 ip link add outside type veth peer name world
 ip link set inside up
 ip link set outside up
 ip link set home up
 ip link set world up
-chroot "$1" tidegate-gate check /etc/tidegate/office.toml
+chroot "$1" tidegate-gate check /etc/tidegate/office.toml >&2
 chroot "$1" tidegate-gate up /etc/tidegate/office.toml --for 3s --json &
 sleep 1
-chroot "$1" tidegate-gate status /etc/tidegate/office.toml --json
+chroot "$1" tidegate-gate status /etc/tidegate/office.toml >&2
 python3 "$2" home
 wait $!
 """
@@ -238,17 +244,15 @@ def test_an_installed_gate_starts_and_is_removed(dist: Path, debian: Path, tmp_p
     unit = root / "usr" / "lib" / "systemd" / "system" / "tidegate-gate@.service"
     [program] = re.findall(r"^ExecStart=(\S+) up", unit.read_text(), re.MULTILINE)
     assert os.access(f"{root}{program}", os.X_OK)
-    judged = subprocess.run(
-        ["systemd-analyze", "verify", f"--root={root}", "tidegate-gate@office.service"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "tidegate" not in judged.stderr, judged.stderr
+    # With the other units of this machine: a minimal Debian has none.
+    copy = tmp_path / "tidegate-gate@office.service"
+    copy.write_text(unit.read_text().replace(program, f"{root}{program}"))
+    run("systemd-analyze", "verify", "--man=no", copy)
     (tmp_path / "frame.py").write_text(FRAME)
     command = ["unshare", "--mount", "--net", "sh", "-c", START, "start", root, tmp_path / "frame.py"]
-    printed = run(*command)
-    assert '"received_frames":7' in printed.replace(" ", ""), printed
+    report = json.loads(run(*command))
+    assert report["name"] == "office"
+    assert [report["directions"][way]["sent"] for way in ("up", "down")] == [7, 0]
     run("chroot", root, "dpkg", "--remove", "tidegate-gate")
     assert not unit.exists()
     assert (root / "etc" / "tidegate" / "office.toml").exists()
