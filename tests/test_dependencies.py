@@ -53,3 +53,28 @@ def test_all_crates_state_the_oldest_rust_that_the_page_promises() -> None:
         package = tomllib.loads((ROOT / member / "Cargo.toml").read_text(encoding="utf-8"))["package"]
         assert package["rust-version"] == {"workspace": True}
     assert f"Rust {oldest}" in (ROOT / "docs" / "versions.md").read_text(encoding="utf-8")
+
+
+@long
+def test_the_oldest_rust_compiles_the_sources() -> None:
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    oldest = manifest["workspace"]["package"]["rust-version"]
+    if shutil.which("rustup") is None:
+        pytest.skip("needs rustup")
+    toolchains = subprocess.run(["rustup", "toolchain", "list"], capture_output=True, text=True, check=True)
+    if not any(line.startswith(f"{oldest}-") for line in toolchains.stdout.splitlines()):
+        pytest.skip(f"needs Rust {oldest}: rustup toolchain install {oldest} --profile minimal")
+    # A folder of its own, so that the other toolchain finds its work as it left it.
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "oldest"
+    words = [
+        "cargo",
+        f"+{oldest}",
+        "check",
+        "--workspace",
+        "--locked",
+        "--quiet",
+        "--target-dir",
+        str(folder),
+    ]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
