@@ -1,4 +1,4 @@
-"""What tidegate is built from, and what its crates promise: judged by cargo's tools, in `make verify`."""
+"""Dependencies and what the crates promise: judged by tools of cargo, in `make verify`."""
 
 import os
 import shutil
