@@ -17,3 +17,13 @@ def test_a_page_has_every_experiment_as_its_data_state_it(name: str) -> None:
     assert make_artifact.fill(text, make_artifact.table(paper, times)) == text
     assert f"tidegate paper {name} " in text
     assert [one for one in times.values() if not re.fullmatch(r"\d+\.\d|-", one)] == []
+
+
+@pytest.mark.parametrize("name", papers.names())
+def test_what_a_paper_requires_was_timed(name: str) -> None:
+    if name == "axel":
+        pytest.skip("its experiments take minutes each, and were not timed yet")
+    times = make_artifact.times((make_artifact.PAGES / f"{name}-artifact.md").read_text(encoding="utf-8"))
+    for one in papers.load(name).experiments:
+        if any(claim.required for claim in one.claims) and not (one.only_full or one.on_request):
+            assert times[one.name] != make_artifact.UNKNOWN, one.name

@@ -115,7 +115,7 @@ def test_from_an_empty_environment_to_the_first_figure_within_a_minute(dist: Pat
     beside = list(dist.glob("tidegate_*.whl"))
     run(commands / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", *beside)
     listed = json.loads(run(commands / "tidegate", "paper", "--json", cwd=tmp_path))["papers"]
-    assert "vsvd" in {one["name"] for one in listed}
+    assert "vsvd" in {one["paper"] for one in listed}
     assert "kernel" in run(commands / "tidegate", "lab", "--help", cwd=tmp_path)
     assert took < 60, f"{took:.0f} s"
 
