@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import resource
 import shutil
@@ -71,13 +72,14 @@ def dist() -> Path:
 
 @pytest.fixture(scope="module")
 def debian(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A minimal Debian of the latest stable release, as an archive."""
+    """A minimal Debian of the release that this machine has, as an archive."""
     needs("mmdebstrap")
     if os.getuid() != 0:
         pytest.skip("needs root")
     archive = tmp_path_factory.mktemp("debian") / "root.tar"
+    release = platform.freedesktop_os_release()["VERSION_CODENAME"]
     sources = [*Path("/etc/apt/sources.list.d").glob("*.sources"), *Path("/etc/apt").glob("sources.list")]
-    run("mmdebstrap", "--variant=minbase", "stable", archive, *sources)
+    run("mmdebstrap", "--variant=minbase", release, archive, *sources)
     return archive
 
 
