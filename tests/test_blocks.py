@@ -29,7 +29,19 @@ from tidegate.toml import to_toml
 BLOCK = re.compile(r"^ *```([^\n]*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"`(tidegate(?:-gate)? [a-z][^`]*)`")
 EXAMPLES = ROOT / "examples"
-PROGRAMS = ("tidegate ", "tidegate-gate ", "python ", "cargo ", "make ", "ip ", "sleep ", "wait")
+PROGRAMS = (
+    "tidegate ",
+    "tidegate-gate ",
+    "python ",
+    "cargo ",
+    "make ",
+    "pip ",
+    "rustup ",
+    "git ",
+    "ip ",
+    "sleep ",
+    "wait",
+)
 
 
 class Elsewhere(NamedTuple):
@@ -41,6 +53,8 @@ class Elsewhere(NamedTuple):
 
 
 ELSEWHERE = [
+    Elsewhere("rustup target add", "it changes the machine", "test_release_files.py"),
+    Elsewhere("pip install tidegate-papers", "there is no release yet", "test_release_files.py"),
     Elsewhere("make ", "it builds everything, and is how these tests are started", "Makefile"),
     Elsewhere("cargo test -p", "it needs the page's files in a copy", "test_add_a_policy.py"),
     Elsewhere("tidegate run examples/ten-lines.toml --set port.d", "a copy's policy", "test_add_a_policy.py"),

@@ -15,7 +15,7 @@ GENERATED = "written from the records: do not edit"
 
 
 def python_sources() -> list[Path]:
-    folders = (*PACKAGES, "docs", "benches", "examples")
+    folders = (*PACKAGES, "docs", "benches", "examples", "release")
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
 

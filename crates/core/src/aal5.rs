@@ -9,6 +9,20 @@
 //! The cells of a VC arrive in order. This module counts cells and carries no bytes, whatever the
 //! source of the cells. A CRC that is right by chance does not occur. The payload of a cell may
 //! differ from 48 bytes, for example in ABR connections.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::aal5::{Reassembled, Reassembly, cells, segment};
+//!
+//! assert_eq!(cells(1500), 32);
+//! let mut end = Reassembly::default();
+//! let results: Vec<_> = segment(0, 100).map(|cell| end.take(cell, false)).collect();
+//! assert_eq!(results.last(), Some(&Reassembled::Packet { len: 100, marked: false }));
+//! // Without its first cell, the packet is lost.
+//! let results: Vec<_> = segment(1, 100).skip(1).map(|cell| end.take(cell, false)).collect();
+//! assert_eq!(results.last(), Some(&Reassembled::Discarded { cells: 2 }));
+//! ```
 
 /// Bytes of an ATM cell on a link: a header of 5 and a payload of 48 (ITU-T I.361).
 pub const CELL: u32 = 53;

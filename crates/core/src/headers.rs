@@ -8,6 +8,19 @@
 //! Sources: IEEE 802.1Q; RFC 3032 (MPLS), RFC 791, RFC 8200 (with its extension headers), RFC 2474
 //! (DSCP), RFC 3168 (ECN), RFC 2516 (PPPoE), RFC 1661 (PPP); the link types as tcpdump.org
 //! registers them.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::headers::{Headers, LinkType};
+//!
+//! // IPv4 from 10.0.0.1 to 10.0.0.2, cut off behind the addresses.
+//! let mut frame = [0; 20];
+//! frame[0] = 0x45;
+//! frame[12..].copy_from_slice(&[10, 0, 0, 1, 10, 0, 0, 2]);
+//! let headers = Headers::read(LinkType::RawIp, &frame);
+//! assert_eq!(headers.ip.unwrap().source.to_string(), "10.0.0.1");
+//! ```
 
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};

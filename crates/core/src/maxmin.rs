@@ -8,6 +8,20 @@
 //!
 //! All links are filled at once: the share of every flow rises until a link is full; the flows of
 //! that link then keep theirs.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::maxmin::{Demand, Exact, allocate};
+//!
+//! // One flow crosses both links, beside one flow on the first and three on the second.
+//! let capacities = [Exact::from_integer(10), Exact::from_integer(10)];
+//! let flows = [&[0, 1][..], &[0], &[1], &[1], &[1]].map(Demand::of);
+//! let rates = allocate(&capacities, &flows)?;
+//! assert_eq!(rates[0], Exact::new(10, 4));
+//! assert_eq!(rates[1], Exact::new(30, 4));
+//! # Ok::<(), tidegate_core::maxmin::Unallocatable>(())
+//! ```
 
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Zero};

@@ -1,4 +1,17 @@
 //! The ticket that stands for a packet inside a switch, and the indices of flows and ports.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::packet::{BodyId, Mark, Packet};
+//!
+//! let packet = Packet::new(BodyId(7), 1500);
+//! assert_eq!((packet.body, packet.len), (BodyId(7), 1500));
+//! // Expedited forwarding, from an ECN-capable sender.
+//! let mark = Mark::from_ip(46, 0b10);
+//! assert_eq!((mark.dscp(), mark.ecn()), (46, 2));
+//! assert_eq!(mark.with_dscp(0).ecn(), 2);
+//! ```
 
 use crate::units::Time;
 

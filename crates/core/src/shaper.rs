@@ -9,6 +9,21 @@
 //! of at most W bytes at a server of rate r, and from the start of each packet its transmission
 //! time at r̂ passes before the next one starts. It serves as the shaper in front of a flow's
 //! queue, and as the bucket of a meter that polices contracts.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::shaper::TokenBucket;
+//! use tidegate_core::units::{Rate, Span, Time};
+//!
+//! // Two packets of 1,000 bytes at once, and then one every second.
+//! let now = Time::ORIGIN;
+//! let mut bucket = TokenBucket::new(Rate::from_bits_per_second(8_000).unwrap(), 2_000);
+//! bucket.take(now, 1_000);
+//! assert!(bucket.conforms_at(1_000) <= now);
+//! bucket.take(now, 1_000);
+//! assert_eq!(bucket.conforms_at(1_000), now + Span::from_secs(1));
+//! ```
 
 use crate::contract::{Contract, Refused};
 use crate::params::{

@@ -7,6 +7,18 @@
 //!
 //! Rounding is stated once, here: [`Rate::time_for`] rounds to the nearest tick,
 //! halves up. Additions saturate at [`Time::NEVER`].
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::units::{Rate, Span, Time};
+//!
+//! let rate = Rate::from_bits_per_second(12_000_000).unwrap();
+//! assert_eq!(rate.time_for(1500), Span::from_millis(1));
+//! let end = Time::ORIGIN + rate.time_for(1500);
+//! assert_eq!(end.since(Time::ORIGIN), Span::from_micros(1000));
+//! assert_eq!(Time::NEVER + Span::from_secs(1), Time::NEVER);
+//! ```
 
 use core::fmt;
 use core::num::NonZeroU64;

@@ -10,6 +10,19 @@
 //! A service curve β counts bits: a packet's last bit has left by the time that β has served all
 //! bytes up to it. What the next server sees are whole packets again, so that a service curve of
 //! several servers in a row is made of [`ServiceCurve::in_packets`] of all but the last.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::curves::{ArrivalCurve, ServiceCurve, largest_backlog, longest_delay, quotient, whole};
+//!
+//! // At most 1,000 bytes at once and 100 bytes/s, at a server of 500 bytes/s after 2 s.
+//! let arrivals = ArrivalCurve::bucket(whole(1000), whole(100));
+//! let service = ServiceCurve::rate_latency(whole(500), whole(2));
+//! assert_eq!(longest_delay(&arrivals, &service), Some(whole(4)));
+//! assert_eq!(largest_backlog(&arrivals, &service), Some(whole(1200)));
+//! assert_eq!(service.at(&quotient(5, 2)), Some(whole(250)));
+//! ```
 
 mod arrival;
 mod deviation;

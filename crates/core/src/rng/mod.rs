@@ -3,6 +3,18 @@
 //! One stream per component, derived from (seed, stable name): adding a component
 //! changes no other component's numbers, and the numbers are the same on every
 //! machine.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::rng::Rng;
+//!
+//! let mut source = Rng::named(1, "voice");
+//! let first = source.bits();
+//! assert_eq!(Rng::named(1, "voice").bits(), first);
+//! assert_ne!(Rng::named(1, "video").bits(), first);
+//! assert!(source.below(6) < 6);
+//! ```
 
 mod stream;
 mod variates;

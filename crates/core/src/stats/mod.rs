@@ -1,6 +1,22 @@
 //! Statistics: exact records of flows' traffic and of packets' delays.
 //!
 //! Everything is counted in integer ticks and bytes; a fractional number appears only in results.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::stats::{Moments, half_width_95, nearest_rank};
+//! use tidegate_core::units::Span;
+//!
+//! let mut delays = Moments::default();
+//! for milliseconds in [1, 2, 6] {
+//!     delays.add(Span::from_millis(milliseconds));
+//! }
+//! assert_eq!(delays.mean(), Some(Span::from_millis(3)));
+//! assert_eq!(nearest_rank(&mut [5, 1, 9, 7], 1, 2), Some(5));
+//! // Half the 95 % interval of a mean over four runs.
+//! assert!((half_width_95(&[1.0, 2.0, 3.0, 4.0]).unwrap() - 2.054).abs() < 0.001);
+//! ```
 
 pub mod convergence;
 mod count;
