@@ -64,7 +64,7 @@ lint: $(VENV)/tools
 
 # Long property runs, optimized and with debug assertions. CASES=5000 looks at five times as many.
 CASES ?= 1000
-verify: $(VENV)/beside $(VENV)/release
+verify: $(VENV)/beside
 	TIDEGATE_VERIFY=1 PROPTEST_CASES=$(CASES) cargo test --profile verify --workspace --exclude tidegate-bindings --quiet \
 	  -- $$(crates/gate/tests/permitted.sh)
 	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
@@ -91,9 +91,10 @@ wheel: $(VENV)/wheel
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir target/wheels \
 	  ./papers ./lab
 
-# From a commit, in target/dist, whole or not at all.
-release: $(VENV)/release
+# From a commit, in target/dist, whole or not at all; then each file is installed in a clean place.
+release: $(VENV)/beside $(VENV)/release
 	@$(NARRATE) $(BIN)/python release/build.py
+	@TIDEGATE_VERIFY=1 $(NARRATE) $(BIN)/python -m pytest tests/test_release_files.py
 
 # What cross-compiles for other Linuxes, and packs sources.
 $(VENV)/release: $(VENV)/tools
