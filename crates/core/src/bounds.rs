@@ -1,4 +1,18 @@
 //! Bounds on delay and backlog: the guarantees of a scheduler, and of a network.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::bounds::{Hop, virtual_clock_delay};
+//! use tidegate_core::units::{Rate, Span};
+//!
+//! // A call of 200-byte packets that reserves 64 kbit/s, over two links of 10 Mbit/s.
+//! let [call, link] = [64_000, 10_000_000].map(|bits| Rate::from_bits_per_second(bits).unwrap());
+//! let hop = Hop { rate: link, largest: 1500, delay: Span::from_millis(1) };
+//! let bound = virtual_clock_delay(200, call, 200, &[hop; 2]);
+//! // 25 ms for its burst, 25 ms for a packet, and 1.2 ms and 1 ms at each hop.
+//! assert_eq!(bound, Span::from_micros(54_400));
+//! ```
 
 pub mod analysis;
 pub mod deadlines;

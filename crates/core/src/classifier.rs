@@ -1,6 +1,18 @@
 //! Flow classification. A [`FiveTuple`] names a packet's flow, and a [`Classifier`] numbers the
 //! flows that it meets. At a device with two sides, [`matching`] determines the packets of a rule,
 //! [`rules`] the traffic that has a flow of its own, and [`circuits`] the subscriber of a packet.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::classifier::{Classifier, FiveTuple};
+//!
+//! let web: FiveTuple = "10.0.0.1:5001>10.0.0.2:80/tcp".parse()?;
+//! let ping: FiveTuple = "10.0.0.1>10.0.0.2/icmp".parse()?;
+//! let mut classifier = Classifier::new();
+//! assert_eq!([web, ping, web].map(|flow| classifier.number(flow)), [0, 1, 0]);
+//! # Ok::<(), tidegate_core::classifier::NotAFlow>(())
+//! ```
 
 pub mod addresses;
 pub mod circuits;

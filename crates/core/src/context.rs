@@ -1,4 +1,26 @@
 //! The inputs of a policy, and its effects.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::context::{Ctx, Effect};
+//! use tidegate_core::params::Limit;
+//! use tidegate_core::switch::{Switch, plan::*};
+//! use tidegate_core::{contract::Refused, packet::*, rng::Rng, scheduler::SchedulerKind, units::Time};
+//!
+//! let ports = vec![PortPlan::new(SchedulerKind::named("fifo").unwrap())];
+//! let plan = SwitchPlan { ports, buffer: Some(Limit::Packets(1)), ..Default::default() };
+//! let mut switch = Switch::new(Time::ORIGIN, &plan)?;
+//! let leg = switch.open(Time::ORIGIN, PortIx(0), &FlowPlan::default())?;
+//! let mut effects = Vec::new();
+//! let mut cx = Ctx { now: Time::ORIGIN, rng: &mut Rng::named(1, "switch"), out: &mut effects };
+//! for body in [1, 2] {
+//!     let _ = switch.arrive(&mut cx, &[leg], Packet::new(BodyId(body), 1500));
+//! }
+//! // Its memory has room for one of them.
+//! assert!(matches!(effects[..], [Effect::Dropped { .. }]));
+//! # Ok::<(), Refused>(())
+//! ```
 
 use crate::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use crate::rng::Rng;

@@ -3,6 +3,15 @@
 //! The built-in ones, and those that a crate outside this one registers: a scheduler, a dropper, a
 //! detector, a meter, a transport, a source or a stage with its parameters. A file then names it as any other. A
 //! name belongs to one policy of any role, and keeps it until the process ends.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::policies::built_in;
+//!
+//! let names: Vec<&str> = built_in().map(|record| record.name).collect();
+//! assert!(["virtual-clock", "red", "fq-codel", "tcp"].iter().all(|name| names.contains(name)));
+//! ```
 
 use crate::abr;
 use crate::composite;

@@ -1,5 +1,23 @@
 //! The per-flow queues of one scheduler node, and the participation of each flow: written by the
 //! switch, read by the schedulers.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::packet::{BodyId, FlowIx, Packet};
+//! use tidegate_core::queues::Queues;
+//!
+//! let mut queues = Queues::default();
+//! queues.grow_to(2);
+//! for (order, flow) in [(0, 1), (1, 0), (2, 1)] {
+//!     queues.announce(order);
+//!     let mut packet = Packet::new(BodyId(flow), 1500);
+//!     packet.flow = FlowIx(flow);
+//!     queues.push(&packet);
+//! }
+//! assert_eq!((queues.packets_of(FlowIx(1)), queues.bytes_of(FlowIx(0))), (2, 1500));
+//! assert_eq!(queues.pop_first(FlowIx(1)).unwrap().order, 0);
+//! ```
 
 mod line;
 mod resize;

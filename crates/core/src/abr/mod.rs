@@ -29,6 +29,18 @@
 //!   the least ACR of that time: a rate that has just risen is not lost before it can be used. The
 //!   headroom is that of Kalyanaraman et al., Use-it-or-lose-it policies for the ABR service in ATM
 //!   networks, Computer Networks and ISDN Systems 30 (1998).
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::abr::cell::{Direction, RmCell};
+//! use tidegate_core::abr::Destination;
+//!
+//! // A source that sends at 10 Mbit/s asks for 100; a switch on the way allows 40.
+//! let frm = RmCell { ccr: 10_000_000, er: 100_000_000, ..RmCell::default() };
+//! let brm = Destination::default().turn_round(&frm.at_most(40e6));
+//! assert_eq!((brm.direction, brm.er), (Direction::Backward, 40_000_000));
+//! ```
 
 pub mod aprc;
 pub mod cell;

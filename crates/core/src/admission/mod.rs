@@ -2,6 +2,20 @@
 //!
 //! [`Ledger`] is one link's book; [`signalling`] carries requests along a route so that they are
 //! granted at every link or at none.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::admission::{FlowId, FlowSpec, Ledger, Policy, Refusal, Stamps};
+//!
+//! let mut link = Ledger::new(Policy { reservable: 900_000, longest_interval: None });
+//! let call = FlowSpec { rate: 600_000, interval: None, largest: 200 };
+//! link.set_up(FlowId(1), call)?;
+//! link.confirm(FlowId(1), Stamps::NONE);
+//! let refused = link.set_up(FlowId(2), call).unwrap_err();
+//! assert_eq!(refused, Refusal::TooMuch { asked: 600_000, left: 300_000, reservable: 900_000 });
+//! # Ok::<(), Refusal>(())
+//! ```
 
 mod ledger;
 pub mod signalling;

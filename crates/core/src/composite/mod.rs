@@ -2,6 +2,15 @@
 //!
 //! The name of a composite policy stands for everything that its source describes. Its record names
 //! its parts ([`Role::Composite`](crate::params::Role)); a plan holds only the parts.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::composite::RECORDS;
+//!
+//! let names: Vec<&str> = RECORDS.iter().map(|record| record.name).collect();
+//! assert_eq!(names, ["fq-codel", "fq-pie", "dualpi2"]);
+//! ```
 
 pub mod dualpi2;
 pub mod fq_codel;

@@ -1,4 +1,22 @@
 //! Is this packet dropped or marked?
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::context::{Ctx, Reason, Verdict};
+//! use tidegate_core::dropper::{Dropper, Occupancy};
+//! use tidegate_core::packet::Packet;
+//!
+//! /// Drops every second packet.
+//! struct EverySecond(bool);
+//!
+//! impl Dropper for EverySecond {
+//!     fn arrive(&mut self, _: &mut Ctx<'_>, _: &Packet, _: &Occupancy) -> Verdict {
+//!         self.0 = !self.0;
+//!         if self.0 { Verdict::Accept } else { Verdict::Drop(Reason::QueueLimit) }
+//!     }
+//! }
+//! ```
 
 pub mod codel;
 mod codel_linux;

@@ -3,6 +3,18 @@
 //! An [`Endpoint`] is one end of a connection, which consists of two flows: it sends one of them
 //! and receives the other. The driver hands in the time and takes packets out, so that an endpoint
 //! is a plain state machine. A [`Transport`] makes both ends of a connection.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::endpoint::TransportKind;
+//!
+//! let tcp = TransportKind::named("tcp").unwrap().build()?;
+//! // 3,000 bytes of data in packets of 1500 bytes, 40 of which are headers.
+//! let packets = tcp.packets(3000, 1500).unwrap();
+//! assert_eq!((packets.count, packets.each, packets.last, packets.answer), (3, 1500, 120, 40));
+//! # Ok::<(), tidegate_core::contract::Refused>(())
+//! ```
 
 pub mod abr;
 pub mod application;

@@ -3,6 +3,17 @@
 //! The macro `parameters!` writes a policy's parameters as a struct. Each field has its type,
 //! range, default and help, once. Scenario files, gate files, the JSON Schema, `--set`, the Python
 //! types and the reference page are all read from it; the policy reads fields.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::dropper::DropperKind;
+//!
+//! // Names, ranges, defaults and help of a policy's parameters, as files and pages show them.
+//! let kind = DropperKind::named("red").unwrap();
+//! let weight = kind.record().params.iter().find(|param| param.name == "weight").unwrap();
+//! assert!(!weight.help.is_empty());
+//! ```
 
 mod check;
 mod consists;

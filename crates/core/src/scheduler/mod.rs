@@ -2,6 +2,18 @@
 //!
 //! A scheduler orders flows. It owns neither packets nor counters: the switch keeps the queues and
 //! notifies the scheduler of every change.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::scheduler::{RECORDS, SchedulerKind};
+//!
+//! // Schedulers are known by the names of files.
+//! let virtual_clock = SchedulerKind::named("virtual-clock").unwrap();
+//! assert!(virtual_clock.record().reads.contains(&"reserve"));
+//! assert!(RECORDS.iter().any(|record| record.name == "drr"));
+//! assert!(SchedulerKind::named("vitual-clock").is_none());
+//! ```
 
 pub mod axel;
 pub mod axel_floor;

@@ -7,6 +7,24 @@
 //!
 //! When the pool is exhausted, `push_out` chooses the packet to drop. The arriving packet is
 //! stamped and inserted first, at all its ports, so it may itself be chosen.
+//!
+//! # Examples
+//!
+//! ```
+//! use tidegate_core::switch::{Switch, plan::*};
+//! use tidegate_core::{context::Ctx, contract::Refused, packet::*, rng::Rng, scheduler::SchedulerKind, units::Time};
+//!
+//! let ports = vec![PortPlan::new(SchedulerKind::named("fifo").unwrap())];
+//! let mut switch = Switch::new(Time::ORIGIN, &SwitchPlan { ports, ..Default::default() })?;
+//! let leg = switch.open(Time::ORIGIN, PortIx(0), &FlowPlan::default())?;
+//! let mut cx = Ctx { now: Time::ORIGIN, rng: &mut Rng::named(1, "switch"), out: &mut Vec::new() };
+//! let _ = switch.arrive(&mut cx, &[leg], Packet::new(BodyId(1), 1500));
+//! assert_eq!(switch.start(&mut cx, PortIx(0)).unwrap().body, BodyId(1));
+//! // When its last bit is out:
+//! let (packet, _) = switch.finish(&mut cx, PortIx(0)).unwrap();
+//! assert_eq!((packet.len, switch.counters(leg).sent.packets), (1500, 1));
+//! # Ok::<(), Refused>(())
+//! ```
 
 mod audit;
 mod blocked;
