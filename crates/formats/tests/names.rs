@@ -34,6 +34,9 @@ const OFFERED: &[&str] = &[
     "python/tidegate/cli/replay.py",
     "python/tidegate/replay/__init__.py",
     "python/tidegate/source.py",
+    // The scheduler of plans; the program that checks them has its own theory of it.
+    "python/tidegate/plan/curves.py",
+    "python/tidegate/plan/checker.py",
     // The demonstration of two policies.
     "python/tidegate/demo/",
 ];

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from tidegate.plan.curves import Curve, backlogs, longest_delay
+from tidegate.plan.curves import SCHEDULER, Curve, backlogs, longest_delay
 from tidegate.plan.demands import paced
 from tidegate.plan.problem import Problem
 from tidegate.plan.routing import Option
@@ -31,7 +31,7 @@ def given(problem: Problem) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "scenario": problem.source.scenario.name,
-        "policy": "virtual-clock",
+        "policy": SCHEDULER,
         "largest": str(problem.largest),
         "nodes": [
             {"name": name, "kind": "switch" if ix in switches else "host"}

@@ -18,6 +18,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
+SCHEDULER = "virtual-clock"
+"""The scheduler of all ports, for which these forms hold."""
+
 
 @dataclass(frozen=True)
 class Curve:

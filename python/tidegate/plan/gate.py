@@ -7,6 +7,7 @@ from typing import Any
 
 from tidegate.plan import Plan
 from tidegate.plan.certificate import curve_of
+from tidegate.plan.curves import SCHEDULER
 from tidegate.quantities import Rate, Size
 from tidegate.toml import value_to_toml
 
@@ -26,7 +27,7 @@ def gate_toml(plan: Plan) -> str | None:
     if ways is None or {flow.group for flow in problem.flows} - problem.matches.keys():
         return None
     slowest = max(8 * problem.flows[ix].packet / reserve for ix, (reserve, _) in plan.chosen.items())
-    scheduler = {"kind": "virtual-clock"} | ({"lead": f"{ceil(slowest)}s"} if slowest > LEAD else {})
+    scheduler = {"kind": SCHEDULER} | ({"lead": f"{ceil(slowest)}s"} if slowest > LEAD else {})
     lines = [
         f"# {problem.source.scenario.name}: it holds if no frame has more than {problem.largest} bytes.",
         "# Put your interfaces here: tidegate gate check FILE. docs/gate.md",

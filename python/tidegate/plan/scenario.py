@@ -11,13 +11,14 @@ from typing import Any
 
 from tidegate._tidegate import parse_rate, parse_time
 from tidegate.attack.scenario import follow, name_of
+from tidegate.plan.curves import SCHEDULER
 from tidegate.plan.demands import paced
 from tidegate.plan.problem import Flow, Problem
 from tidegate.plan.routing import Option
 from tidegate.quantities import Rate, Size
 from tidegate.toml import loads
 
-POLICY = {"scheduler": "virtual-clock"}
+POLICY = {"scheduler": SCHEDULER}
 
 OF_A_GROUP = ("count", "matrix", "every")
 """Keys of a flow that members of a group lose when they become flows of their own."""
