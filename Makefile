@@ -18,7 +18,7 @@ help:
 	@echo "make test       build and install tidegate, tidegate-papers and tidegate-lab in $(VENV), run the tests"
 	@echo "make wheel      build the wheels of all three, fully optimized, in target/wheels"
 	@echo "make release    the files of a release, in target/dist: docs/releasing.md"
-	@echo "make lint       formatting, clippy, ruff, mypy, generated pages"
+	@echo "make lint       formatting, clippy, rustdoc, ruff, mypy, generated pages"
 	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
 	@echo "make lab-kernel builds the Linux kernel in which \`tidegate lab run\` runs scenarios: some minutes, once"
@@ -57,6 +57,7 @@ lint: $(VENV)/tools
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo run --quiet --package tidegate-formats --example formats_docs check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude tidegate-bindings --no-deps --quiet
 	$(BIN)/python docs/check_words.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

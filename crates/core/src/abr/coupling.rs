@@ -37,7 +37,8 @@
 //! - A virtual source begins at PCR unless `icr` is given, and has the terms of the VC's source
 //!   otherwise.
 //! - Rule 13 is for the source in the host: a virtual source keeps its rate.
-//! - RM cells of the next loop (FRM2) wait in the per-VC queue ([`VirtualSource`]).
+//! - RM cells of the next loop (FRM2) wait in the per-VC queue
+//!   ([`VirtualSource`](super::VirtualSource)).
 
 use crate::contract::Refused;
 use crate::params::{

@@ -1,7 +1,8 @@
 //! Bounds on delay and backlog in a network: each flow's, port by port and end to end.
 //!
 //! Every port states a service curve for the line in which a flow waits
-//! ([`PolicyFacts::line`]). Three analyses follow, and the least bound counts:
+//! ([`PolicyFacts::line`](crate::params::PolicyFacts::line)). Three analyses follow, and the least
+//! bound counts:
 //!
 //! - **Total flow** (`total_flow.rs`): the sum of the bounds at the ports.
 //! - **Separated flow** (`tandem.rs`): the service curves that are left for the flow

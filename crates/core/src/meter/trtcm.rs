@@ -9,7 +9,7 @@
 //! - CIR is the profile's `reserve`, CBS its `workahead` (or `reserve` times `interval`), PIR its
 //!   `peak`, PBS its `peak_burst`. Without a `peak`, or once `reserve` is raised above it, PIR is
 //!   CIR; without a `peak_burst`, PBS is CBS. Bytes are those that the packet is charged with.
-//! - Buckets fill continuously ([`tokens`](super::tokens)).
+//! - Buckets fill continuously (`meter/tokens.rs`).
 //! - The colour with which a packet comes is the worse of the one that was written on it and the
 //!   drop precedence of its assured-forwarding codepoint (RFC 2597).
 //! - Changed terms count from the profile's last packet on; tokens stay, in bytes, as far as there

@@ -20,7 +20,7 @@
 //! allows 0 for both where packets are small beside W). With `acceleration` a time takes the place
 //! of W/r, as section 5 suggests: the longest acceleration of a flow no longer follows from its W.
 //!
-//! [`restamped`](super::restamped) lists the choices where the report is silent.
+//! `scheduler/restamped.rs` lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};

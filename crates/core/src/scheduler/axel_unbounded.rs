@@ -6,7 +6,7 @@
 //! can increase its priority almost arbitrarily". It is included to show this effect; Axel is the
 //! same discipline with a bound.
 //!
-//! [`restamped`](super::restamped) lists the choices where the report is silent.
+//! `scheduler/restamped.rs` lists the choices where the report is silent.
 
 use super::Stamped;
 use super::axel::{accelerate, growth};

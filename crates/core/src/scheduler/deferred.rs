@@ -11,7 +11,7 @@
 //! queue, which is the default. At the ideal server of rate r a flow that keeps to W is stamped
 //! with little more than its packets' arrivals: Deferred is then almost FIFO.
 //!
-//! [`restamped`](super::restamped) lists the choices where the report is silent.
+//! `scheduler/restamped.rs` lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};

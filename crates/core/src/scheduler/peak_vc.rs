@@ -6,7 +6,7 @@
 //! from one that sends at r̂ for longer than it declared. With r̂ = r it is VirtualClock, stamp for
 //! stamp.
 //!
-//! [`restamped`](super::restamped) lists the choices where the report is silent.
+//! `scheduler/restamped.rs` lists the choices where the report is silent.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};

@@ -17,7 +17,7 @@
 //! - A flow that states no W has no credits: its clock ticks at r.
 //! - A closed flow leaves its debts behind, but not its savings.
 //!
-//! [`restamped`](super::restamped) lists the other choices.
+//! `scheduler/restamped.rs` lists the other choices.
 
 use super::Stamped;
 use super::restamped::{Arrival, Backlog, Restamp, Restamped};
