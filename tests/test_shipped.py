@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import tidegate
+from tidegate.plan import Plan, plan
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -34,7 +35,8 @@ FILES = sorted(
 GATES = [(form, file) for form, file in FILES if file.parts[0] == "gates" and "office-" not in file.name]
 """Files of gates; those of the office with a capture or a prediction are scenarios."""
 SWEEPS = [(form, file) for form, file in FILES if file.name == "sweep.toml"]
-SCENARIOS = [one for one in FILES if one not in GATES + SWEEPS]
+PLANS = [(form, file) for form, file in FILES if file.parts[0] == "plans"]
+SCENARIOS = [one for one in FILES if one not in GATES + SWEEPS + PLANS]
 
 
 def laid_over(form: str, folder: Path) -> Path:
@@ -69,6 +71,11 @@ def test_a_file_of_a_gate_is_read(form: str, file: Path, folder: Path) -> None:
     command = [sys.executable, "-m", "tidegate", "gate", "check", laid_over(form, folder) / file]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("form", "file"), PLANS, ids=str)
+def test_requirements_have_a_plan(form: str, file: Path, folder: Path) -> None:
+    assert isinstance(plan(laid_over(form, folder) / file), Plan)
 
 
 def test_there_is_an_earlier_form_of_many_examples() -> None:

@@ -45,11 +45,10 @@ PAPERS = {
 
 
 def scenarios(folder):
-    """Return the scenarios in a folder: files that are not a gate's, nor what a scenario reads."""
+    """Return the scenarios in a folder: no files of gates or plans, nor what a scenario reads."""
+    texts = ((path, path.read_text()) for path in sorted(folder.rglob("*.toml")))
     return [
-        path
-        for path in sorted(folder.rglob("*.toml"))
-        if re.search(r"^duration", path.read_text(), re.MULTILINE)
+        path for path, text in texts if re.search(r"^duration", text, re.MULTILINE) and "[[wish]]" not in text
     ]
 
 
