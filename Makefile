@@ -97,7 +97,7 @@ release: $(VENV)/beside $(VENV)/release
 	@$(NARRATE) $(BIN)/python release/build.py
 	@TIDEGATE_VERIFY=1 $(NARRATE) $(BIN)/python -m pytest tests/test_release_files.py
 
-# What cross-compiles for other Linuxes, and packs sources.
+# Tools that cross-compile for other Linuxes, and pack sources.
 $(VENV)/release: $(VENV)/tools
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  build cargo-zigbuild ziglang

@@ -13,7 +13,7 @@ import debian
 ROOT = Path(__file__).parents[1]
 
 TARGETS = {"x86_64-unknown-linux-gnu": "amd64", "aarch64-unknown-linux-gnu": "arm64"}
-"""What the wheels and the gate are built for, and what Debian calls it."""
+"""Targets of the wheels and the gate, with the names that Debian has for their processors."""
 
 GLIBC = "2.17"
 """The oldest C library that they run with; manylinux2014 is its name for wheels."""

@@ -41,17 +41,14 @@ CHANGELOG = """\
 """
 
 COPYRIGHT = """\
-Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: tidegate
+tidegate is under one of two licences, as its user chooses: Expat (MIT) or Apache-2.0.
 
-Files: *
 Copyright: The tidegate authors
-License: Expat or Apache-2.0
 
-License: Expat
+Expat:
 {mit}
 
-License: Apache-2.0
+Apache-2.0:
  On Debian systems, the text of this licence is in /usr/share/common-licenses/Apache-2.0.
 """
 

@@ -227,8 +227,12 @@ def plan(
         raise _tidegate.TidegateError(f"at speed {speed:g} a link of {rate} bit/s is too slow to plan for")
     capture = _tidegate.Capture.load(file, progress)
     seen = capture.flows()
-    charged = capture.charged(framing.overhead, framing.mpu, framing.atm)
-    of_link = charged.flows()
+    if framing == NO_OVERHEAD:
+        # A large capture is not copied.
+        charged, of_link = capture, seen
+    else:
+        charged = capture.charged(framing.overhead, framing.mpu, framing.atm)
+        of_link = charged.flows()
     named = [flow["flow"] for flow in seen]
     tuples = [FiveTuple.read(flow) for flow in named]
     by_tuple = all(map(is_five_tuple, named))

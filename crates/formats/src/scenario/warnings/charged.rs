@@ -29,10 +29,11 @@ pub(super) fn reservations(scenario: &Scenario, loads: &[Load]) -> Option<Found>
     Some((group.reserve_place, Complaint::new(message).help(help)))
 }
 
-/// Returns a rate of a group's packets in bit/s as a link charges it, where the group states their
-/// sizes, which are equally frequent.
+/// Returns a rate of a group's packets, or of its cells, in bit/s as a link charges it, where the
+/// group states their sizes, which are equally frequent.
 pub(super) fn rate_at(link: &Link, group: &FlowGroup, rate: u64) -> u64 {
-    let sum = |of: &dyn Fn(u32) -> u32| group.sizes.iter().map(|size| u128::from(of(*size))).sum::<u128>();
+    let sizes = group.link_sizes();
+    let sum = |of: &dyn Fn(u32) -> u32| sizes.iter().map(|size| u128::from(of(*size))).sum::<u128>();
     match sum(&|size| size) {
         0 => rate,
         own => u64::try_from(u128::from(rate) * sum(&|size| link.charged(size)) / own).unwrap_or(u64::MAX),
