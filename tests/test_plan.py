@@ -335,6 +335,17 @@ def test_a_flow_without_a_way_is_named(key, tmp_path):
     assert done.stdout == "this cannot be kept: the rate of f\nthere is no route of f from a to b\n"
 
 
+@pytest.mark.parametrize("key", ["loss = 0.1", "overhead = 24", 'change = [{ at = "1ms", delay = "9ms" }]'])
+def test_a_stated_route_over_a_link_without_promises_is_refused(key, tmp_path):
+    text = 'version = 1\nduration = "1s"\n' + "".join(f'[[node]]\nname = "{node}"\n' for node in "ab")
+    text += '[[link]]\nfrom = "a"\nto = "b"\nrate = "1mbit"\n' + f"{key}\n"
+    text += '[[flow]]\nname = "f"\nfrom = "a"\nto = "b"\nroute = ["a", "b"]\nsize = "500B"\n'
+    text += 'source = { kind = "cbr", rate = "10kbit" }\n[[wish]]\nflows = "f"\ndelay = "1s"\n'
+    done = call("plan", written(tmp_path, text))
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert "nothing can be promised to f over a->b" in done.stderr
+
+
 def test_a_total_is_divided_in_equal_parts_as_far_as_links_are_wide(tmp_path):
     text = OFFICE.replace('name = "backup"\ncount = 2\nfrom = "h2"', 'name = "near"\nfrom = "h2"')
     text += '[[flow]]\nname = "far"\nfrom = "slow"\nto = "h3"\nsize = "1500B"\nsource = { kind = "greedy" }\n'

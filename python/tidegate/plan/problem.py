@@ -224,6 +224,13 @@ def _problem(
         # An envelope that a recording gets in the plan has whole bytes.
         buckets = tuple((Fraction(ceil(burst)), 8 * rate) for burst, rate in contract.buckets)
         route = tuple(one["route"])
+        unsteady = [links[link].name for link in route if not links[link].is_steady]
+        if unsteady and "route" in table:
+            raise TidegateError(
+                f"{source.file}: nothing can be promised to {one['name']} over {unsteady[0]}, whose rate or "
+                "delay changes, which loses packets or has overhead\n"
+                "  help: leave out the `route`, or these keys of the link"
+            )
         places[ix] = len(flows)
         flows.append(
             Flow(
