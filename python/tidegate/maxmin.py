@@ -30,6 +30,7 @@ EXACT = 1e-9
 ELSEWHERE = "it does not send in the whole span"
 VARIES = "when it sends, or its rate, is only known in a run"
 UNKNOWN = "the rate that it asks for is not stated"
+SPREAD = "its packets take several paths"
 
 ActiveTimes = Mapping[str, tuple[float, float | None]]
 """Start and stop of flows by their names, in seconds, as they were in a run; None for the end of
@@ -160,6 +161,8 @@ def _without_part(
     """Say why a flow has no part; None for one that has."""
     if demand["varies"] or (demand["drawn"] and active is None):
         return VARIES
+    if min(demand["parts"]) < 1:
+        return SPREAD
     start, stop = (demand["start"], demand["stop"]) if active is None else active[demand["flow"]]
     if start > begin or (stop is not None and stop < min(end, duration)):
         return ELSEWHERE

@@ -284,21 +284,25 @@ class ShortestPath(Record):
 class Ecmp(Record):
     """Equal-cost multipath.
 
-    Equal-cost multipath: at each node a flow takes one of the links that lead to its destination by the
-    fewest hops, parallel ones included, by a hash of the names of node and flow. All packets of a flow take
-    one path. Flows with a `route` keep it, and those with several destinations take the shortest paths.
+    Equal-cost multipath: at each node, one of the links that lead to the destination by the fewest hops,
+    parallel ones included. Flows with a `route` keep it, and those with several destinations take the
+    shortest paths.
 
     Attributes:
-        seed: Seed of the hash: the same seed gives a flow the same path, whatever other flows there are (a
-            whole number from 0 to 9223372036854775807). Default: 1.
+        per: Choice of the link: for a whole flow by a hash of the names of node and flow, or for each packet
+            at random (flow or packet). Default: flow.
+        seed: Seed of the hash: the same seed gives a flow the same path, whatever other flows there are.
+            Choices for each packet are of the run's seed (a whole number from 0 to 9223372036854775807).
+            Default: 1.
         weighted: Whether links are taken in proportion to their rates, rather than equally often. Default:
             false.
 
-    Source: RFC 2992.
+    Source: RFC 2991, RFC 2992.
     """
 
     _kind: ClassVar[str | None] = "ecmp"
 
+    per: Literal["flow", "packet"] | None = None
     seed: int | None = None
     weighted: bool | None = None
 

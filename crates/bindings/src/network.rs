@@ -134,6 +134,7 @@ fn flow_json(spec: &Scenario, network: &Network, flow: &FlowSetup) -> Json {
         "group": network.groups[flow.group],
         "peer": flow.peer,
         "route": flow.route,
+        "paths": flow.paths.as_ref().map_or(1, |paths| paths.shares.len()),
         "destinations": flow.destinations(),
         "plans": plans,
         "largest": group.link_sizes().iter().copied().max().unwrap_or_else(|| flow.largest()),

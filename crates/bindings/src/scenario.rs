@@ -169,6 +169,7 @@ impl Scenario {
             entry.set_item("group", &self.network.groups[flow.group])?;
             entry.set_item("receivers", self.spec.groups[flow.part].to.len())?;
             entry.set_item("capacities", demand.capacities)?;
+            entry.set_item("parts", demand.parts)?;
             entry.set_item("everything", everything)?;
             entry.set_item("rate", rate)?;
             entry.set_item("ceiling", demand.ceiling)?;

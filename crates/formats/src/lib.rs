@@ -50,7 +50,7 @@ pub use port::CreditSpec;
 pub use port::{Class, ContractSpec, DropperSpec, PortSpec};
 pub use scenario::{
     Admission, Assurance, ChangeSpec, Destinations, Flow, FlowGroup, HeadersSpec, Link, Load, Node, NodeKind,
-    Played, Profile, Router, Scenario, StageSpec, WhenWarned, route,
+    Paths, Played, Profile, Router, Scenario, StageSpec, WhenWarned, route,
 };
 pub use scenario::{CreditLinks, LinkCredit, OutputCredit};
 pub use source::{Source, built_in_sources};

@@ -43,6 +43,9 @@ pub enum Asks {
 pub struct Demand {
     /// Indexes of the capacities that it shares, each once.
     pub capacities: Vec<usize>,
+    /// The part of its rate that each of these carries: all of it, unless its packets take several
+    /// paths.
+    pub parts: Vec<f64>,
     /// The rate that it asks for.
     pub asks: Asks,
     /// The lowest of its ceilings in bit/s: at switches, of its envelope, by the terms that it has
@@ -85,16 +88,19 @@ pub fn demands(scenario: &Scenario, network: &Network) -> (Vec<Capacity>, Vec<De
         }
     }
     let demand = |flow: &FlowSetup| {
-        let shared = flow.route.iter().zip(&flow.plans).flat_map(|(link, plan)| {
+        let part = |place: usize| flow.paths.as_ref().map_or(1.0, |paths| paths.share_of(place));
+        let shared = flow.route.iter().zip(&flow.plans).enumerate().flat_map(|(place, (link, plan))| {
             let classes = &network.links[*link].port.classes;
             let parent = |class: &u16| classes.get(*class as usize)?.parent;
             let ceilings = core::iter::successors(plan.class, parent)
                 .filter_map(|class| of_class[*link].get(class as usize).copied().flatten());
-            core::iter::once(*link).chain(ceilings)
+            core::iter::once(*link).chain(ceilings).map(move |capacity| (capacity, part(place)))
         });
+        let (capacities, parts) = shared.unzip();
         let life = &flow.life;
         Demand {
-            capacities: shared.collect(),
+            capacities,
+            parts,
             asks: asks(&scenario.groups[flow.part].source, flow),
             ceiling: ceiling(flow, network),
             start: life.start,

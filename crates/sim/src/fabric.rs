@@ -2,7 +2,9 @@
 //! route.
 
 use crate::flights::Flights;
-use std::collections::BTreeMap;
+use crate::flow::Flow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use tidegate_core::context::Effect;
 use tidegate_core::link::Line;
 use tidegate_core::packet::{FlowIx, Leg, Packet, PortIx};
@@ -10,6 +12,7 @@ use tidegate_core::rng::Rng;
 use tidegate_core::stats::Count;
 use tidegate_core::switch::Switch;
 use tidegate_core::units::{Rate, Span, Time};
+use tidegate_formats::Paths;
 
 /// The index of a flow that is not open at a port.
 pub(crate) const NOWHERE: FlowIx = FlowIx(u32::MAX);
@@ -21,6 +24,8 @@ pub(crate) struct Fabric {
     pub(crate) hops: Vec<Hop>,
     /// Hops onto which a multicast packet forks, keyed by the first of them.
     pub(crate) forks: BTreeMap<u32, Box<[u32]>>,
+    /// Flows whose packets take one of several paths.
+    pub(crate) spreads: BTreeMap<u32, Spread>,
     /// The node of the gate, whose ports have flows of their own.
     pub(crate) gate: Option<u32>,
     /// Flows closed at ports while packets of them waited, by hop: the leg and the flow.
@@ -35,6 +40,12 @@ pub(crate) struct Fabric {
     pub(crate) observers: Box<[u32]>,
     /// Reports of switches that the world has not handled yet.
     pub(crate) out: Vec<Effect>,
+}
+
+/// The paths of a flow, and the random stream of the choices among them.
+pub(crate) struct Spread {
+    pub(crate) paths: Arc<Paths>,
+    pub(crate) rng: Rng,
 }
 
 /// A switch, with the links behind its ports.
@@ -225,6 +236,35 @@ impl Fabric {
     pub(crate) fn shaped_at(&self, hop: u32) -> Count {
         let hop = &self.hops[hop as usize];
         self.nodes[hop.node as usize].switch.shaped(hop.leg)
+    }
+
+    /// Returns the first hop of the next packet of the flow with this index.
+    #[inline(always)]
+    pub(crate) fn next_first_hop(&mut self, ix: u32, flow: &Flow) -> u32 {
+        match flow.is_spread {
+            true => self.first_hop_at_random(ix, flow.first_hop),
+            false => flow.first_hop,
+        }
+    }
+
+    /// Returns the first hop of a path chosen at random; the hops of all begin with `first_hop`.
+    #[inline(never)]
+    fn first_hop_at_random(&mut self, ix: u32, first_hop: u32) -> u32 {
+        let Some(Spread { paths, rng }) = self.spreads.get_mut(&ix) else { return first_hop };
+        let mut left = rng.unit();
+        let chosen = paths.shares.iter().position(|share| {
+            left -= share;
+            left < 0.0
+        });
+        // Rounding may have left a little.
+        let chosen = chosen.unwrap_or(paths.shares.len() - 1);
+        first_hop + (chosen * paths.length) as u32
+    }
+
+    /// Returns the hops of a flow, one for each port on its way.
+    pub(crate) fn ports_on_way(&self, flow: &Flow) -> impl Iterator<Item = &Hop> {
+        let (is_spread, mut seen) = (flow.is_spread, BTreeSet::new());
+        self.hops[flow.range()].iter().filter(move |hop| !is_spread || seen.insert(hop.link))
     }
 
     /// Returns the hops onto which a packet that enters at `hop` forks; nothing for a hop without

@@ -17,7 +17,7 @@ use tidegate_core::shaper::ShaperPlan;
 use tidegate_core::steering::EdgePlan;
 use tidegate_core::switch::plan::{FlowPlan, PacketSizes, PortPlan, PushOut, Shared};
 use tidegate_core::units::{Rate, Span};
-use tidegate_formats::{StageTerms, WhenWarned};
+use tidegate_formats::{Paths, StageTerms, WhenWarned};
 
 /// A node: a switch with one output port for every link that leaves it. A host is one too.
 #[derive(Clone, Debug)]
@@ -84,7 +84,10 @@ pub struct FlowTerms {
     pub part: usize,
     /// Indexes of the links on the way, at least one. For a multicast flow: the links of its tree
     /// in preorder, each link followed by all links behind it.
+    /// With `paths`, the links of all, each once.
     pub route: Vec<usize>,
+    /// The paths of which each packet takes one; `None` where all packets take the route.
+    pub paths: Option<Arc<Paths>>,
     /// For a multicast flow, the number of links between its source and the end of each link of the
     /// route, that link included; empty for a flow with one destination.
     pub depths: Vec<u16>,
@@ -131,21 +134,37 @@ impl FlowSetup {
         self.sizes.map_or(0, |sizes| sizes.largest)
     }
 
-    /// Returns the place in the route of the link over which packets come to the link at the place
-    /// `ix`.
-    pub(crate) fn before(&self, ix: usize) -> Option<usize> {
-        match self.depths.get(ix) {
-            Some(depth) => (0..ix).rev().find(|before| self.depths[*before] < *depth),
-            None => ix.checked_sub(1),
+    /// Returns the place in the route of each of its hops: its links in their order, or those of
+    /// its paths, path after path.
+    pub(crate) fn hops(&self) -> impl Iterator<Item = usize> {
+        let places = |hop: usize| self.paths.as_ref().map_or(hop, |paths| paths.places[hop] as usize);
+        (0..self.hop_count()).map(places)
+    }
+
+    /// Returns the number of its hops.
+    pub(crate) fn hop_count(&self) -> usize {
+        self.paths.as_ref().map_or(self.route.len(), |paths| paths.places.len())
+    }
+
+    /// Returns the number of hops of each of its paths; of all its route without several.
+    pub(crate) fn path_length(&self) -> usize {
+        self.paths.as_ref().map_or(self.route.len(), |paths| paths.length)
+    }
+
+    /// Returns the hop over which packets come to a hop.
+    pub(crate) fn before(&self, hop: usize) -> Option<usize> {
+        match self.depths.get(hop) {
+            Some(depth) => (0..hop).rev().find(|before| self.depths[*before] < *depth),
+            None => hop.checked_sub(1).filter(|_| !hop.is_multiple_of(self.path_length())),
         }
     }
 
-    /// Returns true if a link, by its place in the route, is the last one on the way to a
-    /// destination.
-    pub fn is_last(&self, ix: usize) -> bool {
-        match (self.depths.get(ix), self.depths.get(ix + 1)) {
+    /// Returns true if a hop is the last one on the way to a destination.
+    pub fn is_last(&self, hop: usize) -> bool {
+        match (self.depths.get(hop), self.depths.get(hop + 1)) {
             (Some(depth), Some(next)) => next <= depth,
-            _ => ix + 1 == self.route.len(),
+            (Some(_), None) => true,
+            _ => (hop + 1).is_multiple_of(self.path_length()),
         }
     }
 
@@ -165,7 +184,10 @@ impl FlowSetup {
 
     /// Returns the number of destinations of its packets.
     pub fn destinations(&self) -> u32 {
-        (0..self.route.len()).filter(|ix| self.is_last(*ix)).count() as u32
+        if self.depths.is_empty() {
+            return 1;
+        }
+        (0..self.route.len()).filter(|hop| self.is_last(*hop)).count() as u32
     }
 
     /// Returns its traffic terms, the greatest of all its contracts; `None` for a datagram flow.
@@ -315,7 +337,7 @@ impl Network {
     pub(crate) fn first_hops(&self) -> Vec<u32> {
         let laid = self.flows.iter().scan(0, |next, flow| {
             let first = *next;
-            *next += flow.route.len() as u32;
+            *next += flow.hop_count() as u32;
             Some(first)
         });
         laid.collect()

@@ -91,6 +91,8 @@ def _unusable(flow: Mapping[str, Any]) -> str | None:
     source = flow["source"]
     if flow["destinations"] > 1:
         return "several destinations are"
+    if flow["paths"] > 1:
+        return "a path for each packet is"
     if flow["is_set_up"]:
         return "set-up by signalling is"
     if flow["is_cells"]:

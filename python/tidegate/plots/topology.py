@@ -90,10 +90,11 @@ def _offered(scenario: _tidegate.Scenario) -> dict[str, float | None]:
     rates = [capacity[1] for capacity in scenario.capacities()]
     offered = [0.0] * len(rates)
     for demand in scenario.demands():
-        route = [index for index in demand["capacities"] if index < len(scenario.links)]
+        parts = zip(demand["capacities"], demand["parts"], strict=True)
+        route = {index: part for index, part in parts if index < len(scenario.links)}
         if demand["rate"] is not None:
-            for index in route:
-                offered[index] += demand["rate"]
+            for index, part in route.items():
+                offered[index] += demand["rate"] * part
         elif demand["everything"] and route:
             slowest = min(route, key=lambda index: rates[index])
             offered[slowest] = max(offered[slowest], rates[slowest])

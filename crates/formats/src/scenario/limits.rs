@@ -19,6 +19,8 @@ const MAX_MEMORY: u64 = 4_000_000_000;
 const FLOW: u64 = 800;
 /// Memory of a flow for each link that it passes, reserved and metered: measured, rounded up.
 const HOP: u64 = 400;
+/// Memory of a link of one path among several, in bytes: measured, rounded up.
+const PATH_HOP: u64 = 30;
 
 /// The most points in all series together.
 pub(crate) const MAX_POINTS: u64 = 20_000_000;
@@ -30,6 +32,7 @@ const POINT: u64 = 90;
 pub(super) struct Memory {
     flows: u64,
     hops: u64,
+    path_hops: u64,
 }
 
 impl Memory {
@@ -39,7 +42,10 @@ impl Memory {
         let count = u64::from(group.count);
         self.flows += count;
         self.hops = self.hops.saturating_add(count.saturating_mul(group.route.len() as u64));
+        let of_paths = group.paths.as_ref().map_or(0, |paths| paths.places.len() as u64);
+        self.path_hops = self.path_hops.saturating_add(count.saturating_mul(of_paths));
         let bytes = self.hops.saturating_mul(HOP).saturating_add(self.flows * FLOW);
+        let bytes = bytes.saturating_add(self.path_hops.saturating_mul(PATH_HOP));
         (bytes > MAX_MEMORY).then(|| {
             Complaint::new(format!(
                 "with `{}` there are {} flows, which pass {} links in all: some {} of memory, of {} at most",

@@ -13,7 +13,7 @@ mod limits;
 mod load;
 mod marking;
 mod metered;
-mod multipath;
+pub(crate) mod multipath;
 mod network;
 mod own_cells;
 mod placed;
@@ -21,6 +21,7 @@ pub(crate) mod policies;
 mod profiles;
 mod reservations;
 mod routing;
+mod spread;
 mod stages;
 mod warnings;
 mod whole;
@@ -32,6 +33,7 @@ pub(crate) use flows::ANSWERS;
 pub use flows::{ChangeSpec, Flow, FlowGroup, WhenWarned};
 pub use headers::HeadersSpec;
 pub use load::{Load, Played};
+pub use multipath::Paths;
 pub use network::{Link, Node, NodeKind};
 pub use placed::StageSpec;
 pub use profiles::Profile;
@@ -116,6 +118,7 @@ impl Scenario {
         metered::check(&parts, report);
         marking::check(&parts, report);
         framing::check(&parts, report);
+        spread::check(&parts, report);
         stages::check(&parts, report);
     }
 

@@ -253,6 +253,7 @@ fn terms(
         part,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),
+        paths: group.paths.clone(),
         depths: group.depths.clone(),
         envelope,
         sizes,

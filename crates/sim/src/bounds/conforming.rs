@@ -11,6 +11,7 @@ pub(super) fn arrivals(network: &Network, flow: &FlowSetup) -> Result<ArrivalCur
     let life = &flow.life;
     match () {
         () if !flow.depths.is_empty() => return Err("it has several destinations"),
+        () if flow.paths.is_some() => return Err("its packets take several paths"),
         () if life.set_up => return Err("it is set up by signalling"),
         () if !life.changes.is_empty() => return Err("it changes its contract"),
         () if flow.aal5 => return Err("its packets are sent as cells"),

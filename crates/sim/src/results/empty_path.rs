@@ -10,8 +10,9 @@ use tidegate_core::units::{Rate, Span};
 /// The links on the way of a connection's data and back.
 pub(super) struct EmptyPath<'n> {
     factory: &'n dyn EndpointFactory,
-    there: Way,
-    back: Way,
+    /// Its paths: the fastest counts.
+    there: Vec<Way>,
+    back: Vec<Way>,
 }
 
 impl<'n> EmptyPath<'n> {
@@ -28,8 +29,9 @@ impl<'n> EmptyPath<'n> {
     /// its last; `None` for a transport without acknowledgements.
     pub(super) fn time(&self, bytes: u64) -> Option<Span> {
         let packets = self.factory.packets(bytes)?;
-        let there = self.there.time(packets.count - 1, packets.each, packets.last);
-        Some(there + self.back.time(0, packets.answer, packets.answer))
+        let there = self.there.iter().map(|way| way.time(packets.count - 1, packets.each, packets.last));
+        let back = self.back.iter().map(|way| way.time(0, packets.answer, packets.answer));
+        Some(there.min()? + back.min()?)
     }
 }
 
@@ -42,17 +44,22 @@ struct Way {
 }
 
 impl Way {
-    fn of(network: &Network, flow: &FlowSetup) -> Option<Way> {
+    /// Returns the ways of the packets of a flow.
+    fn of(network: &Network, flow: &FlowSetup) -> Option<Vec<Way>> {
         let has_rate = |link: &usize| {
             let gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
             !gate && network.links[*link].pace.is_steady() && network.links[*link].has_one_delay()
         };
-        let links = || flow.route.iter().map(|link| &network.links[*link]);
-        flow.route.iter().all(has_rate).then(|| Way {
-            links: links().map(|link| (link.rate, link.framing)).collect(),
-            delay: links().fold(Span::ZERO, |sum, link| sum + link.delay),
-            is_cut: flow.aal5,
-        })
+        let hops: Vec<usize> = flow.hops().map(|place| flow.route[place]).collect();
+        let way = |path: &[usize]| {
+            let links = || path.iter().map(|link| &network.links[*link]);
+            Way {
+                links: links().map(|link| (link.rate, link.framing)).collect(),
+                delay: links().fold(Span::ZERO, |sum, link| sum + link.delay),
+                is_cut: flow.aal5,
+            }
+        };
+        flow.route.iter().all(has_rate).then(|| hops.chunks(flow.path_length()).map(way).collect())
     }
 
     /// Returns the time until the last of several packets has arrived: `before` packets of `each`

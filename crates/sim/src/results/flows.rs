@@ -27,7 +27,7 @@ pub(super) fn table<Q>(run: &Run<'_, Q>) -> Table {
             group: &run.network.groups[flow.group],
             from: node(run.network.links[first].from),
             to: node(run.network.links[last].to),
-            hops: flow.route.len() as u64,
+            hops: flow.path_length() as u64,
             start: seconds(life.0),
             stop: stop.map(seconds),
             sent_packets: record.sent.0,

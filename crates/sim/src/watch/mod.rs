@@ -173,7 +173,8 @@ impl Watch {
         };
         let packet =
             self.under_way.entry(sequence).or_insert(UnderWay { len, ahead: None, left, hops: Vec::new() });
-        if let Some(last) = packet.hops.iter_mut().rfind(|hop| Some(hop.link) == before) {
+        let is_spread = self.route.is_spread();
+        if let Some(last) = packet.hops.iter_mut().rfind(|hop| is_spread || Some(hop.link) == before) {
             last.landed = Some(at);
         }
         packet.hops.push(hop);
@@ -281,8 +282,13 @@ impl Watch {
     fn journey(&self, link: u32, sequence: u64, arrived: Time, delay: Span) -> Option<Journey> {
         let packet = self.under_way.get(&sequence)?;
         let hop_over = |link| packet.hops.iter().rfind(|hop| hop.link == link).cloned();
-        let mut hops: Vec<WatchedHop> = self.route.back_from(link).filter_map(hop_over).collect();
-        hops.reverse();
+        let mut hops: Vec<WatchedHop> = match self.route.is_spread() {
+            true => packet.hops.clone(),
+            false => {
+                let back: Vec<WatchedHop> = self.route.back_from(link).filter_map(hop_over).collect();
+                back.into_iter().rev().collect()
+            }
+        };
         hops.last_mut()?.landed = Some(arrived);
         let first = hops.first()?;
         let held = if self.is_enveloped_at(first.link) { Span::ZERO } else { first.held };

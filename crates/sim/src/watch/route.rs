@@ -1,4 +1,5 @@
-//! The route of the watched flow: a chain of links, or a multicast tree.
+//! The route of the watched flow: a chain of links, several of which a packet takes one, or a
+//! multicast tree.
 
 /// A link of a route.
 #[derive(Clone, Copy, Debug)]
@@ -16,12 +17,19 @@ pub(crate) struct Route {
     links: Vec<RouteLink>,
     /// Index of the hop over its first link.
     first_hop: u32,
+    /// True if each packet takes one of several chains, and may pass a link on several of them.
+    is_spread: bool,
 }
 
 impl Route {
     /// Returns the route over these links, whose hops begin with `first_hop`.
-    pub(crate) fn new(links: Vec<RouteLink>, first_hop: u32) -> Route {
-        Route { links, first_hop }
+    pub(crate) fn new(links: Vec<RouteLink>, first_hop: u32, is_spread: bool) -> Route {
+        Route { links, first_hop, is_spread }
+    }
+
+    /// Returns true if each packet takes one of several chains of links.
+    pub(super) fn is_spread(&self) -> bool {
+        self.is_spread
     }
 
     fn position(&self, link: u32) -> Option<usize> {
@@ -56,6 +64,9 @@ impl Route {
 
     /// Returns the number of destinations of the flow.
     pub(super) fn destinations(&self) -> u32 {
+        if self.is_spread {
+            return 1;
+        }
         let first = self.links.iter().filter(|one| one.before.is_none());
         first.map(|one| one.destinations).sum::<u32>().max(1)
     }

@@ -20,8 +20,8 @@ impl<Q> World<Q> {
     /// Returns the present counts of the meters on the flow's way, port by port; at a gate it has
     /// no port of its own.
     pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
-        let hops = &self.cx.fabric.hops[self.cx.flows[flow].range()];
-        let own = hops.iter().filter(|hop| self.cx.fabric.gate != Some(hop.node));
+        let hops = self.cx.fabric.ports_on_way(&self.cx.flows[flow]);
+        let own = hops.filter(|hop| self.cx.fabric.gate != Some(hop.node));
         own.filter_map(|hop| self.cx.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
     }
 
@@ -40,7 +40,7 @@ impl<Q> World<Q> {
     fn usage_so_far(&self) -> UsageRecords {
         let mut records = self.cx.measures.usage_closed.clone();
         for (ix, flow) in self.cx.flows.iter().enumerate() {
-            for hop in &self.cx.fabric.hops[flow.range()] {
+            for hop in self.cx.fabric.ports_on_way(flow) {
                 let used = self.cx.fabric.nodes[hop.node as usize].switch.usage(hop.leg);
                 used.for_each(|used| records.take(hop.link, ix as u32, used));
             }
@@ -56,7 +56,7 @@ impl<Q> World<Q> {
 
     fn class_counts_so_far(&self) -> ClassRecords {
         let mut records = self.cx.measures.classes_closed.clone();
-        let flows = self.cx.flows.iter().flat_map(|flow| &self.cx.fabric.hops[flow.range()]);
+        let flows = self.cx.flows.iter().flat_map(|flow| self.cx.fabric.ports_on_way(flow));
         for hop in flows.filter(|hop| self.cx.fabric.gate != Some(hop.node)) {
             let switch = &self.cx.fabric.nodes[hop.node as usize].switch;
             if let Some(class) = switch.class_of(hop.leg) {

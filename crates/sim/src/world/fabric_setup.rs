@@ -77,6 +77,7 @@ pub(super) fn fabric(network: &Network, seed: u64, ports: &[PortIx]) -> Result<F
         flights,
         hops: Vec::new(),
         forks: BTreeMap::new(),
+        spreads: BTreeMap::new(),
         closing: BTreeMap::new(),
         destinations: BTreeMap::new(),
         gate: gate_node,

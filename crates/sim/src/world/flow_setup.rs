@@ -34,7 +34,9 @@ pub(super) fn flow(
     Flow {
         source: adapted(network, setup, source(setup, end)),
         first_hop,
-        hops: setup.route.len() as u32,
+        hops: setup.hop_count() as u32,
+        path_length: setup.path_length() as u32,
+        is_spread: setup.paths.is_some(),
         pending: 0,
         stop,
         wakes_at: Time::NEVER,

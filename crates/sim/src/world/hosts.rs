@@ -30,7 +30,8 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.events.set(Event::Source(ix), next);
-        let (hop, sequence, group, mark) = (flow.first_hop, flow.next_sequence, flow.group, flow.mark);
+        let hop = self.cx.fabric.next_first_hop(ix, flow);
+        let (sequence, group, mark) = (flow.next_sequence, flow.group, flow.mark);
         wrapping_count(&mut flow.next_sequence, 1);
         self.cx.measures.records[ix as usize].count_sent(len);
         let id = self.cx.packets.store(PacketBody::new(self.cx.now, sequence, ix, hop, group));
@@ -136,8 +137,10 @@ impl<Q: EventQueue> World<Q> {
         let flow = &self.cx.flows[ix as usize];
         let Source::Endpoint(endpoint) = &flow.source else { return };
         if let Some(round_trip) = endpoint.round_trip() {
-            let hop = &self.cx.fabric.hops[flow.first_hop as usize];
-            self.cx.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
+            for first in flow.first_hops() {
+                let hop = &self.cx.fabric.hops[first as usize];
+                self.cx.fabric.nodes[hop.node as usize].switch.set_round_trip(hop.leg, round_trip);
+            }
         }
     }
 
@@ -185,7 +188,7 @@ impl<Q: EventQueue> World<Q> {
         first_sent: Option<Time>,
     ) {
         let flow = &mut self.cx.flows[ix as usize];
-        let hop = hop.unwrap_or(flow.first_hop);
+        let hop = hop.unwrap_or_else(|| self.cx.fabric.next_first_hop(ix, flow));
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
         wrapping_count(&mut flow.next_sequence, 1);
@@ -239,7 +242,8 @@ impl<Q: EventQueue> World<Q> {
             // It follows its own pattern, whatever the notice.
             return;
         }
-        let way = &self.cx.fabric.hops[flow.first_hop as usize..body.hop as usize];
+        let first = body.hop - flow.links_before(body.hop);
+        let way = &self.cx.fabric.hops[first as usize..body.hop as usize];
         let back = way.iter().map(|hop| self.cx.fabric.links[hop.link as usize].line.delay());
         let at = back.fold(self.cx.now, |at, delay| at + delay);
         self.host_events.schedule(at, body.flow, HostEvent::Notice(notice));

@@ -1,13 +1,14 @@
 //! Construction of the routes of flows: their hops, the stages there, and forks.
 
 use super::stages::{Placed, Sets};
-use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Path};
+use crate::fabric::{After, Fabric, Hop, Link, NOWHERE, Path, Spread};
 use crate::network::{FlowSetup, Network};
 use crate::source::Traffic;
 use crate::stage::Site;
 use std::collections::BTreeMap;
 use tidegate_core::contract::Refused;
 use tidegate_core::packet::Leg;
+use tidegate_core::rng::Rng;
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::Time;
 
@@ -29,6 +30,16 @@ pub(super) fn add_forks(network: &Network, first_hops: &[u32], fabric: &mut Fabr
         fabric.destinations.extend((*first..).zip(setup.destinations_behind()));
         let forks = siblings.into_iter().filter(|(_, hops)| hops.len() > 1);
         fabric.forks.extend(forks.map(|(eldest, hops)| (eldest, hops.into())));
+    }
+}
+
+/// Registers the flows whose packets take one of several paths.
+pub(super) fn add_spreads(network: &Network, seed: u64, fabric: &mut Fabric) {
+    for (ix, setup) in (0..).zip(&network.flows) {
+        if let Some(paths) = &setup.paths {
+            let rng = Rng::named(seed, &format!("paths/{}", setup.name));
+            fabric.spreads.insert(ix, Spread { paths: paths.clone(), rng });
+        }
     }
 }
 
@@ -55,14 +66,15 @@ pub(super) fn stage_sets(
 ) -> Result<Vec<u16>, Refused> {
     let mut of_hops = Vec::new();
     for ((flow, setup), first) in (0..).zip(&network.flows).zip(first_hops) {
-        for (place, link) in setup.route.iter().enumerate() {
-            let to = first + place as u32;
-            let from = setup.before(place).map(|before| first + before as u32);
+        for (hop, place) in setup.hops().enumerate() {
+            let link = &setup.route[place];
+            let to = first + hop as u32;
+            let from = setup.before(hop).map(|before| first + before as u32);
             let node = network.switch_of(*link) as u32;
             let port = Site { flow, node, link: Some(*link as u32), from, to: Some(to) };
             let end = network.links[*link].to as u32;
             let destination = Site { flow, node: end, link: None, from: Some(to), to: None };
-            of_hops.push(sets.set(&port, setup.is_last(place).then_some(&destination))?);
+            of_hops.push(sets.set(&port, setup.is_last(hop).then_some(&destination))?);
         }
     }
     Ok(of_hops)
@@ -71,7 +83,7 @@ pub(super) fn stage_sets(
 /// Reserves memory for the hops of all flows, and for the flows of each port that are open from the
 /// start.
 pub(super) fn reserve(network: &Network, fabric: &mut Fabric) {
-    fabric.hops.reserve_exact(network.flows.iter().map(|setup| setup.route.len()).sum());
+    fabric.hops.reserve_exact(network.flows.iter().map(FlowSetup::hop_count).sum());
     let mut flows = vec![0; fabric.links.len()];
     let open = network.flows.iter().filter(|setup| !setup.life.set_up);
     open.flat_map(|setup| &setup.route).for_each(|link| flows[*link] += 1);
@@ -92,16 +104,23 @@ pub(super) fn add_route(
     fabric: &mut Fabric,
     is_sampled: bool,
 ) -> Result<(), Refused> {
-    for (ix, ((link, plan), stages)) in setup.route.iter().zip(&setup.plans).zip(sets).enumerate() {
+    // Of a flow with several paths: its place at the port in front of each link, which paths share.
+    let mut shared: BTreeMap<usize, Leg> = BTreeMap::new();
+    for (ix, (place, stages)) in setup.hops().zip(sets).enumerate() {
+        let (link, plan) = (&setup.route[place], &setup.plans[place]);
         // The envelope is a shaper in front of the first port.
         let shaper = if ix == 0 { setup.envelope } else { None };
         let plan = FlowPlan { shaper, ..*plan };
         let Link { node, port, .. } = fabric.links[*link];
         let at_gate = network.gate.as_ref().is_some_and(|gate| gate.links.contains(link));
-        let leg = match setup.life.set_up || at_gate {
-            true => Leg { port, flow: NOWHERE },
-            false => fabric.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
+        let leg = match (setup.life.set_up || at_gate, shared.get(link)) {
+            (true, _) => Leg { port, flow: NOWHERE },
+            (false, Some(leg)) => *leg,
+            (false, None) => fabric.nodes[node as usize].switch.open(Time::ORIGIN, port, &plan)?,
         };
+        if setup.paths.is_some() {
+            shared.insert(*link, leg);
+        }
         let set = &fabric.stage_sets[usize::from(*stages)];
         if !set.released.is_empty() {
             fabric.nodes[node as usize].switch.report_released(true);

@@ -6,7 +6,7 @@ use super::host_events::HostEvents;
 use super::lives::lives;
 use super::measuring::measures;
 use super::pending::Pending;
-use super::routes::{add_forks, add_route, open_lanes, reserve, stage_sets};
+use super::routes::{add_forks, add_route, add_spreads, open_lanes, reserve, stage_sets};
 use super::stages::{Placed, Sets, StageSetup, stages};
 use super::{Event, World};
 use crate::event_queue::EventQueue;
@@ -33,6 +33,7 @@ impl<Q: EventQueue> World<Q> {
             born.map(|(ix, (life, first_hop))| flow(network, ix, seed, *life, *first_hop)).collect();
         let mut fabric = fabric(network, seed, &ports)?;
         add_forks(network, &first_hops, &mut fabric);
+        add_spreads(network, seed, &mut fabric);
         let stages = stages(&mut StageSetup {
             network,
             seed,

@@ -59,6 +59,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
         part: 0,
         plans: vec![FlowPlan { contract, sizes, ..FlowPlan::default() }; route.len()],
         route: route.collect(),
+        paths: None,
         depths: Vec::new(),
         envelope: None,
         sizes,

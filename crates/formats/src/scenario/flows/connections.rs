@@ -88,6 +88,7 @@ impl Builder<'_> {
             from,
             to: vec![to],
             route: there,
+            paths: None,
             load_rate: 1,
             depths: Vec::new(),
             contract,

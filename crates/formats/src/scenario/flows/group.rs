@@ -5,9 +5,11 @@ pub use crate::keys::flow::WhenWarned;
 use crate::policy::Chosen;
 use crate::port::ContractSpec;
 use crate::scenario::headers::HeadersSpec;
+use crate::scenario::multipath::Paths;
 use crate::source::Source;
 use crate::stage_terms::StageTerms;
 use std::borrow::Cow;
+use std::sync::Arc;
 use tidegate_core::aal5;
 use tidegate_core::packet::Colour;
 use tidegate_core::shaper::BuiltInShaper;
@@ -30,8 +32,11 @@ pub struct FlowGroup {
     /// Indexes of the nodes that receive, at least one.
     pub to: Vec<usize>,
     /// Indexes of the links on the way: the stated route, or else the shortest. With several nodes
-    /// that receive, the links of a tree in preorder, each followed by all links behind it.
+    /// that receive, the links of a tree in preorder, each followed by all links behind it. With
+    /// several `paths`, the links of all, each once, the nearer ones first.
     pub route: Vec<usize>,
+    /// The paths of which each packet takes one; `None` where all packets take the route.
+    pub paths: Option<Arc<Paths>>,
     /// Rate in bit/s to which the load of a connection's transfers refers.
     pub load_rate: u64,
     /// With several nodes that receive, the number of links from the source to the end of each link
@@ -130,6 +135,11 @@ impl FlowGroup {
     /// the source has sizes of its own.
     pub fn link_sizes(&self) -> &[u32] {
         if self.aal5 { &[aal5::CELL] } else { &self.sizes }
+    }
+
+    /// The part of a flow's rate that passes the link at a place of the route.
+    pub(in crate::scenario) fn share_at(&self, place: usize, rate: u64) -> u64 {
+        self.paths.as_ref().map_or(rate, |paths| (rate as f64 * paths.share_of(place)).round() as u64)
     }
 
     /// Returns true if its packets on links have only the stated sizes.

@@ -74,7 +74,7 @@ pub(super) fn build(
             Routing::ShortestPath(_) => None,
             Routing::Ecmp(keys) => {
                 let Network { nodes, links, .. } = around.network;
-                Some(Multipath::new(nodes, links, *keys.seed, *keys.weighted))
+                Some(Multipath::new(nodes, links, *keys.per, (*keys.seed, *keys.weighted)))
             }
         },
     };
@@ -264,6 +264,7 @@ impl Builder<'_> {
             from,
             to: to.into_iter().map(|(_, node)| node).collect(),
             route: links,
+            paths: None,
             load_rate: 1,
             depths,
             contract,

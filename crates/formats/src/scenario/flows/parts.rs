@@ -3,6 +3,7 @@
 use super::pairs::Ends;
 use super::{Builder, FlowGroup};
 use crate::error::Report;
+use crate::scenario::multipath::Way;
 use crate::scenario::network::Link;
 use crate::source::Source;
 use std::collections::BTreeMap;
@@ -29,42 +30,43 @@ impl Builder<'_> {
             let ends = ends.of(member);
             let ways = self.ways(&groups, member, ends, report)?;
             let latest = parts.len().saturating_sub(groups.len());
-            let same = parts[latest..].iter().map(|part| &part.route).eq(&ways);
+            let same = parts[latest..].iter().map(|part| &part.route).eq(ways.iter().map(|(links, _)| links));
             if same {
                 parts[latest..].iter_mut().for_each(|part| part.count += 1);
                 continue;
             }
             let there = [ends, (ends.1, ends.0)];
-            for ((group, route), (from, to)) in groups.iter().zip(ways).zip(there) {
-                parts.push(FlowGroup { count: 1, first: member, from, to: vec![to], route, ..group.clone() });
+            for ((group, (route, paths)), (from, to)) in groups.iter().zip(ways).zip(there) {
+                let (first, to) = (member, vec![to]);
+                parts.push(FlowGroup { count: 1, first, from, to, route, paths, ..group.clone() });
             }
         }
         Some(parts)
     }
 
-    /// The links of a member's route in each direction.
+    /// The way of a member in each direction.
     fn ways(
         &mut self,
         groups: &[FlowGroup],
         member: u32,
         (from, to): (usize, usize),
         report: &mut Report,
-    ) -> Option<Vec<Vec<usize>>> {
+    ) -> Option<Vec<Way>> {
         let place = groups.first()?.place;
         let there = self.routes.shortest(from, to, place, report)?;
         let Some(multipath) = &mut self.multipath else {
             let back = groups.get(1).map(|_| self.routes.back(place, &there, report));
             return match back {
-                Some(back) => Some(vec![there, back?]),
-                None => Some(vec![there]),
+                Some(back) => Some(vec![(there, None), (back?, None)]),
+                None => Some(vec![(there, None)]),
             };
         };
         let ends = [(from, to), (to, from)];
-        groups
-            .iter()
-            .zip(ends)
-            .map(|(group, (from, to))| multipath.path(&group.member_name(member), from, to))
-            .collect()
+        let way = |(group, (from, to)): (&FlowGroup, (usize, usize))| {
+            let way = multipath.way(&group.member_name(member), from, to);
+            way.map_err(|complaint| report.add(place, complaint)).ok()
+        };
+        groups.iter().zip(ends).map(way).collect()
     }
 }
 

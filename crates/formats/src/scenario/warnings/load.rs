@@ -66,9 +66,10 @@ fn changes_of_load(scenario: &Scenario, loads: &[Load]) -> BTreeMap<usize, Vec<(
             (None, None) => continue,
         };
         let each = rate.min(group.ceiling.unwrap_or(u64::MAX));
-        for link in &group.route {
+        for (place, link) in group.route.iter().enumerate() {
             let of_link = changes.entry(*link).or_default();
-            let all = i128::from(rate_at(&scenario.links[*link], group, each)) * i128::from(load.count);
+            let each = group.share_at(place, rate_at(&scenario.links[*link], group, each));
+            let all = i128::from(each) * i128::from(load.count);
             of_link.push((group.start, all));
             of_link.extend(end.map(|end| (end, -all)));
         }

@@ -61,6 +61,10 @@ struct Path<'s> {
 impl<'s> Path<'s> {
     fn of(scenario: &'s Scenario, index: usize) -> Option<Path<'s>> {
         let group = &scenario.groups[index];
+        // Packets that overtake others halve the window, whatever the receiver's.
+        if group.paths.is_some() {
+            return None;
+        }
         let Source::Sender { transport, application } = &group.source else { return None };
         let size = group.sizes.iter().copied().max()?;
         let window = transport.policy.receiver_window(size).filter(|_| application.is_endless())?;

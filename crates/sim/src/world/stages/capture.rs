@@ -42,7 +42,7 @@ impl Stage for Capture {
             sequence: cx.id_of(packet).sequence,
             len: packet.len,
             mark: packet.mark,
-            place: hop - cx.hops_of(flow).start,
+            place: cx.flows[flow as usize].links_before(hop),
             payload: *payload,
         });
     }

@@ -19,7 +19,8 @@ impl FirstQueue {
     pub(in crate::world) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused> {
         let flows = setup.flows.iter().zip(&setup.network.flows);
         let follow = flows.filter(|(flow, _)| flow.source.watches_first_queue());
-        let hops: BTreeMap<u32, bool> = follow.map(|(flow, plan)| (flow.first_hop, plan.aal5)).collect();
+        let hops: BTreeMap<u32, bool> =
+            follow.flat_map(|(flow, plan)| flow.first_hops().map(|hop| (hop, plan.aal5))).collect();
         if hops.is_empty() {
             return Ok(Vec::new());
         }

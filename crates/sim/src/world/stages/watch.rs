@@ -23,13 +23,14 @@ pub(super) fn stages(setup: &mut StageSetup<'_>) -> Result<Vec<Placed>, Refused>
 fn watching(watch: Watch, network: &Network) -> Watch {
     let Some(flow) = network.flows.get(watch.flow()) else { return watch };
     let (destinations, first_hop) = (flow.destinations_behind(), network.first_hops()[watch.flow()]);
-    let route_link = |(ix, link): (usize, &usize)| RouteLink {
-        link: *link as u32,
-        before: flow.before(ix),
-        destinations: destinations.get(ix).copied().unwrap_or(1),
+    let route_link = |(hop, place): (usize, usize)| RouteLink {
+        link: flow.route[place] as u32,
+        before: flow.before(hop),
+        destinations: destinations.get(hop).copied().unwrap_or(1),
     };
-    let links = flow.route.iter().enumerate().map(route_link).collect();
-    watch.of(Route::new(links, first_hop), flow.terms(), network.is_enveloped(flow))
+    let links = flow.hops().enumerate().map(route_link).collect();
+    let route = Route::new(links, first_hop, flow.paths.is_some());
+    watch.of(route, flow.terms(), network.is_enveloped(flow))
 }
 
 /// Notes the present state of a link, and the cause that blocks the watched flow there, if packets
