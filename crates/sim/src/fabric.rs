@@ -2,8 +2,7 @@
 //! route.
 
 use crate::flights::Flights;
-use crate::flow::Flow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::context::Effect;
 use tidegate_core::link::Line;
@@ -238,18 +237,10 @@ impl Fabric {
         self.nodes[hop.node as usize].switch.shaped(hop.leg)
     }
 
-    /// Returns the first hop of the next packet of the flow with this index.
-    #[inline(always)]
-    pub(crate) fn next_first_hop(&mut self, ix: u32, flow: &Flow) -> u32 {
-        match flow.is_spread {
-            true => self.first_hop_at_random(ix, flow.first_hop),
-            false => flow.first_hop,
-        }
-    }
-
-    /// Returns the first hop of a path chosen at random; the hops of all begin with `first_hop`.
+    /// Returns the first hop of a path of the flow with this index, chosen at random; the hops of
+    /// all its paths begin with `first_hop`.
     #[inline(never)]
-    fn first_hop_at_random(&mut self, ix: u32, first_hop: u32) -> u32 {
+    pub(crate) fn first_hop_at_random(&mut self, ix: u32, first_hop: u32) -> u32 {
         let Some(Spread { paths, rng }) = self.spreads.get_mut(&ix) else { return first_hop };
         let mut left = rng.unit();
         let chosen = paths.shares.iter().position(|share| {
@@ -259,12 +250,6 @@ impl Fabric {
         // Rounding may have left a little.
         let chosen = chosen.unwrap_or(paths.shares.len() - 1);
         first_hop + (chosen * paths.length) as u32
-    }
-
-    /// Returns the hops of a flow, one for each port on its way.
-    pub(crate) fn ports_on_way(&self, flow: &Flow) -> impl Iterator<Item = &Hop> {
-        let (is_spread, mut seen) = (flow.is_spread, BTreeSet::new());
-        self.hops[flow.range()].iter().filter(move |hop| !is_spread || seen.insert(hop.link))
     }
 
     /// Returns the hops onto which a packet that enters at `hop` forks; nothing for a hop without

@@ -3,7 +3,8 @@
 use super::World;
 use crate::classes::{ClassCounts, ClassRecords};
 use crate::event_queue::EventQueue;
-use crate::fabric::Before;
+use crate::fabric::{Before, Hop};
+use crate::flow::Flow;
 use crate::host::{Adapted, PacketCounts, Source};
 use crate::measures::Checks;
 use crate::probe::Subject;
@@ -20,9 +21,15 @@ impl<Q> World<Q> {
     /// Returns the present counts of the meters on the flow's way, port by port; at a gate it has
     /// no port of its own.
     pub(super) fn metered(&self, flow: usize) -> impl Iterator<Item = Metered> {
-        let hops = self.cx.fabric.ports_on_way(&self.cx.flows[flow]);
+        let hops = self.ports_on_way(&self.cx.flows[flow]);
         let own = hops.filter(|hop| self.cx.fabric.gate != Some(hop.node));
         own.filter_map(|hop| self.cx.fabric.nodes[hop.node as usize].switch.metered(hop.leg))
+    }
+
+    /// Returns the hops of a flow, one for each port on its way.
+    fn ports_on_way(&self, flow: &Flow) -> impl Iterator<Item = &Hop> {
+        let (is_spread, mut seen) = (flow.is_spread, BTreeSet::new());
+        self.cx.fabric.hops[flow.range()].iter().filter(move |hop| !is_spread || seen.insert(hop.link))
     }
 
     fn checks_so_far(&self, flow: usize) -> Checks {
@@ -40,7 +47,7 @@ impl<Q> World<Q> {
     fn usage_so_far(&self) -> UsageRecords {
         let mut records = self.cx.measures.usage_closed.clone();
         for (ix, flow) in self.cx.flows.iter().enumerate() {
-            for hop in self.cx.fabric.ports_on_way(flow) {
+            for hop in self.ports_on_way(flow) {
                 let used = self.cx.fabric.nodes[hop.node as usize].switch.usage(hop.leg);
                 used.for_each(|used| records.take(hop.link, ix as u32, used));
             }
@@ -56,7 +63,7 @@ impl<Q> World<Q> {
 
     fn class_counts_so_far(&self) -> ClassRecords {
         let mut records = self.cx.measures.classes_closed.clone();
-        let flows = self.cx.flows.iter().flat_map(|flow| self.cx.fabric.ports_on_way(flow));
+        let flows = self.cx.flows.iter().flat_map(|flow| self.ports_on_way(flow));
         for hop in flows.filter(|hop| self.cx.fabric.gate != Some(hop.node)) {
             let switch = &self.cx.fabric.nodes[hop.node as usize].switch;
             if let Some(class) = switch.class_of(hop.leg) {

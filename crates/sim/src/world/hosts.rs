@@ -4,6 +4,8 @@
 use super::host_events::HostEvent;
 use super::{Event, World};
 use crate::event_queue::EventQueue;
+use crate::fabric::Fabric;
+use crate::flow::Flow;
 use crate::host::{Sending, Source, Task};
 use crate::packets::{HostCell, PacketBody};
 use tidegate_core::aal5;
@@ -11,6 +13,15 @@ use tidegate_core::endpoint::{Action, Endpoint, HostCx, Notice, Payload};
 use tidegate_core::packet::{BodyId, Mark, Packet};
 use tidegate_core::stats::wrapping_count;
 use tidegate_core::units::Time;
+
+/// Returns the first hop of the next packet of the flow with this index.
+#[inline(always)]
+fn first_hop(fabric: &mut Fabric, ix: u32, flow: &Flow) -> u32 {
+    match flow.is_spread {
+        true => fabric.first_hop_at_random(ix, flow.first_hop),
+        false => flow.first_hop,
+    }
+}
 
 impl<Q: EventQueue> World<Q> {
     /// Handles the event of a flow's source.
@@ -30,7 +41,7 @@ impl<Q: EventQueue> World<Q> {
             }
         }
         self.events.set(Event::Source(ix), next);
-        let hop = self.cx.fabric.next_first_hop(ix, flow);
+        let hop = first_hop(&mut self.cx.fabric, ix, flow);
         let (sequence, group, mark) = (flow.next_sequence, flow.group, flow.mark);
         wrapping_count(&mut flow.next_sequence, 1);
         self.cx.measures.records[ix as usize].count_sent(len);
@@ -188,7 +199,7 @@ impl<Q: EventQueue> World<Q> {
         first_sent: Option<Time>,
     ) {
         let flow = &mut self.cx.flows[ix as usize];
-        let hop = hop.unwrap_or_else(|| self.cx.fabric.next_first_hop(ix, flow));
+        let hop = hop.unwrap_or_else(|| first_hop(&mut self.cx.fabric, ix, flow));
         let colour = flow.mark.colour();
         let body = PacketBody::new(self.cx.now, flow.next_sequence, ix, hop, flow.group);
         wrapping_count(&mut flow.next_sequence, 1);

@@ -104,7 +104,7 @@ pub(super) fn add_route(
     fabric: &mut Fabric,
     is_sampled: bool,
 ) -> Result<(), Refused> {
-    // Of a flow with several paths: its place at the port in front of each link, which paths share.
+    // The place of a flow with several paths at the port in front of each link, which paths share.
     let mut shared: BTreeMap<usize, Leg> = BTreeMap::new();
     for (ix, (place, stages)) in setup.hops().zip(sets).enumerate() {
         let (link, plan) = (&setup.route[place], &setup.plans[place]);
