@@ -193,11 +193,11 @@ def strays(feature: Feature, sources: Mapping[str, bytes]) -> Iterator[str]:
 
 
 def without_lines(feature: Feature, path: str, text: str) -> str:
-    """Return a file that lists features without the lines of one, and without their comments."""
+    """Return a file that lists features without the lines of one, their comments and conditions."""
     kept: list[str] = []
     for line, code in zip(text.splitlines(keepends=True), _code(path, text), strict=False):
         if feature.names.search(code):
-            while kept and kept[-1].lstrip().startswith("///"):
+            while kept and kept[-1].lstrip().startswith(("///", "#[cfg(")):
                 kept.pop()
         else:
             kept.append(line)

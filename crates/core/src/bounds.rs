@@ -21,7 +21,7 @@ mod tandem;
 mod total_flow;
 
 use crate::units::{Rate, Span, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// One hop on a flow's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,10 +21,14 @@ pub mod matching;
 pub mod rules;
 
 use crate::headers::{Headers, has_ports};
+use alloc::borrow::ToOwned;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::string::ToString;
+use alloc::vec::Vec;
 use core::fmt;
 use core::net::{IpAddr, SocketAddr};
 use core::str::FromStr;
-use std::collections::BTreeMap;
 
 /// The flow that a packet belongs to: addresses, ports and protocol, in one direction.
 ///

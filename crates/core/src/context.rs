@@ -25,6 +25,7 @@
 use crate::packet::{BodyId, FlowIx, Mark, Packet, PortIx};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use alloc::vec::Vec;
 
 /// The driver's arguments to every call: the time, a random stream, and a list for the effects.
 pub struct Ctx<'a> {

@@ -20,6 +20,10 @@ use crate::rng::Rng;
 use crate::switch::Switch;
 use crate::switch::plan::{FlowPlan, SwitchPlan};
 use crate::units::{Span, Time};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// A step of the clock of records.
 pub const STEP: Span = Span::from_ticks(25_600);

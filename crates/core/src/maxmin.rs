@@ -23,6 +23,8 @@
 //! # Ok::<(), tidegate_core::maxmin::Unallocatable>(())
 //! ```
 
+use alloc::vec;
+use alloc::vec::Vec;
 use num_rational::Ratio;
 use num_traits::{CheckedAdd, CheckedDiv, CheckedMul, CheckedSub, Zero};
 use thiserror::Error;

@@ -13,12 +13,14 @@
 //! assert!(["virtual-clock", "red", "fq-codel", "tcp"].iter().all(|name| names.contains(name)));
 //! ```
 
+#[cfg(feature = "atm")]
 use crate::abr;
 use crate::composite;
 use crate::contract::Refused;
 use crate::detector::{self, Detector, DetectorKind};
 use crate::dropper::{self, Dropper, DropperKind};
 use crate::endpoint::open_loop::SourceKind;
+#[cfg(feature = "tcp")]
 use crate::endpoint::tcp::congestion::{self, CongestionControl, CongestionControlKind};
 use crate::endpoint::{self, Transport, TransportKind};
 use crate::meter::{self, Meter, MeterKind};
@@ -27,6 +29,10 @@ use crate::params::{
 };
 use crate::scheduler::{self, Scheduler, SchedulerKind};
 use crate::shaper;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::any::Any;
 
 /// Kind of a stage, as a scenario names it. This crate has no stages: the simulator knows the type of
@@ -53,8 +59,11 @@ pub fn built_in() -> impl Iterator<Item = &'static PolicyRecord> {
         detector::RECORDS,
         shaper::RECORDS,
         endpoint::RECORDS,
+        #[cfg(feature = "tcp")]
         congestion::RECORDS,
+        #[cfg(feature = "atm")]
         abr::RECORDS,
+        #[cfg(feature = "atm")]
         abr::coupling::RECORDS,
     ];
     roles.into_iter().flatten()
@@ -211,6 +220,7 @@ where
 ///
 /// # Errors
 /// As [`register_scheduler`].
+#[cfg(feature = "tcp")]
 pub fn register_congestion_control<T>() -> Result<(), Refused>
 where
     T: PolicyParams<Policy: CongestionControl + 'static>,
@@ -224,6 +234,7 @@ where
 ///
 /// # Errors
 /// As [`register_scheduler_at_run_time`].
+#[cfg(feature = "tcp")]
 pub fn register_congestion_control_at_run_time(
     record: &'static PolicyRecord,
     read: impl Fn(&[(&'static str, Value)]) -> Result<CongestionControlKind, Fault> + Send + Sync + 'static,

@@ -25,6 +25,7 @@ mod resize;
 use crate::packet::{FlowIx, Packet};
 use crate::ranking::ring::Ring;
 use crate::stats::{Count, wrapping_count};
+use alloc::vec::Vec;
 use core::hint::black_box;
 
 const NONE: u32 = u32::MAX;

@@ -31,6 +31,7 @@ use crate::params::{
     registry, words,
 };
 use crate::units::{Rate, Span, Time};
+use alloc::format;
 
 parameters! {
     /// Parameters of a token bucket in front of a flow's queue.

@@ -16,6 +16,8 @@ use crate::contract::Refused;
 use crate::packet::Mark;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 impl BuiltInCoupling {
     /// Makes the coupling at a port with a switch algorithm, without VCs.

@@ -45,6 +45,7 @@ use crate::params::{
     Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, registry, words,
 };
 use crate::units::{Rate, Span};
+use alloc::borrow::ToOwned;
 
 words! {
     /// Current rate of a VC (section 4.1).

@@ -19,7 +19,7 @@ impl Destination {
     /// Turns an FRM cell round (rule 2): the same cell backward, with CI if the latest data cell
     /// had met congestion. The saved EFCI state is then cleared.
     pub fn turn_round(&mut self, frm: &RmCell) -> RmCell {
-        let ci = frm.ci | std::mem::take(&mut self.efci);
+        let ci = frm.ci | core::mem::take(&mut self.efci);
         //= kalyanaraman1998 1
         RmCell { direction: Direction::Backward, bn: false, ci, ..*frm }
     }

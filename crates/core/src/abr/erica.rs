@@ -39,6 +39,8 @@ use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::stats::{Count, wrapping_count};
 use crate::units::{Span, Time};
+use alloc::format;
+use alloc::vec::Vec;
 
 words! {
     /// Shares at which ERICA aims (ATM TM 4.0, appendix I.3).

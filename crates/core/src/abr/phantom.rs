@@ -24,6 +24,8 @@ use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::stats::{Count, wrapping_count};
 use crate::units::{Span, Time};
+use alloc::borrow::ToOwned;
+use alloc::format;
 
 parameters! {
     /// Parameters of Phantom.

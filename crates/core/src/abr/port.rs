@@ -6,6 +6,7 @@ use super::registry::BuiltInRateControl;
 use crate::contract::Refused;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
 
 /// An output port that writes the feedback of its link into the RM cells of its VCs on their way
 /// back (Kalyanaraman et al. 1998, section 3.1).

@@ -3,6 +3,7 @@
 use super::control::{PortTerms, RateControl};
 use crate::contract::Refused;
 use crate::params::{PolicyParams, registry};
+use alloc::boxed::Box;
 
 macro_rules! algorithms {
     ($($variant:ident($params:path),)+) => {

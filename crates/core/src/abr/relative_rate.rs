@@ -6,6 +6,7 @@ use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::format;
 
 parameters! {
     /// Parameters of relative-rate marking.

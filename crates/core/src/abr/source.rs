@@ -2,6 +2,7 @@
 
 use super::cell::{Direction, RmCell, whole};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
+use alloc::string::String;
 
 /// The terms of a VC, agreed on at set-up (ATM TM 4.0, section 5.10.2). Rates are in bit/s of whole
 /// cells.
@@ -199,7 +200,7 @@ impl Pace {
         // unknown.
         let is_known = self.next_at < Time::NEVER;
         self.next_at = match is_known && before > 0.0 && acr > 0.0 {
-            true => now + Span::from_ticks(left.ceil() as u64).min(whole),
+            true => now + Span::from_ticks(libm::ceil(left) as u64).min(whole),
             false => now + whole,
         };
     }
@@ -208,7 +209,7 @@ impl Pace {
 /// The time of `len` bytes at a rate, rounded up; [`Span::MAX`] at a rate of zero.
 fn time_for(len: u32, rate: f64) -> Span {
     // A cast from f64 saturates, for infinity, too.
-    Span::from_ticks((f64::from(len) * 8.0 * TICKS_PER_SECOND as f64 / rate).ceil() as u64)
+    Span::from_ticks(libm::ceil(f64::from(len) * 8.0 * TICKS_PER_SECOND as f64 / rate) as u64)
 }
 
 #[cfg(test)]

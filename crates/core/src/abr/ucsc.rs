@@ -31,6 +31,8 @@ use crate::contract::Refused;
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::stats::{Count, wrapping_count};
 use crate::units::{Span, Time};
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of UCSC.
@@ -152,7 +154,7 @@ impl Ucsc {
 
     /// Gives a VC another state, and keeps the sums.
     fn set(&mut self, vc: usize, state: State) {
-        let before = std::mem::replace(&mut self.vcs[vc].0, state);
+        let before = core::mem::replace(&mut self.vcs[vc].0, state);
         self.active = self.active + u32::from(state != State::Idle) - u32::from(before != State::Idle);
         if let State::Satisfied(rate) = before {
             (self.satisfied, self.allocated) = (self.satisfied - 1, self.allocated - rate);

@@ -2,9 +2,9 @@
 
 use super::FlowSpec;
 use crate::units::{Span, Time};
+use alloc::collections::{BTreeMap, BinaryHeap};
 use core::cmp::Reverse;
 use core::fmt;
-use std::collections::{BTreeMap, BinaryHeap};
 
 /// A flow's name in the books, never used again for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

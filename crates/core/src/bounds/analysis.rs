@@ -20,6 +20,7 @@ use super::network::{Network, Unbounded};
 use super::total_flow::{Found, Served};
 use super::{tandem, total_flow};
 use crate::curves::{Exact, seconds};
+use alloc::vec::Vec;
 use core::fmt;
 
 /// Bounds of a flow at a port.

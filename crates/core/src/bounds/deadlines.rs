@@ -21,6 +21,7 @@
 use crate::contract::Contract;
 use crate::params::Guarantee;
 use crate::units::Rate;
+use alloc::vec::Vec;
 
 /// Flows with equal terms.
 #[derive(Clone, Copy, Debug)]

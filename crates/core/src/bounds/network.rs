@@ -4,6 +4,8 @@ use crate::contract::Contract;
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, whole};
 use crate::params::{NoLine, PolicyFacts};
 use crate::units::{Rate, Span};
+use alloc::vec;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// A port and its link. All its flows are known, and none is in a class or has a ceiling of its own,

@@ -3,6 +3,7 @@
 use super::network::Network;
 use super::total_flow::{Found, Served, is_never_idle};
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, longest_delay, whole};
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// The delay of a flow over all its ports, each of which leaves it a service curve: it pays its burst

@@ -21,6 +21,8 @@ use crate::curves::{
     whole,
 };
 use crate::params::{FixedPort, Line, NoLine, Role, Service, Sharer};
+use alloc::vec;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// Rounds after which delays that still grow are given up.

@@ -6,6 +6,7 @@
 //! more.
 
 use super::rules::Prefix;
+use alloc::vec::Vec;
 use core::net::IpAddr;
 
 /// No owner.

@@ -8,8 +8,10 @@ use super::addresses::{Addresses, GivenTwice};
 use super::rules::{Direction, Prefix};
 use crate::switch::plan::FlowPlan;
 use crate::units::Rate;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
 use core::net::IpAddr;
-use std::collections::BTreeMap;
 
 /// One circuit. Terms that it does not state are those of its rule's plan.
 #[derive(Clone, Debug, PartialEq, Eq)]

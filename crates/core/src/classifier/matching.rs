@@ -3,6 +3,8 @@
 use super::ethertypes::ethertype_of;
 use super::rules::{Direction, Prefix};
 use crate::headers::{Headers, MacAddress};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 use core::net::IpAddr;
 

@@ -3,6 +3,7 @@
 
 use super::allocation::{Claim, Division};
 use crate::units::Span;
+use alloc::vec::Vec;
 
 /// Evidence by which the receiver knows that the sender keeps to a smaller allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! it has forwarded since the previous allocation. Shares are rounded up, and no VC gets less than
 //! a least allocation, which is that of an idle VC.
 
+use alloc::vec::Vec;
+
 /// The claim of a VC in an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {

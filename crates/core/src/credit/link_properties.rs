@@ -1,6 +1,7 @@
 //! Properties of a link with credit, from which its plan follows.
 
 use crate::units::{Rate, Span};
+use alloc::vec::Vec;
 
 /// Properties of a link with credit. A virtual link consists of several links, from the sender to
 /// the receiver.

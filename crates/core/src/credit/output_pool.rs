@@ -12,6 +12,8 @@ use super::sizing::{ALPHA_OF_SEVERAL_RTTS, Link};
 use super::{Adaptation, Arrival, Confirmation, Receiver};
 use crate::params::Fault;
 use crate::units::{Rate, Span, Time};
+use alloc::string::ToString;
+use alloc::vec::Vec;
 
 /// Properties of an output port, and of the links over which its VCs come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,7 +52,7 @@ impl CreditParams {
     pub fn output_pool(&self, output: &OutputProperties) -> Result<OutputPlan, Fault> {
         let OutputProperties { rate, cell, rtt, delay, vcs, links } = *output;
         let sized = Link {
-            rate: rate.bits_per_second().round() as u64,
+            rate: libm::round(rate.bits_per_second()) as u64,
             cell,
             credit_cell: cell,
             delay: Span::ZERO,

@@ -7,6 +7,9 @@ use super::sizing::{Exact, Link, Loop, Pool, Unsizable, check_allocation};
 use super::{MAX_CELLS, RECORDS_PER_CELL};
 use crate::params::{Fault, parameters};
 use crate::units::Span;
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::ToString;
 
 parameters! {
     /// Credit-based flow control of a link, from its sending port to the node at its end.
@@ -230,7 +233,7 @@ impl CreditParams {
         let processing = link.rate.time_for(cell) + link.further(cell) + link.back(credit_cell);
         let rtt = link.propagation + processing + self.queueing;
         let sized = Link {
-            rate: link.rate.bits_per_second().round() as u64,
+            rate: libm::round(link.rate.bits_per_second()) as u64,
             cell,
             credit_cell,
             delay: Span::ZERO,

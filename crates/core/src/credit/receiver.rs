@@ -8,7 +8,8 @@ use super::params::Protocol;
 use super::sender::{MAX_CELLS, next_vc};
 use super::sizing::check_allocation;
 use crate::units::Time;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// The fate of an arrived cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,8 @@ use super::Refused;
 use super::allocation::{Claim, Division};
 use super::messages::{Allocation, Counter, Credit, CreditCell, CreditCheck, VcIx};
 use crate::units::{Span, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 use thiserror::Error;
 
 /// A cell was sent without credit.

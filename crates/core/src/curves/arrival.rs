@@ -1,6 +1,8 @@
 //! Arrival curves: the least of several token buckets.
 
 use super::Exact;
+use alloc::vec;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// A token bucket: at most `burst + rate · t` bytes over any time t.

@@ -2,6 +2,8 @@
 //! (Le Boudec and Thiran 2001, theorems 1.4.1 and 1.4.2).
 
 use super::{ArrivalCurve, Exact, ServiceCurve};
+use alloc::vec;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// The longest delay of traffic that is served in its order: the horizontal deviation; `None` if

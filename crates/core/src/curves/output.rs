@@ -1,6 +1,8 @@
 //! The traffic that leaves a server.
 
 use super::{ArrivalCurve, Bucket, Exact, ServiceCurve, largest_backlog};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Bound on the traffic behind a server, in bits as they leave: the min-plus deconvolution `sup_u
 /// [α(t + u) − β(u)]` (Le Boudec and Thiran 2001, theorem 1.4.3); `None` if the backlog may grow

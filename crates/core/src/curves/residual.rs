@@ -2,6 +2,7 @@
 
 use super::service::Line;
 use super::{ArrivalCurve, Exact, ServiceCurve, longest_delay};
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// The service that others leave when all of theirs may be served first: `[β − α]⁺`, for a strict

@@ -1,6 +1,7 @@
 //! Schedulability of deadlines at a server with a strict service curve.
 
 use super::{ArrivalCurve, Exact, ServiceCurve};
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// Traffic that is due within a time.

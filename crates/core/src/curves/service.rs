@@ -1,6 +1,8 @@
 //! Service curves: convex, piecewise linear, zero at the start.
 
 use super::Exact;
+use alloc::vec;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 /// A part of a curve: for `length` seconds it rises by `rate` bytes a second.

@@ -32,6 +32,8 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{Colour, FlowIx, Packet, PortIx};
 use crate::params::{Carry, Fault, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::units::{Span, Time};
+use alloc::format;
+use alloc::vec::Vec;
 
 words! {
     /// Drops that are looked at.

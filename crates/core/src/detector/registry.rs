@@ -6,6 +6,7 @@ use crate::context::{Ctx, Verdict};
 use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet, PortIx};
 use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
+use alloc::boxed::Box;
 
 /// Kind of a detector, as a plan holds it.
 pub type DetectorKind = PolicyKind<BuiltInDetector, dyn Detector + Send>;

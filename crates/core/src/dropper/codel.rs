@@ -25,6 +25,7 @@ use crate::params::{
     Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::units::{Span, Time};
+use alloc::format;
 
 words! {
     /// Form of CoDel.

@@ -15,6 +15,7 @@ use crate::params::{Fault, Limit, Marking, words};
 use crate::rng::Rng;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
+use alloc::format;
 
 words! {
     /// Signal of congestion.

@@ -39,6 +39,8 @@ use crate::params::{
 };
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
+use alloc::boxed::Box;
+use alloc::format;
 
 parameters! {
     /// Parameters of PIE.

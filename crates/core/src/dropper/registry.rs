@@ -6,6 +6,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::params::{PolicyKind, PolicyParams, registry};
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
 
 /// Kind of a dropper, as a plan holds it.
 pub type DropperKind = PolicyKind<BuiltInDropper, dyn Dropper + Send>;

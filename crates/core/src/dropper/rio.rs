@@ -23,6 +23,7 @@ use crate::params::{
 };
 use crate::stats::Count;
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
 
 words! {
     /// The average by which packets out of profile are judged.

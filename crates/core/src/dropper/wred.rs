@@ -16,6 +16,7 @@ use crate::params::{
     Carry, Fault, Limit, Marking, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
 };
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
 
 parameters! {
     /// Parameters of WRED.

@@ -23,6 +23,8 @@ use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
 };
 use crate::units::{Rate, Span};
+use alloc::boxed::Box;
+use alloc::format;
 use core::any::Any;
 use frames::Frames;
 use receiver::Receiver;

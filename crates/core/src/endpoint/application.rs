@@ -5,8 +5,8 @@ use super::recorded::Player;
 use super::transfers::{Transfer, Transferring, Transfers};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use alloc::sync::Arc;
 use core::ops::Range;
-use std::sync::Arc;
 
 /// Finite or intermittent data of an application.
 #[derive(Clone, Debug)]

@@ -16,6 +16,7 @@
 //! # Ok::<(), tidegate_core::contract::Refused>(())
 //! ```
 
+#[cfg(feature = "atm")]
 pub mod abr;
 pub mod application;
 pub mod on_off;
@@ -24,11 +25,13 @@ mod payload;
 pub mod period;
 pub mod recorded;
 mod registry;
+#[cfg(feature = "tcp")]
 pub mod tcp;
 pub mod transfers;
 mod transport;
 pub mod window;
 
+use alloc::vec::Vec;
 pub use payload::Payload;
 pub use registry::{BuiltInTransport, RECORDS, TransportKind};
 pub use transport::{TransferPackets, Transport};

@@ -5,6 +5,7 @@ use crate::contract::Refused;
 use crate::params::{NoBuiltIn, PolicyKind};
 use crate::rng::Rng;
 use crate::units::Span;
+use alloc::boxed::Box;
 use core::fmt;
 
 /// Kind of a source, as a plan holds it; see [`policies`](crate::policies) for its name in files.

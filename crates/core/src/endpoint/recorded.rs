@@ -4,7 +4,7 @@
 //! which has room for them.
 
 use crate::units::{Span, Time};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// An application that writes recorded data.
 #[derive(Debug)]

@@ -3,16 +3,17 @@
 use super::transport::Transport;
 use crate::contract::Refused;
 use crate::params::{PolicyKind, PolicyParams, registry};
+use alloc::boxed::Box;
 
 /// The recipe for a transport, as a plan holds it.
 pub type TransportKind = PolicyKind<BuiltInTransport, dyn Transport + Send + Sync>;
 
 macro_rules! transports {
-    ($($variant:ident($params:path),)+) => {
+    ($($(#[$only:meta])* $variant:ident($params:path),)+) => {
         registry! {
             /// A built-in transport with its parameters.
             pub enum BuiltInTransport {
-                $($variant($params),)+
+                $($(#[$only])* $variant($params),)+
             }
         }
 
@@ -32,7 +33,7 @@ macro_rules! transports {
             /// When a parameter that depends on the link is missing.
             pub fn build(&self) -> Result<Box<dyn Transport + Send + Sync>, Refused> {
                 let built_in = |transport: &BuiltInTransport| match transport {
-                    $(BuiltInTransport::$variant(params) => {
+                    $($(#[$only])* BuiltInTransport::$variant(params) => {
                         params.make().map(|made| Box::new(made) as Box<dyn Transport + Send + Sync>)
                     })+
                 };
@@ -44,7 +45,9 @@ macro_rules! transports {
 
 // The registry: one line per transport.
 transports! {
+    #[cfg(feature = "atm")]
     Abr(super::abr::AbrParams),
+    #[cfg(feature = "tcp")]
     Tcp(super::tcp::TcpParams),
     Window(super::window::WindowParams),
 }

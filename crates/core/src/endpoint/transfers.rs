@@ -4,6 +4,7 @@
 mod sizes;
 mod workloads;
 
+use alloc::vec::Vec;
 pub use sizes::{Distribution, Sizes};
 
 use super::period::Period;

@@ -2,6 +2,7 @@
 
 use super::{Endpoint, EndpointSetup};
 use crate::units::Rate;
+use alloc::boxed::Box;
 use core::any::Any;
 use core::fmt;
 

@@ -13,7 +13,9 @@ use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters,
 };
 use crate::units::{Span, Time};
-use std::collections::VecDeque;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::format;
 
 parameters! {
     /// Parameters of a fixed window.

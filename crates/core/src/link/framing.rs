@@ -6,6 +6,7 @@
 //! `tc_adjust_size` applies the least size and the cells).
 
 use crate::contract::Refused;
+use alloc::format;
 
 /// Payload of an ATM cell, in bytes.
 const CELL_PAYLOAD: u32 = 48;

@@ -3,6 +3,7 @@
 
 use crate::contract::Refused;
 use crate::rng::Rng;
+use alloc::format;
 
 /// Parameters of the two-state Markov chain of Gilbert (Bell System Technical Journal 39, 1960) and
 /// Elliott (ibid. 42, 1963), all of them probabilities. The chain takes one step per packet.

@@ -3,6 +3,7 @@
 use crate::contract::Refused;
 use crate::rng::Rng;
 use crate::units::Span;
+use alloc::format;
 
 /// The distribution of a delay about the wire's propagation delay, or beyond it.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 
 use crate::stats::Count;
 use crate::units::{Span, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// The cells of a line that go ahead of its port's packets, and their counts. They take no place in
 /// the port's queue; transmission time, delay and losses apply to them as to packets.

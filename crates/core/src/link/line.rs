@@ -14,8 +14,9 @@ use super::pace::Paced;
 use super::{Jitter, Lane, LinePlan, Loss, LossState, Reordering, Steps};
 use crate::rng::Rng;
 use crate::units::{Rate, Span, Time};
-use std::collections::VecDeque;
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
 
 /// The fate of a packet that a line carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::{Jitter, Loss, Pace, Reordering, Steps};
 use crate::units::{Rate, Span};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// The properties of a line.
 #[derive(Clone, Debug, PartialEq)]

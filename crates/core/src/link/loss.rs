@@ -4,6 +4,7 @@
 use super::GilbertElliott;
 use crate::contract::Refused;
 use crate::rng::Rng;
+use alloc::format;
 
 /// Loss of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]

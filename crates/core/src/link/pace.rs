@@ -2,7 +2,7 @@
 
 use super::{RateSteps, SteppedLink, Trace, TracedLink};
 use crate::units::{Rate, Time};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// The times at which bytes may leave.
 #[derive(Clone, Debug, PartialEq)]

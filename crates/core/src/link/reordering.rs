@@ -3,6 +3,7 @@
 use crate::contract::Refused;
 use crate::rng::Rng;
 use crate::units::Span;
+use alloc::format;
 
 /// Independent reordering.
 #[derive(Clone, Copy, Debug, PartialEq)]

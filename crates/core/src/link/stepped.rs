@@ -6,7 +6,7 @@
 
 use super::Steps;
 use crate::units::{Rate, Span, Time};
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// The rates of a link; `None` while it is down.
 pub type RateSteps = Steps<Option<Rate>>;

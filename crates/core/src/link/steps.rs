@@ -2,6 +2,8 @@
 
 use crate::contract::Refused;
 use crate::units::Span;
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 
 /// A value and its changes; times are from the start. With a period it begins again at the end of
 /// each, with its first value.

@@ -15,7 +15,8 @@
 //! way a full IP packet takes one.
 
 use crate::units::{Span, Time};
-use std::sync::Arc;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 
 /// Delivery opportunities, repeated periodically.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! The check of the burst sizes of profiles.
 
 use crate::params::{Fault, Member, NodeContext};
+use alloc::format;
 
 /// Checks that each profile with a rate has a committed burst, and that no burst is smaller than a
 /// packet of the profile: such packets would never conform (RFC 2697 and 2698, section 2).

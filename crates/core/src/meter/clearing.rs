@@ -32,6 +32,7 @@ use crate::params::{
     Carry, Fault, NodeContext, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words,
 };
 use crate::units::{Span, Time};
+use alloc::boxed::Box;
 
 parameters! {
     /// Parameters of the clearing meter.

@@ -25,6 +25,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::Packet;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::units::{Rate, Span, Time};
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of the flow monitor.

@@ -16,6 +16,7 @@ use crate::packet::{Colour, Packet};
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters, words};
 use crate::shaper::TokenBucket;
 use crate::units::{Rate, Time};
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of the policer.

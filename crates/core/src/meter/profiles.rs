@@ -2,6 +2,7 @@
 
 use super::traits::ProfileIx;
 use super::usage::Usage;
+use alloc::vec::Vec;
 
 /// A profile of a meter.
 #[derive(Clone, Copy)]

@@ -4,6 +4,7 @@ use super::flow_monitor::FlowMonitorParams;
 use super::traits::Meter;
 use crate::contract::Refused;
 use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
+use alloc::boxed::Box;
 
 /// Kind of a meter, as a plan holds it.
 pub type MeterKind = PolicyKind<BuiltInMeter, dyn Meter + Send>;

@@ -3,6 +3,7 @@
 use super::table::parameters;
 use super::{Param, Parameters};
 use crate::units::{Rate, Span};
+use alloc::string::String;
 use core::fmt;
 
 parameters! {

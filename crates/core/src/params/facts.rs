@@ -7,6 +7,7 @@ use super::policy::{KeepsRates, PolicyParams};
 use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
 use super::table::Parameters;
 use super::value::Value;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// Answers of a policy's parameters ([`PolicyParams`]), which others ask without knowing the

@@ -1,5 +1,7 @@
 //! A mistake in the parameters of a policy, and its key.
 
+use alloc::string::String;
+
 /// A fault in the parameters: the mistake, and its key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {

@@ -4,9 +4,11 @@ use super::contract::Refused;
 use super::facts::PolicyFacts;
 use super::policy::PolicyParams;
 use super::{Fault, PolicyRecord, Value, outside};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Deref;
-use std::sync::Arc;
 
 /// A way to make a policy: a built-in one of a role with its parameters, or one written outside
 /// this crate.
@@ -195,29 +197,29 @@ impl<B: PartialEq, P: ?Sized> PartialEq for PolicyKind<B, P> {
 /// Writes the built-in policies of a role: an enum with the parameters of each, their records, and
 /// [`NamedPolicy`] by the parameters' [`PolicyParams`].
 macro_rules! registry {
-    ($(#[$about:meta])* pub enum $name:ident { $($variant:ident($params:path),)+ }) => {
+    ($(#[$about:meta])* pub enum $name:ident { $($(#[$only:meta])* $variant:ident($params:path),)+ }) => {
         $(#[$about])*
         #[derive(Clone, Debug, PartialEq)]
         pub enum $name {
-            $(#[doc = concat!("[`", stringify!($params), "`]")] $variant($params),)+
+            $(#[doc = concat!("[`", stringify!($params), "`]")] $(#[$only])* $variant($params),)+
         }
 
         /// The record of every built-in policy of this role.
         pub const RECORDS: &[$crate::params::PolicyRecord] =
-            &[$(<$params as $crate::params::PolicyParams>::RECORD),+];
+            &[$($(#[$only])* <$params as $crate::params::PolicyParams>::RECORD),+];
 
         impl core::ops::Deref for $name {
             type Target = dyn $crate::params::PolicyFacts;
 
             fn deref(&self) -> &Self::Target {
                 match self {
-                    $($name::$variant(params) => params,)+
+                    $($(#[$only])* $name::$variant(params) => params,)+
                 }
             }
         }
 
         impl $crate::params::NamedPolicy for $name {
-            fn records() -> Vec<&'static $crate::params::PolicyRecord> {
+            fn records() -> $crate::alloc::vec::Vec<&'static $crate::params::PolicyRecord> {
                 RECORDS.iter().collect()
             }
 
@@ -225,15 +227,15 @@ macro_rules! registry {
                 name: &str,
                 values: &[(&'static str, $crate::params::Value)],
             ) -> Option<Result<$name, $crate::params::Fault>> {
-                $(if name == <$params as $crate::params::PolicyParams>::RECORD.name {
+                $($(#[$only])* if name == <$params as $crate::params::PolicyParams>::RECORD.name {
                     let params = <$params as $crate::params::Parameters>::read(values);
                     return Some(params.map($name::$variant));
                 })+
                 None
             }
 
-            fn examples() -> Vec<$name> {
-                vec![$($name::$variant(<$params as $crate::params::PolicyParams>::example())),+]
+            fn examples() -> $crate::alloc::vec::Vec<$name> {
+                [$($(#[$only])* $name::$variant(<$params as $crate::params::PolicyParams>::example())),+].into()
             }
         }
     };

@@ -3,6 +3,8 @@
 use super::contract::Contract;
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, left_by, whole};
 use crate::units::Rate;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use num_traits::Zero;
 

@@ -7,8 +7,12 @@ use super::contract::Refused;
 use super::fault::Fault;
 use super::record::PolicyRecord;
 use super::value::Value;
-use std::any::Any;
-use std::sync::{Arc, PoisonError, RwLock};
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::Any;
+use once_cell::race::OnceBox;
 
 /// Makes a policy of type `K` from the values of its parameters.
 type Read<K> = Arc<dyn Fn(&[(&'static str, Value)]) -> Result<K, Fault> + Send + Sync>;
@@ -25,18 +29,26 @@ struct Typed<K> {
     example: K,
 }
 
-static LIST: RwLock<Vec<Registered>> = RwLock::new(Vec::new());
+/// One policy of the list, and the rest of it.
+struct Entry {
+    registered: Registered,
+    next: OnceBox<Entry>,
+}
+
+static FIRST: OnceBox<Entry> = OnceBox::new();
+
+fn all() -> impl Iterator<Item = &'static Registered> {
+    core::iter::successors(FIRST.get(), |entry| entry.next.get()).map(|entry| &entry.registered)
+}
 
 /// Calls `each` with every registered policy of type `K`; returns the results.
 fn of_type<K: 'static, T>(each: impl Fn(&'static PolicyRecord, &Typed<K>) -> T) -> Vec<T> {
-    let list = LIST.read().unwrap_or_else(PoisonError::into_inner);
-    list.iter().filter_map(|one| Some(each(one.record, one.typed.downcast_ref()?))).collect()
+    all().filter_map(|one| Some(each(one.record, one.typed.downcast_ref()?))).collect()
 }
 
 /// The records of all registered policies.
 pub(crate) fn all_records() -> Vec<&'static PolicyRecord> {
-    let list = LIST.read().unwrap_or_else(PoisonError::into_inner);
-    list.iter().map(|one| one.record).collect()
+    all().map(|one| one.record).collect()
 }
 
 /// The records of the registered policies of type `K`.
@@ -64,10 +76,20 @@ pub(crate) fn add<K: Send + Sync + 'static>(
     read: impl Fn(&[(&'static str, Value)]) -> Result<K, Fault> + Send + Sync + 'static,
     example: K,
 ) -> Result<(), Refused> {
-    let mut list = LIST.write().unwrap_or_else(PoisonError::into_inner);
-    if list.iter().any(|one| one.record.name == record.name) {
-        return Err(Refused(format!("a policy `{}` has been registered already", record.name)));
+    let registered = Registered { record, typed: Box::new(Typed { read: Arc::new(read), example }) };
+    let mut new = Box::new(Entry { registered, next: OnceBox::new() });
+    let mut end = &FIRST;
+    loop {
+        match end.get() {
+            Some(entry) if entry.registered.record.name == record.name => {
+                return Err(Refused(format!("a policy `{}` has been registered already", record.name)));
+            }
+            Some(entry) => end = &entry.next,
+            // Another thread may have come first.
+            None => match end.set(new) {
+                Ok(()) => return Ok(()),
+                Err(back) => new = back,
+            },
+        }
     }
-    list.push(Registered { record, typed: Box::new(Typed { read: Arc::new(read), example }) });
-    Ok(())
 }

@@ -8,6 +8,7 @@ use super::line::{FixedPort, Line, NoLine};
 use super::policy::KeepsRates;
 use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
 use super::value::Value;
+use alloc::vec::Vec;
 
 /// A record, the values of its parameters, and how the policy marks or responds to marks. Such a
 /// policy promises nothing.

@@ -2,6 +2,9 @@
 
 use super::{Fault, Kind, Limit, Param, Value};
 use crate::units::{Rate, Span};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// A struct whose fields are the keys of a table; written by `parameters!`.
 pub trait Parameters: Clone + PartialEq + core::fmt::Debug + Send + Sync + Sized + 'static {
@@ -49,7 +52,7 @@ impl Parameter for Rate {
     }
 
     fn value(&self, _: Kind) -> Option<Value> {
-        Some(Value::Rate(self.bits_per_second().round() as u64))
+        Some(Value::Rate(libm::round(self.bits_per_second()) as u64))
     }
 }
 
@@ -182,14 +185,14 @@ macro_rules! __parameters {
                 Ok($name { $(
                     $param: match values.iter().find(|(name, _)| *name == stringify!($param)) {
                         Some((name, value)) => <$type as $crate::params::Parameter>::of(value)
-                            .map_err(|wrong| $crate::params::Fault::at(name, format!("`{name}` {wrong}")))?,
+                            .map_err(|wrong| $crate::params::Fault::at(name, $crate::alloc::format!("`{name}` {wrong}")))?,
                         None => $crate::params::parameters!(@absent $param, $type $(, $default)?),
                     },
                 )* })
             }
 
-            fn values(&self) -> Vec<(&'static str, $crate::params::Value)> {
-                let values: Vec<(&'static str, Option<$crate::params::Value>)> = vec![$((
+            fn values(&self) -> $crate::alloc::vec::Vec<(&'static str, $crate::params::Value)> {
+                let values: $crate::alloc::vec::Vec<(&'static str, Option<$crate::params::Value>)> = $crate::alloc::vec![$((
                     stringify!($param),
                     $crate::params::Parameter::value(
                         &self.$param,
@@ -237,15 +240,15 @@ macro_rules! __words {
         impl $crate::params::Parameter for $name {
             const KIND: $crate::params::Kind = $crate::params::Kind::Word(&[$($word),+]);
 
-            fn of(value: &$crate::params::Value) -> Result<$name, String> {
+            fn of(value: &$crate::params::Value) -> Result<$name, $crate::alloc::string::String> {
                 match value {
                     $($crate::params::Value::Text(word) if word == $word => Ok($name::$variant),)+
-                    _ => Err(String::from("is none of its words")),
+                    _ => Err($crate::alloc::string::String::from("is none of its words")),
                 }
             }
 
             fn value(&self, _: $crate::params::Kind) -> Option<$crate::params::Value> {
-                Some($crate::params::Value::Text(String::from(match self {
+                Some($crate::params::Value::Text($crate::alloc::string::String::from(match self {
                     $($name::$variant => $word,)+
                 })))
             }

@@ -1,6 +1,8 @@
 //! The kind of value that a parameter takes, and values as read from a file.
 
 use crate::units::Span;
+use alloc::string::String;
+use alloc::vec::Vec;
 
 /// The kind of value that a parameter takes, and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]

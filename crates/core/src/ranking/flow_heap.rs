@@ -8,6 +8,7 @@
 
 use crate::packet::FlowIx;
 use crate::ranking::sorted_prefix::{MAX_PREFIX, RankedFlow, SortedPrefix};
+use alloc::vec::Vec;
 
 pub use crate::ranking::sorted_prefix::Rank;
 

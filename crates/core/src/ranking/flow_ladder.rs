@@ -16,8 +16,9 @@
 use crate::packet::FlowIx;
 use crate::ranking::radix_ladder::{CHUNK, RadixLadder};
 use crate::ranking::sorted_prefix::{MAX_PREFIX, Rank, RankedFlow, SortedPrefix};
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// Least number of flows that move into an empty prefix, if there are as many: there is room for
 /// `CHUNK` more.

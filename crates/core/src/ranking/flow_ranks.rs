@@ -10,6 +10,7 @@ use crate::packet::FlowIx;
 use crate::ranking::flow_ladder::FlowLadder;
 use crate::ranking::flow_tournament::FlowTournament;
 use crate::ranking::sorted_prefix::{Rank, RankedFlow, SortedPrefix};
+use alloc::boxed::Box;
 
 /// Greatest number of flows of a tournament.
 const MOST: u32 = 4096;

@@ -7,6 +7,7 @@
 
 use crate::packet::FlowIx;
 use crate::ranking::sorted_prefix::Rank;
+use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 
 /// The key of a flow that is absent, and of a present flow with the largest key; the order then

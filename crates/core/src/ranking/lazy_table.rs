@@ -2,6 +2,7 @@
 //! others.
 
 use crate::packet::FlowIx;
+use alloc::vec::Vec;
 
 /// A table of values by flow index; its length is set by the highest index written.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,8 @@
 //! it: memory is read and written in sequence, where a heap of many entries jumps.
 
 use crate::ranking::sorted_prefix::RankedFlow;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// Bits per digit.
 const DIGIT: u32 = 4;

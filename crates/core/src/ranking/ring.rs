@@ -1,5 +1,8 @@
 //! A first-in, first-out ring buffer of small values.
 
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
 /// Values in order of arrival. Memory grows to the largest number of values ever held.
 ///
 /// It takes 24 bytes, so that a port has room for one on the cache line that a packet touches.

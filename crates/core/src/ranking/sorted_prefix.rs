@@ -1,6 +1,7 @@
 //! The flows with the smallest ranks, sorted in a short ring.
 
 use crate::packet::FlowIx;
+use alloc::boxed::Box;
 
 /// A flow's rank: the policy's key, then the order of arrival.
 pub type Rank = (u64, u64);

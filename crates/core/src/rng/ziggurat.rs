@@ -6,7 +6,8 @@
 //! are the same on every machine.
 
 use super::stream::Rng;
-use std::sync::LazyLock;
+use alloc::boxed::Box;
+use once_cell::race::OnceBox;
 
 const LAYERS: usize = 256;
 /// Start of the tail, and the area of each layer, for 256 of them.
@@ -20,20 +21,22 @@ struct Layers {
     heights: [f64; LAYERS + 1],
 }
 
-static LAYERS_OF_E: LazyLock<Layers> = LazyLock::new(|| {
+static LAYERS_OF_E: OnceBox<Layers> = OnceBox::new();
+
+fn layers_of_e() -> Box<Layers> {
     let mut ends = [0.0; LAYERS + 1];
     (ends[0], ends[1]) = (AREA * libm::exp(TAIL), TAIL);
     for layer in 2..LAYERS {
         let below: f64 = ends[layer - 1];
         ends[layer] = -libm::log(AREA / below + libm::exp(-below));
     }
-    Layers { ends, heights: ends.map(|end| libm::exp(-end)) }
-});
+    Box::new(Layers { ends, heights: ends.map(|end| libm::exp(-end)) })
+}
 
 /// Exponential with mean 1.
 #[inline]
 pub(crate) fn exponential(rng: &mut Rng) -> f64 {
-    let layers = &*LAYERS_OF_E;
+    let layers = LAYERS_OF_E.get_or_init(layers_of_e);
     let bits = rng.bits();
     // The lowest random bits choose the layer, the highest the place in it.
     let layer = bits as usize % LAYERS;
@@ -59,7 +62,7 @@ mod tests {
 
     #[test]
     fn the_layers_end_at_the_top_of_the_curve() {
-        let layers = &*LAYERS_OF_E;
+        let layers = LAYERS_OF_E.get_or_init(layers_of_e);
         let last = layers.ends[LAYERS - 1] * (1.0 - layers.heights[LAYERS - 1]);
         assert!((last / AREA - 1.0).abs() < 1e-9, "{last}");
         assert!(layers.ends.is_sorted_by(|a, b| a > b));

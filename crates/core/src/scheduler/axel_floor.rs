@@ -34,6 +34,7 @@ use crate::queues::{Queued, Queues};
 use crate::ranking::flow_heap::FlowHeap;
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of Axel above a floor.
@@ -143,7 +144,7 @@ impl Scheduler for AxelFloor {
             self.floors.resize(flow.ix() + 1, Floor { rate: None, due: Time::from_ticks(0) });
         }
         let floor = |reserve: Rate| {
-            let bits = (reserve.bits_per_second() * self.share).round() as u64;
+            let bits = libm::round(reserve.bits_per_second() * self.share) as u64;
             Rate::from_bits_per_second(bits.max(1)).unwrap_or(reserve)
         };
         let rate = contract.reserve.map(floor);

@@ -7,6 +7,8 @@ use crate::packet::FlowIx;
 use crate::params::{Fault, Guarantee, Member, NodeContext, Supply};
 use crate::queues::Queues;
 use crate::units::{Span, Time};
+use alloc::format;
+use alloc::vec::Vec;
 
 /// The local delay bounds of flows, and the stamps that follow from them.
 #[derive(Clone, Debug, Default)]
@@ -93,9 +95,9 @@ pub(super) fn check(node: &NodeContext<'_>) -> Result<(), Fault> {
     let carrier = if node.supply == Supply::Link { "the link carries" } else { "the class is guaranteed" };
     let message = format!(
         "its deadline may be missed: up to {:.0} B may be due within {:.3} ms, and {carrier} {:.0} B",
-        overrun.due.ceil(),
+        libm::ceil(overrun.due),
         overrun.within * 1e3,
-        overrun.carried.floor()
+        libm::floor(overrun.carried)
     );
     Err(Fault::of(overrun.index, 0, "deadline", message))
 }

@@ -41,6 +41,7 @@ mod linux;
 mod params;
 mod weights;
 
+use alloc::vec::Vec;
 pub use params::{DrrForm, DrrParams};
 
 use flow::{DrrFlow, FRACTION, STALE, Turn};

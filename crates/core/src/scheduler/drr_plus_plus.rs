@@ -39,6 +39,7 @@ use crate::params::{
 use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of DRR++.

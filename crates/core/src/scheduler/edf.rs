@@ -24,6 +24,8 @@ use crate::params::{
 };
 use crate::queues::Queues;
 use crate::units::Time;
+use alloc::vec;
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of earliest deadline first: none.

@@ -29,6 +29,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
+use alloc::vec::Vec;
 
 /// A scheduler that serves flows in the order of their first packets' tags, by rule `R`.
 pub struct FairQueueing<R> {

@@ -20,6 +20,7 @@ use crate::queues::{Queued, Queues};
 use crate::ranking::ring::Ring;
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::boxed::Box;
 
 parameters! {
     /// Parameters of FIFO: none.

@@ -7,8 +7,9 @@
 use super::virtual_time::{TagHeap, VirtualTime};
 use crate::packet::FlowIx;
 use crate::units::Rate;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// A flow in the fluid system.
 #[derive(Clone, Copy, Default)]

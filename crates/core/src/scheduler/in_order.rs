@@ -5,6 +5,7 @@ use crate::contract::{Contract, Refused};
 use crate::packet::{FlowIx, Packet};
 use crate::queues::Queues;
 use crate::units::Time;
+use alloc::vec::Vec;
 
 /// Stamps packets with their order of arrival.
 #[derive(Default)]

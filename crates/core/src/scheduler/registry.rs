@@ -3,6 +3,7 @@
 use super::traits::Scheduler;
 use crate::contract::Refused;
 use crate::params::{PolicyKind, PolicyParams, PolicyRecord, registry};
+use alloc::boxed::Box;
 
 /// A kind of scheduler and its parameters, as held in a plan.
 pub type SchedulerKind = PolicyKind<BuiltInScheduler, dyn Scheduler + Send>;

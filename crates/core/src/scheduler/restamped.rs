@@ -23,6 +23,7 @@ use crate::params::{PolicyParams, words};
 use crate::queues::Queues;
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
+use alloc::vec::Vec;
 
 words! {
     /// The server at which a flow's backlog is counted.

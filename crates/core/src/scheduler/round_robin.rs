@@ -16,6 +16,7 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of packet round robin: none.

@@ -11,6 +11,8 @@ use crate::params::{
 };
 use crate::queues::Queues;
 use crate::units::Time;
+use alloc::format;
+use alloc::vec::Vec;
 use num_traits::Zero;
 
 parameters! {

@@ -28,6 +28,9 @@
 mod params;
 mod slots;
 
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 pub use params::TdmParams;
 
 use slots::slots_needed;

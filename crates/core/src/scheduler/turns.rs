@@ -5,6 +5,7 @@
 //! differ by one at most.
 
 use crate::packet::FlowIx;
+use alloc::vec::Vec;
 
 const NONE: u32 = u32::MAX;
 

@@ -46,6 +46,7 @@
 
 mod params;
 
+use alloc::vec::Vec;
 pub use params::{StampClock, Synchronise, VirtualClockParams};
 
 use super::StampRule;

@@ -19,6 +19,7 @@
 use crate::packet::FlowIx;
 use crate::ranking::flow_heap::FlowHeap;
 use crate::units::{Rate, Span};
+use alloc::vec::Vec;
 
 /// The default weight of a flow without a reservation: 10 kbit/s.
 pub(super) const UNRESERVED: Rate = match Rate::from_bits_per_second(10_000) {

@@ -31,6 +31,7 @@ use crate::params::{
     Role, Service, Stamps, parameters,
 };
 use crate::units::{Rate, Time};
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of WF²Q+.

@@ -5,6 +5,7 @@
 //! interval.
 
 use crate::units::Span;
+use alloc::vec::Vec;
 
 /// One flow's rate over time, and its target; both in one unit.
 #[derive(Clone, Copy, Debug)]

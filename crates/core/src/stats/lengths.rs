@@ -1,6 +1,7 @@
 //! Frequencies of a queue's lengths.
 
 use super::wrapping_count;
+use alloc::boxed::Box;
 
 /// Counts of small whole numbers, one for each value. Memory grows with the largest value; none is
 /// used for zeros.

@@ -23,7 +23,9 @@ mod count;
 mod lengths;
 mod moments;
 mod quantile;
+#[cfg(feature = "stats")]
 mod rare;
+#[cfg(feature = "stats")]
 mod student;
 mod workahead;
 
@@ -32,7 +34,9 @@ pub use lengths::Lengths;
 pub(crate) use lengths::PositiveLengths;
 pub use moments::Moments;
 pub use quantile::nearest_rank;
+#[cfg(feature = "stats")]
 pub use rare::rare_half_width_95;
+#[cfg(feature = "stats")]
 pub use student::{half_width_95, t_95};
 pub use workahead::{PeakRate, Workahead};
 

@@ -2,6 +2,8 @@
 
 use super::rule::{Rule, Split};
 use crate::switch::FlowCounters;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// A circuit in one direction.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,6 +10,7 @@ use crate::packet::{Leg, Mark, PortIx};
 use crate::switch::Switch;
 use crate::switch::plan::FlowPlan;
 use crate::units::Time;
+use alloc::vec::Vec;
 
 /// Plan of an edge at one port.
 #[derive(Clone, Debug)]

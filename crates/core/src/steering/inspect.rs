@@ -7,6 +7,8 @@ use crate::classifier::rules::Key;
 use crate::packet::Leg;
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
+use alloc::vec;
+use alloc::vec::Vec;
 
 impl Steering {
     /// The counters of a rule's flows at the port, including closed flows.

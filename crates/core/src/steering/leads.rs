@@ -1,6 +1,7 @@
 //! Leads of a rule's members, by which the gate shows who is ahead of its contract.
 
 use crate::units::Span;
+use alloc::vec::Vec;
 
 /// The largest lead of each rule's members; members are looked at a few at a time.
 #[derive(Debug, Default)]

@@ -13,7 +13,9 @@ use crate::packet::PortIx;
 use crate::switch::Switch;
 use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::units::{Span, Time};
-use std::collections::{BTreeMap, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Longest time for which a conversation stays open without packets. CoDel has forgotten its drops
 /// by then: it looks back for 16 intervals of 100 ms.

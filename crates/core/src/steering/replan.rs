@@ -10,7 +10,9 @@ use crate::packet::Leg;
 use crate::switch::plan::{ClassPlan, FlowPlan};
 use crate::switch::{FlowCounters, Switch};
 use crate::units::Time;
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use alloc::vec::Vec;
 
 impl Steering {
     /// Returns the flows whose plans [`Switch::reconfigure`] has to change before
@@ -107,7 +109,7 @@ impl Steering {
         }
         // Members keep their indexes: the checks for idle ones refer to them.
         let mut by_key = BTreeMap::new();
-        for ((before, key), at) in std::mem::take(&mut self.by_key) {
+        for ((before, key), at) in core::mem::take(&mut self.by_key) {
             match continued.rules[before] {
                 Some(after) => {
                     self.members[at].rule = after;
@@ -135,7 +137,7 @@ impl Steering {
             }
         }
         let mut shared = vec![None; rules.len()];
-        for (before, at) in std::mem::take(&mut self.shared).into_iter().enumerate() {
+        for (before, at) in core::mem::take(&mut self.shared).into_iter().enumerate() {
             let Some(at) = at else { continue };
             match continued.rules[before] {
                 Some(after) => {
@@ -147,7 +149,7 @@ impl Steering {
         }
         let mut circuits: Vec<Vec<CircuitState>> = rules.iter().map(circuits::of).collect();
         for (before, after) in continued.rules.iter().enumerate() {
-            for (number, state) in std::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
+            for (number, state) in core::mem::take(&mut self.circuits[before]).into_iter().enumerate() {
                 match (*after, continued.circuits[before][number], state.member()) {
                     (Some(after), Some(number), member) => {
                         circuits[after][number as usize] = state;

@@ -7,7 +7,8 @@ use crate::params::Limit;
 use crate::scheduler::SchedulerKind;
 use crate::switch::plan::{DropperPlan, FlowPlan};
 use crate::units::{Rate, Span};
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 /// The packets that match, and their flows.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,6 +3,7 @@
 
 use crate::classifier::FiveTuple;
 use crate::classifier::rules::Key;
+use alloc::vec::Vec;
 use core::net::{IpAddr, Ipv4Addr};
 
 /// A host, subscriber, 5-tuple or circuit. The keys come first.

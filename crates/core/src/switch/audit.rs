@@ -10,6 +10,8 @@ use crate::packet::FlowIx;
 use crate::scheduler::Select;
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::format;
+use alloc::string::String;
 
 impl Switch {
     /// Checks conservation of packets and bytes for every flow and port, the pool, work

@@ -9,6 +9,7 @@ use crate::dropper::{Left, Occupancy};
 use crate::packet::{FlowIx, Packet, PortIx};
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::vec::Vec;
 
 /// A node of the tree, and its dropper.
 struct ChainNode {

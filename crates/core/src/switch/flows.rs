@@ -11,9 +11,11 @@ use crate::ranking::lazy_table::LazyTable;
 use crate::shaper::{Ceiling, ShaperPlan};
 use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BinaryHeap};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::hint::black_box;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
 
 /// State of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,9 @@ use crate::contract::{Contract, Refused};
 use crate::meter::{Meter, MeterKind, Metered, ProfileIx, Reading, Usage};
 use crate::packet::{FlowIx, Packet};
 use crate::units::{Span, Time};
-use std::collections::BTreeMap;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 /// The shared profiles of a flow at each meter that its packets pass.
 type Shared = [Option<u16>; MAX_METERS];

@@ -45,6 +45,8 @@ mod shaping;
 mod shared;
 mod tree;
 
+use alloc::format;
+use alloc::vec::Vec;
 pub use blocked::Block;
 pub use counters::{ByReason, FlowCounters, QueueStats};
 pub use metering::MeterUsage;

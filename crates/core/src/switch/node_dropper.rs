@@ -10,8 +10,9 @@ use crate::packet::{FlowIx, Packet, PortIx};
 use crate::params::Scope;
 use crate::stats::Count;
 use crate::units::{Rate, Time};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 
 /// Droppers of a node.
 enum Droppers {

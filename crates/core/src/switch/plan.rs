@@ -10,6 +10,9 @@ use crate::scheduler::SchedulerKind;
 use crate::shaper::ShaperPlan;
 use crate::stats::Count;
 use crate::units::Rate;
+use alloc::format;
+use alloc::vec;
+use alloc::vec::Vec;
 
 pub use super::shared::Shared;
 pub use crate::params::Scope;

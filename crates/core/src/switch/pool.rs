@@ -6,7 +6,8 @@ use crate::packet::{BodyId, Packet};
 use crate::params::Limit;
 use crate::stats::Count;
 use crate::switch::plan::{PushOut, Sharing, SwitchPlan};
-use std::collections::BTreeMap;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 
 /// Claims of flows on the pool for their port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

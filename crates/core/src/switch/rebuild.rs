@@ -11,6 +11,7 @@ use crate::contract::Refused;
 use crate::dropper::Occupancy;
 use crate::packet::{FlowIx, Packet, PortIx};
 use crate::units::Time;
+use alloc::vec::Vec;
 
 impl Switch {
     /// Moves the packets that wait at a port to the flows that `whose` names (for those of

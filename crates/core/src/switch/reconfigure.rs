@@ -13,6 +13,8 @@ use crate::packet::{FlowIx, Leg, PortIx};
 use crate::queues::Queues;
 use crate::scheduler::{Scheduler, SchedulerKind};
 use crate::units::Time;
+use alloc::format;
+use alloc::vec::Vec;
 
 impl Switch {
     /// Applies the plan to the switch, and gives the listed flows new plans (the others keep

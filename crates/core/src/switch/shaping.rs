@@ -7,6 +7,8 @@ use crate::ranking::flow_heap::FlowHeap;
 use crate::shaper::{Excess, ShaperPlan, TokenBucket};
 use crate::stats::Count;
 use crate::units::Time;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 struct Shaper {
     plan: ShaperPlan,

@@ -1,7 +1,7 @@
 //! A plan that many owners hold, and that is stored once.
 
+use alloc::sync::Arc;
 use core::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 /// A shared plan. A copy costs a pointer; an owner that changes its plan gets its own.
 #[derive(Clone, Debug, PartialEq)]

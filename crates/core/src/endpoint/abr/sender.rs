@@ -116,7 +116,7 @@ impl Sender {
 
     fn wait_out_of_rate(&mut self, now: Time) {
         let between = f64::from(self.size) * 8.0 / self.source.terms().tcr * TICKS_PER_SECOND as f64;
-        self.out_of_rate_at = now + Span::from_ticks(between.ceil() as u64);
+        self.out_of_rate_at = now + Span::from_ticks(libm::ceil(between) as u64);
     }
 
     fn next(&self) -> Time {

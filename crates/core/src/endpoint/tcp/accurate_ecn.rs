@@ -27,7 +27,7 @@ impl Count {
     /// one that was not (section 3.2.2.5.1).
     pub(super) fn came(&mut self, is_marked: bool) -> bool {
         self.marked += u64::from(is_marked);
-        let was_marked = std::mem::replace(&mut self.was_marked, is_marked);
+        let was_marked = core::mem::replace(&mut self.was_marked, is_marked);
         is_marked && !was_marked
     }
 

@@ -21,6 +21,9 @@ mod sender;
 mod sent;
 mod timer;
 
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 pub use params::{
     Ecn, Growth, Handshake, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
 };

@@ -1,5 +1,7 @@
 //! Byte ranges that have arrived out of order: disjoint ranges of byte numbers.
 
+use alloc::vec::Vec;
+
 /// Ranges of byte numbers, each from its start to before its end, in order, that neither overlap
 /// nor touch.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +65,7 @@ impl Ranges {
 
     /// The gaps between the ranges, from `from` to before `until`, in order.
     pub(super) fn gaps(&self, from: u64, until: u64) -> impl Iterator<Item = (u64, u64)> {
-        let ends = std::iter::once(from).chain(self.iter().map(|range| range.1));
+        let ends = core::iter::once(from).chain(self.iter().map(|range| range.1));
         let starts = self.iter().map(|range| range.0).chain([until]);
         let between = ends.zip(starts).map(move |(end, start)| (end.max(from), start.min(until)));
         between.filter(|(start, end)| start < end)

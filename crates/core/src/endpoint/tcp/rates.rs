@@ -5,7 +5,7 @@
 
 use super::congestion::RateSample;
 use crate::units::{Span, Time};
-use std::collections::BTreeMap;
+use alloc::collections::BTreeMap;
 
 /// The connection's state (C of the draft), and the sample under way.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
 use crate::packet::{Mark, Packet};
 use crate::params::MarkResponse;
 use crate::units::{Span, Time};
+use alloc::vec::Vec;
 
 /// The codepoint of a packet that met congestion (CE).
 const CE: u8 = 0b11;

@@ -1,7 +1,7 @@
 //! Times at which the bytes in flight were first sent.
 
 use crate::units::Time;
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// First transmissions of data that are not acknowledged, in the order of numbers.
 #[derive(Debug, Default)]

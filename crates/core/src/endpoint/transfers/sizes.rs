@@ -2,7 +2,8 @@
 
 use super::workloads::{HADOOP, WEB_SEARCH};
 use crate::rng::Rng;
-use std::sync::Arc;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 
 /// Sizes of transfers, in bytes. A random size is at least one byte.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ impl Distribution {
     /// of at most that size. `None` unless both are non-decreasing from 0 on, the last share is 1
     /// and the last size is finite.
     pub fn new(points: Vec<(f64, f64)>) -> Option<Distribution> {
-        let from_zero = std::iter::once(&(0.0, 0.0)).chain(&points);
+        let from_zero = core::iter::once(&(0.0, 0.0)).chain(&points);
         let rises = from_zero.zip(&points).all(|(one, next)| one.0 <= next.0 && one.1 <= next.1);
         let is_whole = points.last().is_some_and(|last| last.1 == 1.0 && last.0.is_finite());
         (rises && is_whole).then_some(Distribution { points })

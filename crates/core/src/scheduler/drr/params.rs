@@ -9,6 +9,7 @@ use crate::params::{
     parameters, words,
 };
 use crate::units::Rate;
+use alloc::vec::Vec;
 
 parameters! {
     /// Parameters of deficit round robin.

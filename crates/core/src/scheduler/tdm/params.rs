@@ -9,6 +9,7 @@ use crate::params::{
     Service, Stamps, parameters,
 };
 use crate::units::Rate;
+use alloc::format;
 
 parameters! {
     /// Parameters of time-division multiplexing.
@@ -92,11 +93,11 @@ impl PolicyParams for TdmParams {
             let Some(reserve) = member.contract.reserve else { continue };
             if member.signalled {
                 let slots = slots_worth(reserve, rate, self.slots);
-                if (slots - slots.round()).abs() > slots * ROUNDING {
+                if (slots - libm::round(slots)).abs() > slots * ROUNDING {
                     let message = format!(
                         "it reserves no whole number of slots, of which {} share {} bit/s",
                         self.slots,
-                        rate.bits_per_second().round()
+                        libm::round(rate.bits_per_second())
                     );
                     return Err(Fault::of(index, 0, "reserve", message));
                 }
@@ -119,7 +120,7 @@ impl PolicyParams for TdmParams {
             Some(reservable) if reservable as f64 > left * (1.0 + ROUNDING) => {
                 let message = format!(
                     "the slots carry {} bit/s, and `admission` may reserve {reservable} bit/s",
-                    left.floor()
+                    libm::floor(left)
                 );
                 Err(Fault::at("slots", message))
             }

@@ -12,5 +12,5 @@ pub(super) fn slots_worth(reserve: Rate, rate: Rate, slots: u16) -> f64 {
 
 /// Number of slots that a reservation needs.
 pub(super) fn slots_needed(reserve: Rate, rate: Rate, slots: u16) -> u64 {
-    (slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)).ceil() as u64
+    libm::ceil(slots_worth(reserve, rate, slots) * (1.0 - ROUNDING)) as u64
 }

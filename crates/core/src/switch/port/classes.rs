@@ -4,6 +4,7 @@ use super::Port;
 use crate::contract::Refused;
 use crate::switch::plan::ClassPlan;
 use crate::units::Time;
+use alloc::format;
 
 impl Port {
     /// Adds a class behind all others and returns its index. A refusal changes nothing.

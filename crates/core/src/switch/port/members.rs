@@ -10,6 +10,7 @@ use crate::switch::flows::{FlowEntry, State};
 use crate::switch::plan::FlowPlan;
 use crate::switch::tree::{Member, ROOT, node_of};
 use crate::units::{Span, Time};
+use alloc::format;
 
 impl Port {
     pub(in crate::switch) fn reserve(&mut self, flows: usize) {

@@ -22,8 +22,9 @@ use crate::dropper::Occupancy;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::stats::{Count, PositiveLengths};
 use crate::units::Time;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use alloc::boxed::Box;
+use alloc::collections::BinaryHeap;
+use core::cmp::Reverse;
 
 /// A port. Fields that a packet-hop touches come first, by cache lines of 64 bytes: the packet in
 /// service, the counts, what admits a packet, and the tree's queues. A departure touches the first

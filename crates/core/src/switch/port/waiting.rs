@@ -8,7 +8,7 @@ use crate::queues::Participation;
 use crate::switch::pool::Pool;
 use crate::switch::tree::{Member, ROOT};
 use crate::units::Time;
-use std::cmp::Reverse;
+use core::cmp::Reverse;
 
 impl Port {
     pub(in crate::switch) fn take_part(&mut self, now: Time, flow: FlowIx, how: Participation) {

@@ -24,6 +24,8 @@ use crate::queues::Participation;
 use crate::scheduler::Scheduler;
 use crate::shaper::Ceiling;
 use crate::units::{Rate, Span, Time};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
 #[repr(C)]

@@ -13,6 +13,8 @@ use crate::shaper::Ceiling;
 use crate::stats::Count;
 use crate::switch::plan::ClassPlan;
 use crate::units::{Rate, Time};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 /// The member at a node's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

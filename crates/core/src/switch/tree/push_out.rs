@@ -9,6 +9,7 @@ use crate::packet::{FlowIx, Packet};
 use crate::params::Limit;
 use crate::scheduler::Removal;
 use crate::stats::Count;
+use alloc::boxed::Box;
 
 impl Tree {
     /// Takes the first packet to lose, of all packets or of the blocked ones.

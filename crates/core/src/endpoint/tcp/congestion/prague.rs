@@ -25,6 +25,7 @@ use super::traits::{Acknowledged, CongestionControl, Windows};
 use crate::contract::Refused;
 use crate::params::{Carry, MarkResponse, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::units::{Span, TICKS_PER_SECOND, Time};
+use alloc::boxed::Box;
 
 parameters! {
     /// Parameters of Prague: none.

@@ -8,6 +8,10 @@ use crate::params::{
 };
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 
 /// Kind of a congestion control, as a plan holds it.
 pub type CongestionControlKind = PolicyKind<BuiltInCongestionControl, dyn CongestionControl>;

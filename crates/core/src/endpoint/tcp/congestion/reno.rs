@@ -5,6 +5,7 @@ use super::traits::{Acknowledged, CongestionControl, Windows};
 use crate::contract::Refused;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::units::{Span, Time};
+use alloc::boxed::Box;
 
 parameters! {
     /// Parameters of Reno: none.

@@ -3,6 +3,7 @@
 use super::delivery::{Delivery, Ruling};
 use crate::rng::Rng;
 use crate::units::{Span, Time};
+use alloc::boxed::Box;
 use core::fmt;
 
 /// The windows of a connection, in bytes.

@@ -14,10 +14,12 @@ use super::ranges::Ranges;
 use super::rates::Rates;
 use super::segment::Block;
 use crate::units::{Span, Time};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::vec::Vec;
 use min_rtt::MinRtt;
 use probe::Probe;
 use reordering::Reordering;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(super) use undo::Undo;
 
 /// State of a connection with RACK-TLP.
@@ -235,7 +237,7 @@ impl Rack {
             return;
         }
         self.leave_network(at);
-        self.missing -= u32::from(std::mem::take(&mut self.segments[at].lost));
+        self.missing -= u32::from(core::mem::take(&mut self.segments[at].lost));
         let Sent { start, end, at: sent, number, again, .. } = self.segments[at];
         let rtt = now.since(sent);
         found.bytes += end - start;
@@ -303,7 +305,7 @@ impl Rack {
             rates.lose(self.segments[at].len());
         }
         self.lost.insert(self.segments[at].start);
-        self.missing += u32::from(!std::mem::replace(&mut self.segments[at].lost, true));
+        self.missing += u32::from(!core::mem::replace(&mut self.segments[at].lost, true));
     }
 
     /// Removes a segment from the network: it has arrived, is lost, or its last transmission no

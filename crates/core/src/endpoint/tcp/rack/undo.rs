@@ -3,7 +3,7 @@
 
 use crate::endpoint::tcp::congestion::Congestion;
 use crate::endpoint::tcp::segment::Block;
-use std::collections::BTreeSet;
+use alloc::collections::BTreeSet;
 
 /// The last reduction for a loss, which may be undone.
 #[derive(Debug)]

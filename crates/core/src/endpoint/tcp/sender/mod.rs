@@ -28,6 +28,7 @@ use crate::endpoint::tcp::{LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Ti
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::{Span, Time};
+use alloc::boxed::Box;
 use pacing::Pacer;
 
 /// The end that sends data.
@@ -356,7 +357,7 @@ impl Sender {
                 self.timer.time(end, cx.now());
             }
             self.first_sent.sent(end, cx.now());
-            segment.reduced = std::mem::take(&mut self.says_reduced);
+            segment.reduced = core::mem::take(&mut self.says_reduced);
             if self.ecn {
                 mark = self.capable;
             }

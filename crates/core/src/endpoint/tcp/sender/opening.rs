@@ -42,7 +42,7 @@ impl Sender {
 
     /// Processes the answer to the opening segment.
     pub(super) fn opened(&mut self, now: Time) {
-        if let Opening::Asks { times, at } = std::mem::replace(&mut self.opening, Opening::Done) {
+        if let Opening::Asks { times, at } = core::mem::replace(&mut self.opening, Opening::Done) {
             self.timer.stop();
             if times == 1 {
                 self.timer.measured(now.since(at));

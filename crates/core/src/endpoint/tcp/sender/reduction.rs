@@ -96,7 +96,7 @@ impl Sender {
     /// SND.UNA has moved.
     pub(super) fn reduce_gradually(&mut self, delivered: u64, moved: bool) {
         let pipe = self.outstanding();
-        let has_lost = std::mem::take(&mut self.has_lost);
+        let has_lost = core::mem::take(&mut self.has_lost);
         if delivered > 0
             && let Some(prr) = &mut self.prr
         {

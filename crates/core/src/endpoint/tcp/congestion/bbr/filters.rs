@@ -2,7 +2,7 @@
 //! acknowledgements report beyond it.
 
 use crate::units::{Span, Time};
-use std::collections::VecDeque;
+use alloc::collections::VecDeque;
 
 /// Rounds for which a bandwidth counts: the cycle of gains, and two more.
 const ROUNDS: u64 = 10;

@@ -23,6 +23,7 @@ use crate::contract::Refused;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Stamps, parameters};
 use crate::rng::Rng;
 use crate::units::{Span, TICKS_PER_SECOND, Time};
+use alloc::boxed::Box;
 use state::State;
 
 parameters! {

@@ -341,7 +341,7 @@ impl State {
 
     fn next_window(&mut self, mut cwnd: u64, delivery: &Delivery, mss: u64) -> u64 {
         let Delivery { total, arrived, lost, flight, repair, .. } = *delivery;
-        let before = std::mem::replace(&mut self.repair, repair);
+        let before = core::mem::replace(&mut self.repair, repair);
         cwnd = cwnd.saturating_sub(lost).max(mss);
         if repair == Repair::Recovery && before != Repair::Recovery {
             self.conserves = true;
