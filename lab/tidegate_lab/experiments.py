@@ -15,6 +15,7 @@ __all__ = ["IN_KERNEL", "NAMES", "PROBED", "carry_out"]
 IN_KERNEL = {
     "promise": "trial:promise",
     "reloads": "trial:reloads",
+    "plan": "planned:carry_out",
     "allocated-capacity": "allocated_capacity:carry_out",
 }
 """Those in a kernel in virtual time, which need no root, and the functions of `gate_in_kernel` for them."""

@@ -12,6 +12,7 @@ NAMES = {
     "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
     "promise": "a call beside random floods at twice the line, against its bound: a kernel in virtual time",
     "reloads": "the same while the gate reloads 10,000 times: a kernel in virtual time",
+    "plan": "a plan for one line beside random floods, against its certificate: a kernel in virtual time",
     "allocated-capacity": "a paper's tables of RED and RIO with the kernel's TCP: a kernel in virtual time",
 }
 """Experiments and their subjects."""

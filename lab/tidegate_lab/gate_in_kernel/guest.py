@@ -21,7 +21,7 @@ from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.network import inside, node
 from tidegate_lab.testbed.recorder import Recorder
 
-JOB, REPORT = "job.json", "report.json"
+JOB, GATE, REPORT = "job.json", "gate.toml", "report.json"
 INSIDE, BOX, OUTSIDE = range(3)
 """The namespaces: the hosts, the gate, and the world."""
 SETTLED = 1_000_000_000
@@ -120,9 +120,9 @@ def _reload(place: Path, job: dict[str, Any], at: int, failures: list[str]) -> N
     from tidegate import commands
 
     files = job["files"]
-    (place / "gate.toml").write_text(files[at % len(files)], encoding="utf-8")
+    (place / GATE).write_text(files[at % len(files)], encoding="utf-8")
     with inside(BOX), _silence():
-        code = commands.gate("reload", str(place / "gate.toml"))
+        code = commands.gate("reload", str(place / GATE))
     if code != 0:
         failures.append(f"reload {at}: exit code {code}")
 

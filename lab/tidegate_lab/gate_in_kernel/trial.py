@@ -6,14 +6,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate import TidegateError
-from tidegate_lab.gate_in_kernel.guest import JOB, REPORT
+from tidegate_lab.gate_in_kernel.guest import GATE, JOB, REPORT
 from tidegate_lab.measures import Bar, Column, Outcome, Row
 from tidegate_lab.names import NAMES
 from tidegate_lab.testbed.records import Ring
@@ -88,6 +89,61 @@ def carry_out(
     """
     import numpy as np
 
+    text = files("tidegate_lab.gate_in_kernel").joinpath("promise.toml").read_text(encoding="utf-8")
+    # Hosts come, go and change their shares; the call's reservation stays.
+    others = [text.replace('"100kbit"', '"50kbit"'), text]
+    with machine.workspace() as place:
+        (place / GATE).write_text(text, encoding="utf-8")
+        bound = _bound(place)
+    rows = _packets(seconds, np.random.default_rng(seed))
+    with run_gate(text, rows, seconds, seed, progress, reload_count, others) as run:
+        figures = _figures(run.sent, run.left, bound)
+    return Trial(figures | {"reloads": run.reloads}, run.failures)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a gate did.
+
+    Attributes:
+        sent: The frames that came to it.
+        left: The frames that left it.
+        reloads: Number of reloads.
+        failures: Reloads that failed, with their messages.
+    """
+
+    sent: Ring
+    left: Ring
+    reloads: int
+    failures: list[str]
+
+
+@contextmanager
+def run_gate(
+    text: str,
+    rows: np.ndarray,
+    seconds: float,
+    seed: int,
+    progress: Callable[[str], None] | None,
+    reload_count: int = 0,
+    others: Sequence[str] = (),
+) -> Iterator[Run]:
+    """Let a gate with this file carry frames in the kernel; what it did can be read until the context ends.
+
+    Args:
+        text: The gate file.
+        rows: Frames in the order of their times: time in ns, length, source address, port and number.
+        seconds: Virtual time.
+        seed: Seed of the kernel.
+        progress: Gets a line for each tenth of the virtual time.
+        reload_count: Number of reloads.
+        others: The files that take the gate's place in turn.
+
+    Raises:
+        TidegateError: The kernel is not built, or failed.
+    """
+    import numpy as np
+
     kernel = build.find()
     told = -1
 
@@ -97,25 +153,20 @@ def carry_out(
             told = int(10 * share)
             progress(f"{10 * told} % of {seconds:g} s of virtual time")
 
-    text = files("tidegate_lab.gate_in_kernel").joinpath("promise.toml").read_text(encoding="utf-8")
-    rows = _packets(seconds, np.random.default_rng(seed))
     with machine.workspace() as place:
-        (place / "gate.toml").write_text(text, encoding="utf-8")
+        (place / GATE).write_text(text, encoding="utf-8")
         (place / "packets").write_bytes(np.ascontiguousarray(rows).tobytes())
         job = {
-            "command": [sys.executable, "-m", "tidegate", "gate", "up", "/run/results/gate.toml", "--json"],
+            "command": [sys.executable, "-m", "tidegate", "gate", "up", f"/run/results/{GATE}", "--json"],
             "duration": round(seconds * 1e9),
             "reloads": [round(seconds * 1e9 * (at + 0.5) / reload_count) for at in range(reload_count)],
-            # Hosts come, go and change their shares; the call's reservation stays.
-            "files": [text.replace('"100kbit"', '"50kbit"'), text],
+            "files": list(others),
         }
-        bound = _bound(place)
         (place / JOB).write_text(json.dumps(job), encoding="utf-8")
         machine.run(kernel, "tidegate_lab.gate_in_kernel.guest", place, seed=seed, progress=tell)
         report = json.loads((place / REPORT).read_text(encoding="utf-8"))
         sent, left = (Ring(place / name, report["start"]) for name in ("sent", "left"))
-        figures = _figures(sent, left, bound)
-    return Trial(figures | {"reloads": report["reloads"]}, report["failures"])
+        yield Run(sent, left, report["reloads"], report["failures"])
 
 
 def _packets(seconds: float, rng: np.random.Generator) -> np.ndarray:
@@ -128,12 +179,28 @@ def _packets(seconds: float, rng: np.random.Generator) -> np.ndarray:
     call = np.column_stack(
         (times * 1e9, np.full(count, length), np.full(count, CALLER), np.full(count, port), np.arange(count))
     )
+    rows = np.concatenate((call, floods(seconds, rng)))
+    return in_order(rows)
+
+
+def in_order(rows: np.ndarray) -> np.ndarray:
+    """Return frames in the order of their times, in whole numbers."""
+    import numpy as np
+
+    rows = rows.astype(np.int64)
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def floods(seconds: float, rng: np.random.Generator) -> np.ndarray:
+    """Return random bursts of many hosts at `LOAD` times the line's rate."""
+    import numpy as np
+
     bursts = int(seconds * LOAD * LINE / (8 * BURST * sum(SIZES) / 2))
     sizes = rng.geometric(1 / BURST, bursts)
     begin = np.repeat(rng.uniform(0, seconds, bursts), sizes)
     host = np.repeat(rng.integers(0, HOSTS, bursts), sizes)
     total = len(begin)
-    flood = np.column_stack(
+    return np.column_stack(
         (
             begin * 1e9,
             rng.integers(SIZES[0], SIZES[1] + 1, total),
@@ -142,8 +209,6 @@ def _packets(seconds: float, rng: np.random.Generator) -> np.ndarray:
             np.arange(total),
         )
     )
-    rows = np.concatenate((call, flood)).astype(np.int64)
-    return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
 def _bound(place: Path) -> float:
@@ -152,7 +217,7 @@ def _bound(place: Path) -> float:
     Raises:
         TidegateError: It states none.
     """
-    words = [sys.executable, "-m", "tidegate", "gate", "check", str(place / "gate.toml")]
+    words = [sys.executable, "-m", "tidegate", "gate", "check", str(place / GATE)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     found = BOUND.search(done.stdout)
     if found is None:
