@@ -4,6 +4,7 @@ use super::shares::{LINK, Shares, goes, node_of};
 use super::{GateClass, GateFile, GateFlow};
 use tidegate_core::bounds::{Server, behind_own_line};
 use tidegate_core::classifier::rules::Direction;
+use tidegate_core::contract::Contract;
 use tidegate_core::units::{Rate, Span};
 
 /// The longest frame that a promise is about, with its Ethernet header.
@@ -64,6 +65,19 @@ impl GateFile {
             }
         }
         promises
+    }
+
+    /// Bounds on the delays of named flows in a direction, by the indexes of the flows: a packet of
+    /// one that reserves and states a workahead W, and keeps a token bucket of both, leaves at most
+    /// W / r later than it came, and the `behind` of its promise.
+    pub fn delay_bounds(&self, direction: Direction) -> impl Iterator<Item = (usize, Span)> {
+        self.promises(direction).into_iter().filter_map(|promise| {
+            let Promise::Named { flow, reserve, behind } = promise else { return None };
+            let stated = self.flows[flow].contract.contract();
+            let contract = Contract { reserve: Rate::from_bits_per_second(reserve), ..stated };
+            contract.max_workahead()?;
+            Some((flow, contract.workahead_time() + behind))
+        })
     }
 
     fn behind(&self, flow: &GateFlow, direction: Direction, shares: &Shares) -> Option<Span> {

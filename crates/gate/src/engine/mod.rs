@@ -118,8 +118,8 @@ impl Engine {
         let Steered { leg, charged, mark } = port.edge.steer(now, &mut self.switch, headers, length as u32);
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
-        if let Some(counters) = port.counters_of(leg.flow) {
-            counters.arrived.add(charged);
+        if let Some(statistics) = port.known(leg.flow) {
+            statistics.arrive(now, charged);
         }
         let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
@@ -337,6 +337,8 @@ impl Engine {
     }
 }
 
+#[cfg(test)]
+mod bound_tests;
 #[cfg(test)]
 mod emulation_tests;
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use super::arena::Arena;
 use crate::config::plan::Plan;
-use crate::stats::{Counters, FlowStatistics};
+use crate::stats::{Counters, Envelope, FlowStatistics};
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::contract::Refused;
+use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::link::Line;
 use tidegate_core::packet::{BodyId, FlowIx, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::steering::Edge;
+use tidegate_core::steering::{Edge, Rule, Split};
 use tidegate_core::switch::{FlowCounters, Switch};
 use tidegate_core::units::Time;
 
@@ -60,7 +60,8 @@ impl Port {
         let (side, ix) = (direction as usize, PortIx(direction as u16));
         let edge = plan.edges[side].clone();
         let statistics = vec![FlowStatistics::new(); edge.rules.len() + 1];
-        Ok(Port {
+        let rules = edge.rules.clone();
+        let mut port = Port {
             clock: now,
             edge: Edge::new(now, switch, ix, direction, edge)?,
             arena: Arena::new(plan.buffers[side], longest_frame),
@@ -73,7 +74,9 @@ impl Port {
             departures: Vec::new(),
             counters: Counters::default(),
             statistics,
-        })
+        };
+        port.give_envelopes(&rules);
+        Ok(port)
     }
 
     /// Time of the next event at this port.
@@ -99,11 +102,25 @@ impl Port {
     /// The running sums of the rule that a flow belongs to; `None` for a flow whose rule was
     /// removed.
     pub(super) fn counters_of(&mut self, flow: FlowIx) -> Option<&mut FlowCounters> {
+        self.known(flow).map(|statistics| &mut statistics.counters)
+    }
+
+    /// The statistics of the rule that a flow belongs to; `None` for a flow whose rule was removed.
+    pub(super) fn known(&mut self, flow: FlowIx) -> Option<&mut FlowStatistics> {
         let steering = self.edge.steering();
         let unmatched = || steering.rest().flow == flow || steering.control().flow == flow;
         let rest = self.statistics.len() - 1;
         let rule = steering.rule_of(flow).or_else(|| unmatched().then_some(rest))?;
-        Some(&mut self.statistics[rule].counters)
+        Some(&mut self.statistics[rule])
+    }
+
+    /// Gives every rule with one flow the envelope that its contract states.
+    pub(super) fn give_envelopes(&mut self, rules: &[Rule]) {
+        for (rule, statistics) in rules.iter().zip(&mut self.statistics) {
+            let is_one = rule.split == Split::Together;
+            let stated = if is_one { rule.plan.contract } else { Contract::default() };
+            statistics.envelope = Envelope::changed(statistics.envelope.take(), &stated);
+        }
     }
 
     /// Adds up the counters of every rule's flows, after the flows of the rules have changed.

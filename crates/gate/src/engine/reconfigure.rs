@@ -49,6 +49,7 @@ impl Engine {
             port.statistics = continued
                 .map(|before| before.map_or_else(FlowStatistics::new, |ix| port.statistics[ix].clone()))
                 .collect();
+            port.give_envelopes(&plan.edges[side].rules);
         }
         self.names.clone_from(&plan.names);
         self.take_effects();

@@ -1,9 +1,10 @@
 //! Statistics of one rule's packets, besides the switch's own counters.
 
+use super::Envelope;
 use hdrhistogram::Histogram;
 use tidegate_core::context::Reason;
 use tidegate_core::switch::FlowCounters;
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, Time};
 
 /// Upper bound of the delay histogram, in microseconds.
 const MAX_DELAY: u64 = 100_000_000;
@@ -22,6 +23,10 @@ pub(crate) struct FlowStatistics {
     pub(crate) delays: Histogram<u64>,
     /// The sum of the delays.
     pub(crate) delay_sum: Span,
+    /// The largest delay.
+    pub(crate) largest_delay: Span,
+    /// The envelope of a rule with one flow that states one.
+    pub(crate) envelope: Option<Envelope>,
     /// Packets that the switch dropped, by reason.
     pub(crate) dropped: [u64; Reason::ALL.len()],
     /// Packets that were marked instead of being dropped.
@@ -42,6 +47,8 @@ impl FlowStatistics {
             counters: FlowCounters::default(),
             delays: Histogram::new_with_bounds(1, MAX_DELAY, DIGITS).expect("these bounds are in order"),
             delay_sum: Span::ZERO,
+            largest_delay: Span::ZERO,
+            envelope: None,
             dropped: [0; Reason::ALL.len()],
             marked: 0,
             warned: 0,
@@ -50,10 +57,19 @@ impl FlowStatistics {
         }
     }
 
+    /// Notes that a packet of `len` bytes on the wire arrives.
+    pub(crate) fn arrive(&mut self, now: Time, len: u32) {
+        self.counters.arrived.add(len);
+        if let Some(envelope) = &mut self.envelope {
+            envelope.see(now, len);
+        }
+    }
+
     /// Records the delay of a packet whose first bit is out.
     pub(crate) fn record_delay(&mut self, delay: Span) {
         self.delays.saturating_record(delay.ticks() / TICKS_PER_MICROSECOND);
         self.delay_sum += delay;
+        self.largest_delay = self.largest_delay.max(delay);
     }
 
     /// Delay in seconds: median, 99 % quantile, maximum.

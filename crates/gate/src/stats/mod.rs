@@ -2,7 +2,9 @@
 //! path.
 
 mod counters;
+mod envelope;
 mod flow;
 
 pub(crate) use counters::{Counters, LossReason};
+pub(crate) use envelope::Envelope;
 pub(crate) use flow::FlowStatistics;

@@ -104,6 +104,8 @@ impl Scrape {
             let reserving = one.flows.iter().enumerate().filter(|(_, flow)| flow.reserve.is_some());
             reserving.map(|(ix, flow)| (named(one, flow), value(ix))).collect::<Vec<_>>()
         });
+        let beyond =
+            flows().filter_map(|(labels, flow)| Some((labels, flow.statistics.envelope.as_ref()?.beyond)));
         let family = |name, help, values| Family { name, help, values };
         Scrape(vec![
             family("uptime_seconds", "Time since the gate started", {
@@ -183,6 +185,21 @@ impl Scrape {
                 "flow_delay_seconds",
                 "Time from a packet's arrival until its first bit was due",
                 Values::Histogram(delays.collect()),
+            ),
+            family(
+                "flow_largest_delay_seconds",
+                "Largest time from a packet's arrival until its first bit was due, since the start",
+                flow_gauge(&|flow| Some(flow.statistics.largest_delay.as_secs_f64())),
+            ),
+            family(
+                "flow_delay_bound_seconds",
+                "Bound on that time for a flow that reserves, as long as its packets are within its envelope",
+                flow_gauge(&|flow| flow.bound),
+            ),
+            family(
+                "flow_beyond_envelope_packets",
+                "Packets that came beyond a flow's envelope: a token bucket with its reservation and its workahead",
+                Values::Counter(beyond.collect()),
             ),
             family(
                 "flow_lead_seconds",

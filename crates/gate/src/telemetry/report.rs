@@ -4,6 +4,7 @@ use crate::engine::Engine;
 use crate::stats::{Counters, FlowStatistics, LossReason};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt;
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::context::Reason;
@@ -64,6 +65,8 @@ pub(crate) struct FlowReport {
     /// Reserved rate and ceiling of the flow, or of each of its flows, in bit/s.
     pub(crate) reserve: Option<u64>,
     pub(crate) ceiling: Option<u64>,
+    /// Bound on the delay of its packets, in seconds, as long as they are within its envelope.
+    pub(crate) bound: Option<f64>,
     pub(crate) counters: FlowCounters,
     pub(crate) statistics: FlowStatistics,
     pub(crate) lead: Span,
@@ -83,6 +86,7 @@ impl Report {
                 Direction::Up => (&file.inside, &file.outside),
                 Direction::Down => (&file.outside, &file.inside),
             };
+            let bounds: BTreeMap<usize, Span> = file.delay_bounds(direction).collect();
             let named = file.flows.iter().enumerate().map(|(ix, flow)| {
                 let (counters, flows) = engine.rule(direction, ix);
                 FlowReport {
@@ -91,6 +95,7 @@ impl Report {
                     flows,
                     reserve: flow.terms[side].reserve,
                     ceiling: flow.terms[side].ceiling,
+                    bound: bounds.get(&ix).map(|bound| bound.as_secs_f64()),
                     counters,
                     statistics: engine.statistics(direction, ix).clone(),
                     lead: engine.lead(direction, ix),
@@ -103,6 +108,7 @@ impl Report {
                 flows: 1,
                 reserve: rest.map(|rate| rate.bits_per_second().round() as u64),
                 ceiling: None,
+                bound: None,
                 counters: engine.rest(direction),
                 statistics: engine.statistics(direction, file.flows.len()).clone(),
                 lead: Span::ZERO,
@@ -246,6 +252,9 @@ impl FlowReport {
             "warnings": self.statistics.warned,
             "non_responsive": { "named": self.statistics.named, "released": self.statistics.released },
             "delay": { "p50": p50, "p99": p99, "max": max },
+            "largest_delay": self.statistics.largest_delay.as_secs_f64(),
+            "delay_bound": self.bound,
+            "beyond_envelope": self.statistics.envelope.as_ref().map(|envelope| envelope.beyond),
             "lead": self.lead.as_secs_f64(),
         });
         if let (Value::Object(json), Value::Object(more)) = (&mut json, more) {
