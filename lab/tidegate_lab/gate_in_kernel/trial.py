@@ -103,7 +103,7 @@ def carry_out(
 
 @dataclass(frozen=True)
 class Run:
-    """What a gate did.
+    """The record of a gate's run.
 
     Attributes:
         sent: The frames that came to it.
@@ -128,7 +128,7 @@ def run_gate(
     reload_count: int = 0,
     others: Sequence[str] = (),
 ) -> Iterator[Run]:
-    """Let a gate with this file carry frames in the kernel; what it did can be read until the context ends.
+    """Let a gate with this file carry frames in the kernel; its record can be read until the context ends.
 
     Args:
         text: The gate file.
