@@ -269,7 +269,7 @@ def judge(name, seconds, certain):
 def test_a_call_beside_bulk_waits_for_one_packet():
     done = judge(
         "voice",
-        10.0,
+        4.0,
         {
             "FIFO, p99 delay of the call",
             "VirtualClock, p99 delay of the call",

@@ -1,7 +1,7 @@
 //! Bounds on delay and backlog in a network: each flow's, port by port and end to end.
 //!
 //! Every port states a service curve for the line in which a flow waits
-//! ([`PolicyFacts::line`](crate::params::PolicyFacts::line)). Three analyses follow, and the least
+//! ([`PolicyFacts::line`](crate::params::PolicyFacts::line)). Four analyses follow, and the least
 //! bound counts:
 //!
 //! - **Total flow** (`total_flow.rs`): the sum of the bounds at the ports.
@@ -11,6 +11,10 @@
 //! - **Pay multiplexing only once**: the bursts of others that share several ports in a row are paid
 //!   once as well (Schmitt, Zdarsky and Martinovic, "Improving performance bounds in feed-forward
 //!   networks by paying multiplexing only once", MMB 2008).
+//! - **Least upper delay bound** (LUDB): lines are in the order of arrival, and the times that a
+//!   packet waits for others in them are chosen for the whole route (Lenzini, Mingozzi and Stea, "A
+//!   methodology for computing end-to-end delay bounds in FIFO-multiplexing tandems", Performance
+//!   Evaluation 65, 2008). Each flow beside it counts anew at each port.
 //!
 //! Delays are from a packet's arrival at its first port, with its last bit, to the arrival of its
 //! last bit behind the last link. Rates are exact: a clock that counts ticks adds up to a tick for
@@ -43,6 +47,8 @@ pub enum Method {
     SeparatedFlow,
     /// The bursts of others are paid once.
     PayMultiplexingOnlyOnce,
+    /// The order of arrival at each port is used for the whole route.
+    LeastUpperDelayBound,
 }
 
 impl fmt::Display for Method {
@@ -51,6 +57,7 @@ impl fmt::Display for Method {
             Method::TotalFlow => "total flow",
             Method::SeparatedFlow => "separated flow",
             Method::PayMultiplexingOnlyOnce => "pay multiplexing only once",
+            Method::LeastUpperDelayBound => "least upper delay bound",
         })
     }
 }
@@ -94,6 +101,7 @@ fn bound(network: &Network<'_>, flow: usize, found: &Found) -> Result<FlowBound,
     let others = [
         (tandem::separated_flow(arrivals, terms.largest, &served), Method::SeparatedFlow),
         (tandem::multiplexing_once(network, flow, found), Method::PayMultiplexingOnlyOnce),
+        (tandem::in_order_of_arrival(arrivals, terms.largest, &served), Method::LeastUpperDelayBound),
     ];
     let (mut delay, mut method) = (total, Method::TotalFlow);
     for (other, by) in others {

@@ -30,6 +30,40 @@ fn paid_once(arrivals: &ArrivalCurve, largest: u32, services: &[&ServiceCurve]) 
     longest_delay(arrivals, &service)
 }
 
+/// The delay of a flow over all its ports, in each of which it waits in a line in the order of arrival:
+/// the line has the rate C after the latency T, and others bring a burst b and the rate r. For any
+/// times θ ≥ T + b / C the line leaves the flow nothing until θ, then `C (θ − T) − b` bytes at once and
+/// the rate `R = C − r` (Cruz 1995; Le Boudec and Thiran 2001, proposition 6.2.1). In a row these
+/// are one such server, with the sum of the θ and the least of the rest. With a burst σ of its own no
+/// packet is later than
+///
+/// > x + Σ (T + (b + l + (σ − R x)⁺) / C)
+///
+/// for any x ≥ 0, where l is the flow's largest packet at all ports but the last, which hand over whole
+/// packets; the least is at zero or at one of the σ / R. `None` if there is no bound.
+pub(super) fn in_order_of_arrival(arrivals: &ArrivalCurve, largest: u32, hops: &[&Served]) -> Option<Exact> {
+    let own = arrivals.sustained();
+    let mut fixed = Exact::zero();
+    let mut lines = Vec::new();
+    for (place, hop) in hops.iter().enumerate() {
+        let others = hop.queue.others.as_ref()?.sustained();
+        let (rate, latency) = hop.queue.service.in_the_long_run()?;
+        let left = &rate - &others.rate;
+        if left <= Exact::zero() || left < own.rate {
+            return None;
+        }
+        let packet = if place + 1 < hops.len() { whole(largest) } else { Exact::zero() };
+        fixed += latency + (&others.burst + packet) / &rate;
+        lines.push((rate, left));
+    }
+    let delay = |x: Exact| {
+        let of_line = |(rate, left): &(Exact, Exact)| (&own.burst - left * &x).max(Exact::zero()) / rate;
+        lines.iter().map(of_line).sum::<Exact>() + x
+    };
+    let corners = lines.iter().map(|(_, left)| &own.burst / left).chain([Exact::zero()]);
+    Some(fixed + corners.map(delay).min()?)
+}
+
 /// Another flow's passage through ports that follow each other on the route.
 struct Crossing {
     burst: Exact,

@@ -41,7 +41,18 @@ pub(super) struct Served {
     /// The service that the scheduler promises this flow, where `service` has the shorter delay here.
     pub(super) promised: Option<ServiceCurve>,
     pub(super) source: &'static str,
+    /// The line in which it waits.
+    pub(super) queue: Queue,
     leaves: ArrivalCurve,
+}
+
+/// The line in which a flow waits at a port: the order is that of arrival.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    /// The service of the whole line, in bits.
+    pub(super) service: ServiceCurve,
+    /// The traffic of the other flows in it; `None` if it is not bounded.
+    pub(super) others: Option<ArrivalCurve>,
 }
 
 /// The line in which a flow waits at a port, and its longest delay.
@@ -344,11 +355,15 @@ fn served_by(port: &FixedPort<'_>, index: usize, waits: Waits, beside: &mut Besi
     // Its packets follow each other at the rate of the link.
     let link = ArrivalCurve::bucket(largest.clone(), port.rate.clone());
     let mut leaves = own.behind(&delay).and_at_most(&link);
-    let service = if line.flows.len() == 1 {
-        Some(line.service)
-    } else {
-        beside.of(port, index, &line).and_then(|others| beside_fifo(others, &line.service))
+    let others = match line.flows.len() {
+        1 => Some(ArrivalCurve::zero()),
+        _ => beside.of(port, index, &line).cloned(),
     };
+    let service = match line.flows.len() {
+        1 => Some(line.service.clone()),
+        _ => others.as_ref().and_then(|others| beside_fifo(others, &line.service)),
+    };
+    let queue = Queue { service: line.service, others };
     let mut backlog = own.at(&delay);
     if let Some(service) = &service {
         let packet = ArrivalCurve::bucket(largest.clone(), Exact::zero());
@@ -359,7 +374,7 @@ fn served_by(port: &FixedPort<'_>, index: usize, waits: Waits, beside: &mut Besi
             backlog = backlog.min(bytes);
         }
     }
-    Served { delay, backlog, service, promised, source: line.source, leaves }
+    Served { delay, backlog, service, promised, source: line.source, queue, leaves }
 }
 
 /// The next multiple of 2⁻⁴⁰ seconds, a picosecond, so that numbers stay short.

@@ -122,6 +122,15 @@ impl ServiceCurve {
         self.last.as_ref()
     }
 
+    /// The rate and the latency of the rate-latency curve with its rate in the long run that it never
+    /// falls below; `None` without limit, or where it serves nothing in the long run.
+    pub fn in_the_long_run(&self) -> Option<(Exact, Exact)> {
+        let rate = self.last.as_ref().filter(|rate| !rate.is_zero())?;
+        let lines = self.lines();
+        let (_, line) = lines.last().filter(|(_, line)| line.rate == *rate)?;
+        Some((line.rate.clone(), line.from.clone()))
+    }
+
     /// The time up to which it may serve nothing.
     pub fn latency(&self) -> Exact {
         match self.pieces.first() {

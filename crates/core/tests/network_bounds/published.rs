@@ -194,6 +194,34 @@ fn bursts_of_others_are_paid_once_with_what_they_send_meanwhile() {
     assert_eq!((bound.delay, bound.method), (of(192, 10_000), Method::PayMultiplexingOnlyOnce));
 }
 
+/// A row of FIFO ports, each with others of its own, by hand. A packet waits at each port for the
+/// others' burst and its own flow's once (Cruz 1991 for one port), and all ports but the last hand
+/// over whole packets; the burst does not grow from port to port as in the analysis port by port.
+/// Where others leave much of each link, the burst of the flow is paid once instead.
+#[test]
+fn in_a_row_of_fifo_ports_bursts_do_not_grow() {
+    let scheduler = kind("fifo");
+    let plain = Contract::default();
+    let row = |ports: usize, bits: u64, others: u64| {
+        let mut plan = Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new() };
+        let route: Vec<usize> = (0..ports).collect();
+        plan.flows.push(flow(&route, 500, 2_000, bits, plain));
+        for port in 0..ports {
+            plan.flows.push(flow(&[port], 1_500, 19_500, others, plain));
+        }
+        let bound = bounds_of(&plan).flows[0].clone().unwrap();
+        (bound.delay, bound.method)
+    };
+    for ports in 2..=8 {
+        let waits = ports as u64 * (19_500 + 2_000) + (ports as u64 - 1) * 500;
+        let expected = (of(8 * waits, LINK), Method::LeastUpperDelayBound);
+        assert_eq!(row(ports, 1_000_000, 9_000_000), expected, "{ports}");
+    }
+    // Half of each link is left: 2,000 bytes at 5 Mbit/s once, and at no port.
+    let expected = of(8 * (5 * 19_500 + 4 * 500), LINK) + of(8 * 2_000, LINK / 2);
+    assert_eq!(row(5, 1_000_000, LINK / 2), (expected, Method::LeastUpperDelayBound));
+}
+
 /// With n slots in a frame, the k-th packet of a burst starts within ⌈k / n⌉ frames and takes its own
 /// time. For one packet more than whole frames the line of the bound is as late as that.
 #[test]
