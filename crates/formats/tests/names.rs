@@ -52,14 +52,16 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// A Rust file without its unit tests and its comments.
+/// A Rust file without its unit tests, its comments and its conditions.
 fn code(path: &Path) -> String {
     let text = std::fs::read_to_string(path).unwrap();
     let text = match text.find("#[cfg(test)]\nmod ") {
         Some(tests) => &text[..tests],
         None => &text,
     };
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    let is_code =
+        |line: &&str| !["//", "#[cfg(feature"].iter().any(|start| line.trim_start().starts_with(start));
+    text.lines().filter(is_code).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
