@@ -1,6 +1,7 @@
 """`tidegate attack`: patterns keep contracts, come near the bounds, and run as scenarios."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -21,10 +22,9 @@ from tidegate.explain import explain
 LOADS = {
     "virtual-clock": ("1mbit", "3mbit", "3mbit", "2900kbit"),
     "wfq": ("1mbit", "3mbit", "3mbit", "2900kbit"),
-    "fifo": ("500kbit", "1500kbit", "1500kbit", "1400kbit"),
+    "fifo": ("1mbit", "3mbit", "3mbit", "2900kbit"),
 }
-"""Reservations of the attacked flow and of three others at each link of 10 Mbit/s. VirtualClock and WFQ
-promise what is reserved; FIFO's bounds count more than can happen where links are full."""
+"""Reservations of the attacked flow and of three others at each link of 10 Mbit/s."""
 
 
 def flow(name, ends, rate, size, burst, reserve=True):
@@ -50,9 +50,10 @@ def tandem(scheduler, hops):
     return text
 
 
+@pytest.mark.parametrize("hops", [3, *([1, 2, 4, 5] if os.environ.get("TIDEGATE_VERIFY") else [])])
 @pytest.mark.parametrize("scheduler", LOADS)
-def test_an_attack_reaches_nine_tenths_of_the_bound_on_a_tandem(scheduler):
-    found = attack(tandem(scheduler, 3), "voice", tries=10_000)
+def test_an_attack_reaches_nine_tenths_of_the_bound_on_a_tandem(scheduler, hops):
+    found = attack(tandem(scheduler, hops), "voice", tries=10_000)
     assert 0.9 <= found.share <= 1 + 1e-9
     assert found.others == ()
 
@@ -100,7 +101,7 @@ def test_a_delay_above_the_bound_is_an_error(tmp_path, monkeypatch):
 
 def test_an_attack_beside_a_flood_has_no_bound_and_says_why(tmp_path):
     path = tmp_path / "a.toml"
-    path.write_text(tandem("fifo", 1) + flow("flood", (1, 2), "1mbit", 1500, 1500).split("envelope")[0])
+    path.write_text(tandem("fifo", 1) + flow("flood", (1, 2), "1mbit", 1500, 1500, reserve=False).split("envelope")[0])
     done = call("attack", path, "--flow", "voice", "--tries", 200)
     assert done.exit_code == 0, done.stderr
     assert "bound none" in done.stdout

@@ -11,6 +11,8 @@ from tidegate.plan.curves import SCHEDULER
 from tidegate.quantities import Rate, Size
 from tidegate.toml import value_to_toml
 
+__all__ = ["gate_toml"]
+
 LEAD = 0.25
 """Seconds of `lead` in gate files that state none: bounds hold where no packet takes longer at its rate."""
 
