@@ -101,7 +101,9 @@ def test_a_delay_above_the_bound_is_an_error(tmp_path, monkeypatch):
 
 def test_an_attack_beside_a_flood_has_no_bound_and_says_why(tmp_path):
     path = tmp_path / "a.toml"
-    path.write_text(tandem("fifo", 1) + flow("flood", (1, 2), "1mbit", 1500, 1500, reserve=False).split("envelope")[0])
+    path.write_text(
+        tandem("fifo", 1) + flow("flood", (1, 2), "1mbit", 1500, 1500, reserve=False).split("envelope")[0]
+    )
     done = call("attack", path, "--flow", "voice", "--tries", 200)
     assert done.exit_code == 0, done.stderr
     assert "bound none" in done.stdout
