@@ -19,7 +19,7 @@ const MAX_MEMORY: u64 = 4_000_000_000;
 const FLOW: u64 = 800;
 /// Memory of a flow for each link that it passes, reserved and metered: measured, rounded up.
 const HOP: u64 = 400;
-/// Memory of a link of one path among several, in bytes: measured, rounded up.
+/// Memory of a link of one path among several, in bytes: the size of its hop, rounded up.
 const PATH_HOP: u64 = 30;
 
 /// The most points in all series together.
