@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Says every now and then that a long command goes on.
 NARRATE := $(PYTHON) tests/narrate.py
+# Test binaries side by side. The bindings are tested from Python.
+RUST_TESTS := $(PYTHON) tests/binaries.py --workspace --exclude tidegate-bindings
 # Files of tests side by side, one for each core, in the order of their names.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Tests of real time, which need the machine for themselves.
@@ -50,7 +52,7 @@ $(VENV)/demo: $(VENV)/python $(RUST) $(PACKAGE)
 test: $(VENV)/beside
 	@mkdir -p target
 	@crates/gate/tests/permitted.sh > target/permitted 2> target/skipped
-	@$(NARRATE) cargo test --workspace --exclude tidegate-bindings -- --quiet $$(cat target/permitted)
+	@$(NARRATE) $(RUST_TESTS) -- --quiet $$(cat target/permitted)
 	@$(NARRATE) $(BIN)/stubtest tidegate._tidegate
 	@$(NARRATE) $(PYTEST)
 	@if test -s target/skipped; then sed 's/^/SKIPPED in Rust: /' target/skipped; \
@@ -70,10 +72,10 @@ lint: $(VENV)/tools
 # Long property runs, optimized and with debug assertions. CASES=5000 looks at five times as many.
 CASES ?= 1000
 verify: $(VENV)/beside
-	TIDEGATE_VERIFY=1 PROPTEST_CASES=$(CASES) cargo test --profile verify --workspace --exclude tidegate-bindings --quiet \
-	  -- $$(crates/gate/tests/permitted.sh)
-	TIDEGATE_VERIFY=1 $(BIN)/python -m pytest $(TIMED)
-	TIDEGATE_VERIFY=1 $(PYTEST) $(TIMED:%=--ignore=%)
+	TIDEGATE_VERIFY=1 PROPTEST_CASES=$(CASES) $(NARRATE) $(RUST_TESTS) --profile verify -- --quiet \
+	  $$(crates/gate/tests/permitted.sh)
+	TIDEGATE_VERIFY=1 $(NARRATE) $(BIN)/python -m pytest $(TIMED)
+	TIDEGATE_VERIFY=1 $(NARRATE) $(PYTEST) $(TIMED:%=--ignore=%)
 	fuzz/run.sh
 
 # Every fuzz target for FUZZ_SECONDS (60), from its corpus.
