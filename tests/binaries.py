@@ -89,7 +89,7 @@ def main(options: Sequence[str], arguments: Sequence[str]) -> int:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         passed = pool.map(lambda one: run(one, arguments), others)
         failed += [one.name for one, good in zip(others, passed, strict=True) if not good]
-    if subprocess.run(["cargo", "test", *options, "--doc", "--quiet", "--", *arguments]).returncode:
+    if subprocess.run(["cargo", "test", *options, "--doc", "--", *arguments]).returncode:
         failed.append("examples in docstrings")
     print(
         f"{len(binaries)} test binaries and the examples in docstrings: {', '.join(failed) or 'none'} failed."

@@ -46,7 +46,7 @@ def test_those_of_real_time_come_first_and_one_by_one(workspace, capfd):
         "end link",
         "begin credit --quiet",
     ]
-    assert lines()[-1] == "cargo test --workspace --doc --quiet -- --quiet"
+    assert lines()[-1] == "cargo test --workspace --doc -- --quiet"
     printed = capfd.readouterr().out
     assert "tidegate-sim credit, 0." in printed
     assert "s: 3 passed, 1 ignored\n" in printed
