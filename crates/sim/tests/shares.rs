@@ -1,5 +1,7 @@
 //! Promises of the schedulers' names in scenario files: rates and delays by closed forms.
 
+#[path = "shares/ceilings.rs"]
+mod ceilings;
 #[path = "shares/drr.rs"]
 mod drr;
 

@@ -10,7 +10,10 @@
 //! - A packet gets its tags when it reaches the front of its queue. A packet that is pushed out or
 //!   dropped at the head costs its flow nothing, and a change of the weight applies to every packet
 //!   behind the first.
-//! - A **held** flow keeps its tags: it may catch up. Virtual time does not run back for it.
+//! - A **held** flow keeps its tags, but once its first packet has been served, the next one's finish
+//!   tag is no earlier than virtual time: it is at most a packet behind. Virtual time runs fast where
+//!   others leave capacity unused. A flow under a ceiling, which may not use that capacity, would fall
+//!   behind without end, and later displace flows that only claim their reservations.
 //! - A flow that was **absent** rejoins with its first packet starting no earlier than the virtual
 //!   time at its return; a flow ahead of virtual time stays ahead.
 //! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of
@@ -172,7 +175,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let before = self.flows.get(flow.ix()).filter(|tags| tags.open).map(|tags| tags.weight);
         self.rule.set_weight(flow, before, weight)?;
         let zero = VirtualTime::default();
-        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false };
+        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false, held: false };
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, newcomer);
             self.ready.grow_to(flow.0 + 1);
@@ -219,6 +222,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let tags = &mut self.flows[flow.ix()];
         self.rule.stamp(packet, tags, queued);
         if !queued {
+            tags.held = queues.participation(flow) == Participation::Held;
             self.rule.backlogged(flow, tags);
             if queues.takes_part(flow) {
                 self.place_head(flow, queues.arriving());
@@ -247,8 +251,14 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let tags = &mut self.flows[packet.flow.ix()];
         self.rule.served(tags, packet.len);
         self.latest = self.latest.max(tags.finish);
+        let held = core::mem::take(&mut tags.held);
         match queues.first(packet.flow) {
-            Some(next) => self.rule.follow(tags, &next.packet),
+            Some(next) => {
+                self.rule.follow(tags, &next.packet);
+                if held && !R::CATCHES_UP {
+                    tags.delay(self.rule.virtual_time().since(tags.finish));
+                }
+            }
             None => self.rule.emptied(packet.flow, tags),
         }
         self.over = self.end_of_busy_period(packet.len);
@@ -295,14 +305,13 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         if was != Participation::Absent && is == Participation::Absent {
             self.rule.leave(flow);
         }
+        self.flows[flow.ix()].held |= is == Participation::Held && queues.len(flow) > 0;
         if was == Participation::Absent && is != Participation::Absent {
             let tags = &mut self.flows[flow.ix()];
             let late = self.rule.virtual_time().since(tags.start);
             let queued = queues.len(flow) > 0;
             if queued {
-                for tag in [&mut tags.start, &mut tags.finish, &mut tags.last] {
-                    *tag = tag.later(late);
-                }
+                tags.delay(late);
             }
             self.rule.rejoin(flow, tags, queued.then_some(late));
         }

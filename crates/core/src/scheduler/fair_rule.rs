@@ -31,12 +31,27 @@ pub struct Tags {
     pub(super) weight: Rate,
     /// True if the flow is open; false if it is closed with packets still queued.
     pub(super) open: bool,
+    /// True if the flow was held, with packets, since the service of its last packet began.
+    pub(super) held: bool,
+}
+
+impl Tags {
+    /// Moves the tags of all queued packets on by this much virtual time.
+    pub(super) fn delay(&mut self, by: u128) {
+        for tag in [&mut self.start, &mut self.finish, &mut self.last] {
+            *tag = tag.later(by);
+        }
+    }
 }
 
 /// The pace of virtual time, and the tags that it gives to packets.
 pub trait FairRule {
     /// The criterion that selects a flow.
     const ORDER: Order;
+
+    /// True if a flow that was held catches up with all that it has missed; false if it is at most a
+    /// packet behind virtual time.
+    const CATCHES_UP: bool = false;
 
     /// Sets the rate of the server behind the node; see
     /// [`Scheduler::set_rate`](super::Scheduler::set_rate).

@@ -139,6 +139,8 @@ impl Wfq {
 
 impl FairRule for Wfq {
     const ORDER: Order = Order::Finish;
+    // The fluid server has served a held flow meanwhile.
+    const CATCHES_UP: bool = true;
 
     fn set_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate.map_or(self.rate, Rate::weight);

@@ -175,10 +175,10 @@ fn without_a_fluid_server_a_packet_may_wait_for_every_other_flow() {
     assert_eq!(waited("wf2q-plus"), 0);
 }
 
-/// A held flow may catch up with its promised service; one that was absent comes back as a newcomer
-/// does.
+/// WFQ's fluid server goes on without a held flow, which catches up with it. Under the others a held
+/// flow is a packet behind at most, and a flow that was absent comes back as a newcomer does.
 #[test]
-fn held_flows_catch_up_and_absent_flows_do_not() {
+fn held_flows_catch_up_under_wfq_alone_and_absent_flows_do_not() {
     for name in ALL {
         for how in [Participation::Held, Participation::Absent] {
             let mut server = Server::new(kind(name), LINK, &[1_000_000; 2], None);
@@ -189,7 +189,11 @@ fn held_flows_catch_up_and_absent_flows_do_not() {
             assert_eq!(server.send(50, LINK), [1; 50], "{name}");
             server.world.take_part(away, Participation::Active);
             let back = server.send(60, LINK).iter().filter(|flow| **flow == 0).count();
-            let expected = if how == Participation::Held { 49..=56 } else { 29..=31 };
+            let expected = match how {
+                Participation::Held if name == "wfq" => 49..=56,
+                Participation::Held => 30..=32,
+                _ => 29..=31,
+            };
             assert!(expected.contains(&back), "{name}, {how:?}: {back} of 60");
         }
     }

@@ -131,9 +131,25 @@ fn guarantee(
         members[place].traffic = traffic(gate, sibling, direction, placed);
     }
     let place = siblings.take_while(|sibling| *sibling != class).count();
-    let ceiling = gate.classes[class].terms[direction as usize].ceiling();
-    let guarantee = scheduler.policy.guarantee(above, &members, place)?;
-    gate.classes[class].class.under_ceiling(guarantee, ceiling, 0)
+    match has_ceilings(gate, parent, direction) {
+        true => None,
+        false => scheduler.policy.guarantee(above, &members, place),
+    }
+}
+
+/// Returns true if a flow, a circuit or a class in this class has a ceiling.
+fn has_ceilings(gate: &GateFile, parent: Option<usize>, direction: Direction) -> bool {
+    let mut inner = gate.classes.iter().filter(|one| one.class.parent == parent);
+    let of_flow = |flow: &GateFlow| {
+        let plan = flow.plan(direction);
+        match &flow.circuits {
+            Some(circuits) => (0..circuits.len() as u32)
+                .map(|ix| circuits.plan(ix, direction, &plan))
+                .any(|plan| plan.class.map(usize::from) == parent && plan.ceiling.is_some()),
+            None => flow.class == parent && plan.ceiling.is_some(),
+        }
+    };
+    inner.any(|one| one.terms[direction as usize].ceiling().is_some()) || gate.flows.iter().any(of_flow)
 }
 
 /// Total traffic of the flows in a class, and in classes within it; `None` where one does not state

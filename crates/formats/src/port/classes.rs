@@ -11,7 +11,6 @@ use crate::units::show_rate;
 use std::collections::BTreeMap;
 use tidegate_core::detector::DetectorKind;
 use tidegate_core::meter::MeterKind;
-use tidegate_core::params::Guarantee;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
 use tidegate_core::units::Rate;
@@ -55,20 +54,6 @@ impl Class {
     ) -> Vec<&'c DropperSpec> {
         let classes = std::iter::successors(self.parent, |ix| class(*ix).parent);
         classes.map(|ix| &class(ix).dropper).chain([&port.dropper]).flatten().collect()
-    }
-
-    /// Guarantee of the scheduler above it that is left under its ceiling, of this rate; `None` under
-    /// one with a bucket, which may give away the time for which the link was busy.
-    pub(crate) fn under_ceiling(
-        &self,
-        guarantee: Guarantee,
-        ceiling: Option<Rate>,
-        largest: u32,
-    ) -> Option<Guarantee> {
-        match ceiling {
-            None => Some(guarantee),
-            Some(ceiling) => self.ceiling_burst.is_none().then(|| guarantee.under(ceiling, largest)),
-        }
     }
 
     /// The class at a port, under the droppers `above`.

@@ -241,9 +241,21 @@ impl<'s> DividedLoads<'s> {
         let members: Vec<Member> = self.members(link, parent, classes).iter().map(|one| one.member).collect();
         // Classes come first, in the order of the file.
         let place = classes[..class].iter().filter(|other| other.parent == parent).count();
-        let ceiling = classes[class].ceiling.and_then(Rate::from_bits_per_second);
-        let guarantee = scheduler.policy.guarantee(server, &members, place)?;
-        classes[class].under_ceiling(guarantee, ceiling, members[place].largest)
+        // A class under a ceiling loses turns to longer packets of others, and one that returns from a
+        // ceiling is served before others.
+        match self.has_ceilings(link, parent, classes) {
+            true => None,
+            false => scheduler.policy.guarantee(server, &members, place),
+        }
+    }
+
+    /// Returns true if a flow or a class in this class has a ceiling.
+    fn has_ceilings(&self, link: usize, parent: Option<usize>, classes: &[Class]) -> bool {
+        let loads = self.loads.get(&link).map_or(&[][..], Vec::as_slice);
+        let groups = loads.iter().map(|load| &self.parts.groups[self.parts.loads[*load].group]);
+        let mut flows = groups.filter(|group| group.class == parent);
+        let mut inner = classes.iter().filter(|class| class.parent == parent);
+        inner.any(|class| class.ceiling.is_some()) || flows.any(|group| group.ceiling.is_some())
     }
 
     /// Flows at a link with their reservations, and with those that they will request while they run.

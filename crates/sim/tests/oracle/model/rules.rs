@@ -278,6 +278,13 @@ impl Rule {
         }
     }
 
+    /// A member that has packets cannot send one.
+    pub fn is_held(&mut self, place: usize) {
+        if let Rule::Fair(fair) = self {
+            fair.is_held(place);
+        }
+    }
+
     /// The member that sends now, of those that are able to.
     pub fn first(&self, now: Ticks, members: &[Member], able: &[usize]) -> Option<usize> {
         let by_rank = |place: &usize| self.rank(&members[*place], &members[*place].queue[0]);

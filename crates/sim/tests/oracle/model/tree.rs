@@ -145,6 +145,18 @@ impl Tree {
         node.rule.first(now, &node.members, &able)
     }
 
+    /// Tells every rule which of its members have packets and cannot send one.
+    fn hold(&mut self, now: Ticks) {
+        for at in 0..self.nodes.len() {
+            for place in 0..self.nodes[at].members.len() {
+                let member = &self.nodes[at].members[place];
+                if !member.queue.is_empty() && !self.may_send(member, now) {
+                    self.nodes[at].rule.is_held(place);
+                }
+            }
+        }
+    }
+
     /// True if a packet may start.
     pub fn may_start(&self, now: Ticks) -> bool {
         self.select(0, now).is_some()
@@ -214,6 +226,7 @@ impl Tree {
             }
             at = above;
         }
+        self.hold(now);
     }
 
     fn stamp_and_queue(&mut self, now: Ticks, at: usize, place: usize, mut packet: Queued) {
@@ -274,6 +287,7 @@ impl Tree {
         if announced_first {
             charge(&mut self.nodes[leaf].members[place].ceiling);
         }
+        self.hold(now);
         sent
     }
 
@@ -325,6 +339,7 @@ impl Tree {
                     node.rule.pushed_out(now, place, &node.members[place].queue);
                     node.rule.removed(place, &node.members);
                     self.withdraw(now, at);
+                    self.hold(now);
                     return Some((at, flow, gone));
                 }
             }

@@ -33,6 +33,8 @@ struct Flow {
     waits: bool,
     /// True for a class, of which a token is queued.
     is_class: bool,
+    /// True if it was not able to send at some time since it last did, with packets.
+    was_held: bool,
     start: Tag,
     finish: Tag,
     /// WFQ: the finish tags of the queued packets, and the content of the fluid system.
@@ -190,6 +192,7 @@ impl Fair {
                 rate,
                 waits: false,
                 is_class: false,
+                was_held: false,
                 start: 0,
                 finish: 0,
                 finishes: Vec::new(),
@@ -260,12 +263,20 @@ impl Fair {
         self.latest = self.latest.max(finish);
         let flow = &mut self.flows[place];
         if let Some(next) = next.filter(|_| self.which != Which::Wfq) {
-            flow.start = finish;
-            flow.finish = finish + span(flow.rate, next);
+            // Behind a hold, the finish tag is no earlier than virtual time.
+            let least = if flow.was_held { self.virtual_time } else { 0 };
+            flow.finish = (finish + span(flow.rate, next)).max(least);
+            flow.start = flow.finish - span(flow.rate, next);
         }
+        flow.was_held = false;
         let sent = self.server.map_or(0, |rate| rate.time_for(len).ticks());
         let tags = self.latest.saturating_sub(self.virtual_time).div_ceil(1 << FRACTION);
         self.over = now + sent.max(tags as Ticks);
+    }
+
+    /// A member that has packets cannot send one.
+    pub fn is_held(&mut self, place: usize) {
+        self.flows[place].was_held = true;
     }
 
     /// The token of a member has another length. WFQ's fluid server may have served a part of it.
