@@ -15,6 +15,7 @@
 //! ```
 
 pub mod analysis;
+mod classes;
 pub mod deadlines;
 pub mod network;
 mod tandem;

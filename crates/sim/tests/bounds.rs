@@ -11,6 +11,7 @@ use tidegate_core::params::{Limit, NamedPolicy};
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
+use tidegate_core::switch::plan::ClassPlan;
 use tidegate_core::units::{Span, TICKS_PER_SECOND, Time};
 use tidegate_sim::bounds::bounds;
 use tidegate_sim::event_queue::Calendar;
@@ -106,6 +107,41 @@ fn network(rng: &mut Rng, seed: u64) -> Network {
             };
             flow.envelope = Some(plain);
         }
+    }
+    network
+}
+
+/// A network with classes at the ports, in which the schedulers are: up to three, and one in another.
+/// Above them are the schedulers that guarantee classes something.
+fn network_with_classes(rng: &mut Rng, seed: u64) -> Network {
+    let mut network = network(rng, seed);
+    let count = 1 + rng.below(3) as u16;
+    let is_nested = count > 1 && rng.chance(0.5);
+    let terms: Vec<(u8, u64)> =
+        (0..count).map(|_| (rng.below(3) as u8, LINK / 10 * pick(rng, &[1, 2, 4]))).collect();
+    network.classes = (0..count).map(|class| format!("c{class}")).collect();
+    for link in &mut network.links {
+        let inner = link.port.scheduler.clone();
+        let mut above = || SchedulerKind::named(pick(&mut *rng, &["strict-priority", "wf2q-plus"])).unwrap();
+        link.port.ceiling = None;
+        link.port.scheduler = above();
+        link.port.classes = terms
+            .iter()
+            .enumerate()
+            .map(|(class, (priority, reserve))| {
+                let is_outer = is_nested && class == 0;
+                let mut plan = ClassPlan::new(if is_outer { above() } else { inner.clone() });
+                plan.parent = (is_nested && class == 1).then_some(0);
+                plan.contract.priority = *priority;
+                plan.contract.reserve = Some(rate(*reserve));
+                plan
+            })
+            .collect();
+    }
+    for flow in &mut network.flows {
+        // Some flows are beside the classes.
+        let class = Some(rng.below(u64::from(count) + 1) as u16).filter(|class| *class < count);
+        flow.plans.iter_mut().for_each(|plan| plan.class = class);
     }
     network
 }
@@ -219,6 +255,28 @@ fn no_random_network_exceeds_its_bounds() {
         assert!(*bounded > 0 && *delay > 0.4 && *hop > 0.5 && *backlog > 0.3, "{kind}");
     }
     assert!(refused < few / 10, "{refused}");
+}
+
+#[test]
+fn no_random_network_with_classes_exceeds_its_bounds() {
+    let is_long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
+    let (mut most, mut bounded, mut none) = (Shares::default(), 0, 0);
+    for seed in 0..if is_long { 5_000 } else { 400 } {
+        let mut rng = Rng::named(seed, "bounds in classes");
+        let network = network_with_classes(&mut rng, seed);
+        let shares = match compare(&network, seed) {
+            Ok(shares) => shares,
+            Err(why) if why.contains(" of ") && !why.contains("slot") => panic!("seed {seed}: {why}"),
+            Err(_) => continue,
+        };
+        bounded += shares.bounded;
+        none += network.flows.len() as u32 - shares.bounded;
+        most.delay = most.delay.max(shares.delay);
+        most.hop = most.hop.max(shares.hop);
+        most.backlog = most.backlog.max(shares.backlog);
+    }
+    println!("{bounded} flows, {none} without; {:.3} {:.3} {:.3}", most.delay, most.hop, most.backlog);
+    assert!(bounded > 400 && most.delay > 0.5 && most.hop > 0.7 && most.backlog > 0.3, "{bounded}");
 }
 
 /// A pool of the size of its bound loses nothing, and without bounds on its ports none is promised.

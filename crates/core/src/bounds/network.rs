@@ -8,8 +8,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 use num_traits::Zero;
 
-/// A port and its link. All its flows are known, and none is in a class or has a ceiling of its own,
-/// or it is `void`.
+/// A port and its link, or a class of a port. All its flows and classes are known, and none has a
+/// ceiling of its own, or it is `void`. A flow in a class has the class on its way, and not the port.
 #[derive(Clone, Copy, Debug)]
 pub struct Port<'a> {
     /// Its scheduler.
@@ -22,6 +22,17 @@ pub struct Port<'a> {
     pub delay: Span,
     /// Reason for which the port promises nothing; `None` where its scheduler is asked.
     pub void: Option<&'static str>,
+    /// The place of a class; `None` for a port.
+    pub class: Option<ClassPlace>,
+}
+
+/// The place of a class in the tree of a port.
+#[derive(Clone, Copy, Debug)]
+pub struct ClassPlace {
+    /// Index of the port or the class that it is a member of.
+    pub parent: usize,
+    /// Its contract there.
+    pub contract: Contract,
 }
 
 /// A flow.
@@ -42,7 +53,7 @@ pub struct Flow {
 /// Ports and flows.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
-    /// The ports.
+    /// The ports, each followed by its classes.
     pub ports: Vec<Port<'a>>,
     /// The flows.
     pub flows: Vec<Flow>,
@@ -98,6 +109,62 @@ impl Network<'_> {
             terms.route.iter().enumerate().for_each(|(hop, port)| members[*port].push((flow, hop)));
         }
         members
+    }
+
+    /// The classes directly in a port or a class.
+    pub(super) fn classes_in(&self, port: usize) -> impl Iterator<Item = usize> {
+        let classes =
+            self.ports.iter().enumerate().skip(port + 1).map_while(|(ix, one)| one.class.zip(Some(ix)));
+        classes.filter(move |(class, _)| class.parent == port).map(|(_, ix)| ix)
+    }
+
+    /// Returns true for a port without classes.
+    pub(super) fn is_plain(&self, port: usize) -> bool {
+        self.ports[port].class.is_none() && self.classes_in(port).next().is_none()
+    }
+
+    /// The port of each class, and of itself.
+    pub(super) fn roots(&self) -> Vec<usize> {
+        let mut root = 0;
+        let of = |(ix, port): (usize, &Port<'_>)| {
+            root = if port.class.is_none() { ix } else { root };
+            root
+        };
+        self.ports.iter().enumerate().map(of).collect()
+    }
+
+    /// The ports in an order in which every flow passes them, each followed by its classes; `None` if
+    /// there is a cycle.
+    pub(super) fn order(&self) -> Option<Vec<usize>> {
+        let roots = self.roots();
+        let mut next = vec![Vec::new(); self.ports.len()];
+        let mut before = vec![0usize; self.ports.len()];
+        for pair in self.flows.iter().flat_map(|flow| flow.route.windows(2)) {
+            next[roots[pair[0]]].push(roots[pair[1]]);
+            before[roots[pair[1]]] += 1;
+        }
+        let mut order: Vec<usize> =
+            (0..before.len()).filter(|port| roots[*port] == *port && before[*port] == 0).collect();
+        let mut at = 0;
+        while at < order.len() {
+            for port in core::mem::take(&mut next[order[at]]) {
+                before[port] -= 1;
+                if before[port] == 0 {
+                    order.push(port);
+                }
+            }
+            at += 1;
+        }
+        let ports = roots.iter().enumerate().filter(|(port, root)| port == *root).count();
+        let roots = &roots;
+        let and_classes = |root: usize| (root..roots.len()).take_while(move |port| roots[*port] == root);
+        (order.len() == ports).then(|| order.into_iter().flat_map(and_classes).collect())
+    }
+
+    /// The largest packet at a port or in a class, and in the classes in it.
+    pub(super) fn largest_within(&self, port: usize, all: &[Vec<(usize, usize)>]) -> Exact {
+        let inner = self.classes_in(port).map(|class| self.largest_within(class, all));
+        inner.fold(self.largest_at(&all[port]), Exact::max)
     }
 
     /// The largest packet at a port.

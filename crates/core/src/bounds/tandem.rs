@@ -90,7 +90,7 @@ pub(super) fn multiplexing_once(network: &Network<'_>, flow: usize, found: &Foun
     let mut latencies = Vec::new();
     let mut rates = Vec::new();
     for (place, port) in terms.route.iter().enumerate() {
-        if !is_never_idle(network, *port) {
+        if !network.is_plain(*port) || !is_never_idle(network, *port) {
             return None;
         }
         let largest = network.largest_at(&members[*port]);

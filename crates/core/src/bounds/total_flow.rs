@@ -72,33 +72,11 @@ pub(super) struct Found {
 pub(super) fn solve(network: &Network<'_>) -> Found {
     let members = network.members();
     let mut found = Found::new(network);
-    match order(network) {
-        Some(order) => order.into_iter().for_each(|port| found.visit(network, port, &members[port])),
+    match network.order() {
+        Some(order) => order.into_iter().for_each(|port| found.visit(network, port, &members)),
         None => found.solve_cycles(network, &members),
     }
     found
-}
-
-/// The ports in an order in which every flow passes them; `None` if there is a cycle.
-fn order(network: &Network<'_>) -> Option<Vec<usize>> {
-    let mut next = vec![Vec::new(); network.ports.len()];
-    let mut before = vec![0usize; network.ports.len()];
-    for pair in network.flows.iter().flat_map(|flow| flow.route.windows(2)) {
-        next[pair[0]].push(pair[1]);
-        before[pair[1]] += 1;
-    }
-    let mut order: Vec<usize> = (0..before.len()).filter(|port| before[*port] == 0).collect();
-    let mut at = 0;
-    while at < order.len() {
-        for port in core::mem::take(&mut next[order[at]]) {
-            before[port] -= 1;
-            if before[port] == 0 {
-                order.push(port);
-            }
-        }
-        at += 1;
-    }
-    (order.len() == before.len()).then_some(order)
 }
 
 impl Found {
@@ -112,10 +90,11 @@ impl Found {
     }
 
     /// Computes the bounds of all flows at a port, and of their traffic behind it.
-    fn visit(&mut self, network: &Network<'_>, port: usize, members: &[(usize, usize)]) {
+    fn visit(&mut self, network: &Network<'_>, port: usize, all: &[Vec<(usize, usize)>]) {
+        let members = &all[port];
         let flows = self.sharers(network, members);
-        let fixed = fixed(network, port, members, &flows);
-        let lines = self.lines(network, port, members, &fixed);
+        let fixed = self.fixed(network, port, all, &flows);
+        let lines = self.lines(network, port, all, &fixed);
         let mut beside = Beside::default();
         for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
             let served = line.map(|waits| served_by(&fixed, index, waits, &mut beside));
@@ -145,9 +124,15 @@ impl Found {
         &self,
         network: &Network<'_>,
         port: usize,
-        members: &[(usize, usize)],
+        all: &[Vec<(usize, usize)>],
         fixed: &FixedPort<'_>,
     ) -> Vec<Result<Waits, Unbounded>> {
+        let members = &all[port];
+        let is_plain = network.is_plain(port);
+        let has_classes = network.classes_in(port).next().is_some();
+        let refused = network.ports[port].void.map(NoLine::Because);
+        let refused = refused.or_else(|| self.server(network, port, all).err());
+        let refused = refused.or(has_classes.then_some(NoLine::Because("classes are beside it")));
         let beside = |why| match why {
             NoLine::Unbounded(other) => Unbounded::Beside { port, flow: members[other].0 },
             why => Unbounded::Promise { port, why },
@@ -159,9 +144,21 @@ impl Found {
                 let before = hop.checked_sub(1).and_then(|before| self.hops[flow][before].as_ref().err());
                 return Err(before.copied().unwrap_or(Unbounded::Source));
             };
-            let line = match network.ports[port].void {
-                Some(why) => Err(NoLine::Because(why)),
+            let line = match refused {
+                Some(why) => Err(why),
                 None => network.ports[port].scheduler.line(fixed, index),
+            };
+            let line = match line {
+                Err(_) if !is_plain => self.guaranteed(network, port, index, all),
+                Ok(line) if !is_plain && line.flows.len() == 1 => {
+                    let other = self.guaranteed(network, port, index, all).ok();
+                    let delay = |line: &Line| longest_delay(own, &line.service);
+                    let is_sooner = |other: &Line| {
+                        delay(other).is_some_and(|one| delay(&line).is_none_or(|than| one < than))
+                    };
+                    Ok(other.filter(is_sooner).unwrap_or(line))
+                }
+                line => line,
             };
             let line = line.map_err(beside)?;
             let delay = match &last {
@@ -175,7 +172,8 @@ impl Found {
             };
             // With little traffic beside it, a flow may be sooner in any order of service than by its
             // share.
-            let arbitrary = Some(()).filter(|()| line.flows.len() == 1 && is_never_idle(network, port));
+            let any_order = line.flows.len() == 1 && !has_classes && is_never_idle(network, port);
+            let arbitrary = Some(()).filter(|()| any_order);
             let arbitrary = arbitrary.and_then(|()| fixed.arbitrary(index).ok());
             let sooner = arbitrary.and_then(|any| Some((longest_delay(own, &any.service)?, any)));
             let sooner = sooner.filter(|(other, _)| delay.as_ref().is_none_or(|delay| other < delay));
@@ -205,7 +203,8 @@ impl Found {
         let is_promised = |(flow, hop): &(usize, usize)| {
             !matches!(self.hops[*flow][*hop], Err(Unbounded::Promise { why: NoLine::Because(_), .. }))
         };
-        let serves = is_never_idle(network, port) && members.iter().all(is_promised);
+        let serves = network.is_plain(port) && is_never_idle(network, port);
+        let serves = serves && members.iter().all(is_promised);
         let of_port = arrivals.filter(|_| serves).and_then(|arrivals| {
             let server = network.ports[port].server(&largest).in_packets(&largest);
             largest_backlog(&ArrivalCurve::sum(arrivals), &server)
@@ -214,6 +213,22 @@ impl Found {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         }
+    }
+
+    /// A port or a class with its flows.
+    fn fixed<'a>(
+        &self,
+        network: &Network<'_>,
+        port: usize,
+        all: &[Vec<(usize, usize)>],
+        flows: &'a [Sharer],
+    ) -> FixedPort<'a> {
+        let link = network.ports[port].link;
+        // Without a guarantee no line is asked for.
+        let server = self.server(network, port, all);
+        let server =
+            server.unwrap_or_else(|_| ServiceCurve::rate_latency(bytes_per_second(link), Exact::zero()));
+        FixedPort::new(link, server, flows)
     }
 
     fn solve_cycles(&mut self, network: &Network<'_>, members: &[Vec<(usize, usize)>]) {
@@ -246,12 +261,12 @@ impl Found {
             }
         }
         self.follow(network, &delays);
-        for (port, members) in members.iter().enumerate() {
-            let flows = self.sharers(network, members);
-            let fixed = fixed(network, port, members, &flows);
+        for (port, here) in members.iter().enumerate() {
+            let flows = self.sharers(network, here);
+            let fixed = self.fixed(network, port, members, &flows);
             let lines = self.lines(network, port, members, &fixed);
             let mut beside = Beside::default();
-            for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
+            for (index, ((flow, hop), line)) in here.iter().zip(lines).enumerate() {
                 if let (Ok(waits), Some(delay)) = (line, &delays[*flow][*hop]) {
                     let waits = Waits { delay: delay.clone(), ..waits };
                     let served = served_by(&fixed, index, waits, &mut beside);
@@ -287,11 +302,11 @@ impl Found {
     ) -> Vec<(usize, usize)> {
         self.follow(network, delays);
         let mut changed = Vec::new();
-        for (port, members) in members.iter().enumerate() {
-            let flows = self.sharers(network, members);
-            let fixed = fixed(network, port, members, &flows);
+        for (port, here) in members.iter().enumerate() {
+            let flows = self.sharers(network, here);
+            let fixed = self.fixed(network, port, members, &flows);
             let lines = self.lines(network, port, members, &fixed);
-            for ((flow, hop), line) in members.iter().zip(lines) {
+            for ((flow, hop), line) in here.iter().zip(lines) {
                 let Some(held) = delays[*flow][*hop].clone() else { continue };
                 let other = match line {
                     Ok(waits) => match change(&held, &waits.delay) {
@@ -309,16 +324,6 @@ impl Found {
         }
         changed
     }
-}
-
-fn fixed<'a>(
-    network: &Network<'_>,
-    port: usize,
-    members: &[(usize, usize)],
-    flows: &'a [Sharer],
-) -> FixedPort<'a> {
-    let plan = &network.ports[port];
-    FixedPort::new(plan.link, plan.server(&network.largest_at(members)), flows)
 }
 
 /// Returns true if a port's scheduler is never idle while a packet waits.

@@ -28,26 +28,26 @@ pub enum Supply {
     Class(Option<Guarantee>),
 }
 
-/// A strict service curve: while there are packets, a server sends at least `rate` times the time
-/// since they began to wait, less `latency`.
+/// A service curve: while there are packets, a server sends at least `rate` times the time since they
+/// began to wait, less `latency`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guarantee {
     /// In bytes a second.
     pub rate: f64,
     /// In seconds.
     pub latency: f64,
+    /// Rate of the link, at which packets leave, in bytes a second; at least `rate`.
+    pub link: f64,
+    /// True if it counts from any time on while there are packets (a strict service curve); false if
+    /// only from the last time at which there were none here and at members that are served alike.
+    pub at_any_time: bool,
 }
 
 impl Guarantee {
     /// A link of this rate.
     pub fn of_link(rate: Rate) -> Guarantee {
-        Guarantee { rate: rate.bits_per_second() / 8.0, latency: 0.0 }
-    }
-
-    /// Returns the remaining guarantee below a ceiling, for packets of up to `largest` bytes.
-    pub fn under(self, ceiling: Rate, largest: u32) -> Guarantee {
-        let rate = ceiling.bits_per_second() / 8.0;
-        Guarantee { rate: self.rate.min(rate), latency: self.latency + f64::from(largest) / rate }
+        let rate = rate.bits_per_second() / 8.0;
+        Guarantee { rate, latency: 0.0, link: rate, at_any_time: true }
     }
 }
 

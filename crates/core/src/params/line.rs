@@ -76,7 +76,8 @@ impl fmt::Display for NoLine {
 }
 
 /// The reason of a scheduler whose bound is about the whole rate of a link.
-const CEILING: NoLine = NoLine::Because("its bound needs the whole link, and the port has a ceiling");
+const CEILING: NoLine =
+    NoLine::Because("its bound needs the whole link, and the port has a ceiling or classes");
 
 impl<'a> FixedPort<'a> {
     /// Creates a port with a strict service curve.

@@ -67,7 +67,7 @@ impl PolicyParams for StrictPriorityParams {
     }
 
     /// Guarantees the rate that the more and equally urgent members leave, behind a packet in
-    /// service of a less urgent one.
+    /// service of a less urgent one, or what came of them during an own one that has just left.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
         let (mut burst, mut rate, mut longest) = (0.0, 0.0, 0u32);
         for (_, member) in members.iter().enumerate().filter(|(nth, _)| *nth != index) {
@@ -78,9 +78,15 @@ impl PolicyParams for StrictPriorityParams {
                 longest = longest.max(member.largest);
             }
         }
+        // With members of its level it is in line: they may have come while older packets of its own were
+        // served.
+        let level = |member: &Member| member.contract.priority;
+        let alone = members.iter().filter(|member| level(member) == level(&members[index])).count() == 1;
+        let at_any_time = server.at_any_time && alone;
         let left = server.rate - rate;
-        let late = server.rate * server.latency + burst + f64::from(longest);
-        (left > 0.0).then(|| Guarantee { rate: left, latency: late / left })
+        let own = f64::from(members[index].largest) * (1.0 - left / server.link);
+        let late = server.rate * server.latency + burst + f64::from(longest).max(own);
+        (left > 0.0).then(|| Guarantee { rate: left, latency: late / left, at_any_time, ..server })
     }
 }
 

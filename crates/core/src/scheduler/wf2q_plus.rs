@@ -89,6 +89,8 @@ impl PolicyParams for Wf2qPlusParams {
     /// 1997, theorem 3), and by two of its packets: the one in service counts when it has left, and
     /// the one that it has announced may be longer than the one that it sends.
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
+        // It is a share of the service since the class has packets.
+        let server = Some(server).filter(|server| server.at_any_time)?;
         let weight = |member: &Member| {
             let weight = member.contract.reserve.unwrap_or(self.unreserved).bits_per_second();
             weight * member.count as f64
@@ -98,7 +100,7 @@ impl PolicyParams for Wf2qPlusParams {
         let longest = members.iter().map(|member| member.largest).max().map_or(0.0, f64::from);
         let rate = server.rate * share;
         let behind = 3.0 * own + longest * share;
-        Some(Guarantee { rate, latency: server.latency + behind / rate })
+        Some(Guarantee { rate, latency: server.latency + behind / rate, ..server })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Bounds of networks: the formulas of the literature, and an exhaustive search for worse delays in
 //! small tandems.
 
+mod classes;
 #[path = "../common/mod.rs"]
 mod common;
 mod published;
@@ -15,7 +16,14 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::units::Span;
 
 fn port(scheduler: &SchedulerKind, bits: u64) -> Port<'_> {
-    Port { scheduler: &**scheduler, link: rate(bits), ceiling: None, delay: Span::ZERO, void: None }
+    Port {
+        scheduler: &**scheduler,
+        link: rate(bits),
+        ceiling: None,
+        delay: Span::ZERO,
+        void: None,
+        class: None,
+    }
 }
 
 /// A flow of packets of one size with a token bucket, which states `contract` to all ports.

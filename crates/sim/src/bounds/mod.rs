@@ -5,16 +5,17 @@
 //! are from its first port, behind the envelope. [`Bounds`](analysis::Bounds) has the analyses.
 
 mod conforming;
+mod places;
 mod voids;
 
 use crate::network::{FlowSetup, Network};
 use conforming::arrivals;
+use places::Places;
 use tidegate_core::bounds::analysis::{self, FlowBound};
-use tidegate_core::bounds::network::{Flow, Network as Calculus, Port, Unbounded};
+use tidegate_core::bounds::network::{Flow, Network as Calculus, Unbounded};
 use tidegate_core::curves::{ArrivalCurve, Exact, whole};
 use tidegate_core::params::Limit;
 use tidegate_core::shaper::Excess;
-use voids::void;
 
 /// Bounds of a network.
 #[derive(Clone, Debug)]
@@ -34,29 +35,26 @@ pub fn contracts(network: &Network) -> Vec<Result<ArrivalCurve, &'static str>> {
 
 /// Computes the bounds of all flows of a network.
 pub fn bounds(network: &Network) -> NetworkBounds {
-    let ports = network.links.iter().enumerate().map(|(ix, link)| Port {
-        scheduler: &*link.port.scheduler,
-        link: link.rate,
-        ceiling: link.port.ceiling,
-        delay: link.delay,
-        void: void(network, ix),
-    });
+    let places = Places::of(network);
     let sources = contracts(network);
     let flows = network.flows.iter().zip(&sources).map(|(flow, source)| Flow {
-        route: flow.route.clone(),
+        route: places.route(flow),
         contracts: flow.plans.iter().map(|plan| plan.contract).collect(),
         largest: flow.largest().max(flow.traffic.sizes().map_or(0, |sizes| sizes.largest)),
-        smallest: flow.traffic.sizes().map_or(1, |sizes| sizes.smallest),
+        smallest: smallest(flow),
         arrivals: source.as_ref().ok().cloned(),
     });
-    let calculus = Calculus { ports: ports.collect(), flows: flows.collect() };
+    let calculus = Calculus { ports: places.ports(network), flows: flows.collect() };
     let found = analysis::bounds_of(&calculus);
-    let overflows = overflows(network, &calculus, &found);
+    let ports: Vec<Option<Exact>> = (0..network.links.len())
+        .map(|link| places.of_link(link).map(|place| found.ports[place].clone()).sum())
+        .collect();
+    let overflows = overflows(network, &found.flows, &ports);
     let flows = found.flows.into_iter().enumerate().map(|(ix, bound)| {
         let flow = &network.flows[ix];
         let bound = bound.map_err(|why| match (why, &sources[ix]) {
             (Unbounded::Source, Err(why)) => (*why).to_owned(),
-            (why, _) => words(network, why),
+            (why, _) => words(network, &places, why),
         })?;
         match flow.route.iter().find(|link| overflows[network.links[**link].from]) {
             Some(link) => {
@@ -66,17 +64,21 @@ pub fn bounds(network: &Network) -> NetworkBounds {
             None => Ok(bound),
         }
     });
-    NetworkBounds { flows: flows.collect(), ports: found.ports }
+    NetworkBounds { flows: flows.collect(), ports }
 }
 
 /// The nodes whose memory may not hold all packets.
-fn overflows(network: &Network, calculus: &Calculus<'_>, found: &analysis::Bounds) -> Vec<bool> {
+fn overflows(
+    network: &Network,
+    flows: &[Result<FlowBound, Unbounded>],
+    ports: &[Option<Exact>],
+) -> Vec<bool> {
     let mut needed: Vec<Option<Exact>> = vec![Some(whole(0)); network.nodes.len()];
     for (ix, link) in network.links.iter().enumerate() {
         let bytes = match network.nodes[link.from].buffer {
             None => Some(whole(0)),
-            Some(Limit::Bytes(_)) => found.ports[ix].clone(),
-            Some(Limit::Packets(_)) => packets(calculus, found, ix),
+            Some(Limit::Bytes(_)) => ports[ix].clone(),
+            Some(Limit::Packets(_)) => packets(network, flows, ix),
         };
         let sum = needed[link.from].take().zip(bytes).map(|(sum, bytes)| sum + bytes);
         needed[link.from] = sum;
@@ -99,21 +101,26 @@ fn overflows(network: &Network, calculus: &Calculus<'_>, found: &analysis::Bound
     may
 }
 
+/// The smallest packet of a flow.
+fn smallest(flow: &FlowSetup) -> u32 {
+    flow.traffic.sizes().map_or(1, |sizes| sizes.smallest)
+}
+
 /// Most packets at a port; `None` if a flow has no bound.
-fn packets(calculus: &Calculus<'_>, found: &analysis::Bounds, port: usize) -> Option<Exact> {
+fn packets(network: &Network, flows: &[Result<FlowBound, Unbounded>], link: usize) -> Option<Exact> {
     let mut sum = whole(0);
-    for (flow, bound) in calculus.flows.iter().zip(&found.flows) {
-        if let Some(hop) = flow.route.iter().position(|at| *at == port) {
+    for (flow, bound) in network.flows.iter().zip(flows) {
+        if let Some(hop) = flow.route.iter().position(|at| *at == link) {
             let bytes = &bound.as_ref().ok()?.hops.get(hop)?.backlog;
-            sum += (bytes / whole(flow.smallest.max(1))).floor();
+            sum += (bytes / whole(smallest(flow).max(1))).floor();
         }
     }
     Some(sum)
 }
 
 /// The reason in words, with the names of the network.
-fn words(network: &Network, why: Unbounded) -> String {
-    let port = |port: usize| &network.links[port].name;
+fn words(network: &Network, places: &Places, why: Unbounded) -> String {
+    let port = |place: usize| places.name(network, place);
     let name = |flow: usize| {
         let flow: &FlowSetup = &network.flows[flow];
         &flow.name

@@ -21,7 +21,12 @@ pub(super) fn void(network: &Network, ix: usize) -> Option<&'static str> {
         (link.reorders(), "its link reorders packets"),
         (link.framing.happens(), "its link adds overhead to packets"),
         (!link.has_one_delay(), "the delay of its link differs"),
-        (!link.port.classes.is_empty(), "it has classes"),
+        (link.port.classes.iter().any(|class| class.ceiling.is_some()), "a class has a ceiling there"),
+        (
+            link.port.classes.iter().any(|class| class.dropper.is_some()),
+            "a dropper of a class may drop packets",
+        ),
+        (!link.port.classes.is_empty() && link.port.ceiling.is_some(), "it has classes under a ceiling"),
         (link.port.dropper.is_some(), "its dropper may drop packets"),
         (here().any(|(.., plan)| plan.ceiling.is_some()), "a flow has a ceiling there"),
         (here().any(|(flow, ..)| !flow.life.changes.is_empty()), "a flow changes its contract there"),
