@@ -291,7 +291,8 @@ def _parts(place: Path) -> list[Path]:
 
 def _read(part: Path) -> pa.Table:
     with pq.ParquetFile(part) as file:
-        return file.read(SCHEMA.names).cast(SCHEMA)
+        # Without threads, as in `outdir`.
+        return file.read(SCHEMA.names, use_threads=False).cast(SCHEMA)
 
 
 def _runs(rows: pa.Table) -> int:
