@@ -40,7 +40,7 @@ fn may_idle(network: &Network<'_>, class: usize) -> bool {
 }
 
 impl Found {
-    /// The strict service curve of a port, or of a class.
+    /// The service curve of a port, or of a class.
     ///
     /// # Errors
     /// If a scheduler above a class guarantees it nothing.

@@ -5,6 +5,7 @@ use crate::network::{FlowSetup, Network};
 use std::borrow::Cow;
 use std::ops::Range;
 use tidegate_core::bounds::network::{ClassPlace, Port};
+use tidegate_core::switch::plan::FlowPlan;
 
 /// Index of the place of each link's port; its classes follow it.
 pub(super) struct Places(Vec<usize>);
@@ -26,7 +27,7 @@ impl Places {
 
     /// The places on a flow's way.
     pub(super) fn route(&self, flow: &FlowSetup) -> Vec<usize> {
-        let place = |(link, plan): (&usize, &tidegate_core::switch::plan::FlowPlan)| {
+        let place = |(link, plan): (&usize, &FlowPlan)| {
             self.0[*link] + plan.class.map_or(0, |class| usize::from(class) + 1)
         };
         flow.route.iter().zip(&flow.plans).map(place).collect()

@@ -129,8 +129,8 @@ fn reservations_hold_beside_ceilings() {
 
 /// Twenty packets of 100 bytes come at once. At the 50 Mbit/s of their class's ceiling they would take
 /// 320 µs. But each time that the ceiling holds the class, a packet of 1,500 bytes starts, and its
-/// credit is a packet of its own: most of them leave in pairs, every 128 µs. Deadlines there are refused,
-/// and once were accepted from 456 µs.
+/// credit is a packet of its own: the last one takes more than 1.2 ms. Deadlines there are refused; one
+/// of 500 µs was once accepted.
 #[test]
 fn deadlines_under_a_ceiling_are_refused_because_they_would_be_missed() {
     let text = |terms: &str| {
