@@ -25,7 +25,7 @@ topology = { kind = "dumbbell", pairs = 2, rate = "20mbit", delay = "5ms", acces
 kind = "red"
 min_th = "20p"
 max_th = "21p"
-weight = 1
+weight = 0.5
 max_p = 1
 signal = "mark"
 limit = "300p"

@@ -115,8 +115,15 @@ def test_open_loop_flows_send_what_the_simulator_draws(tmp_path):
         ("pie", "pie limit 49 target 15000us tupdate 14000us ecn dq_rate_estimator"),
         (
             "red",
-            "red limit 24500 min 2000 max 7000 avpkt 500 burst 41 probability 0.1 bandwidth 10000000bit ecn "
+            "red limit 73500 min 6000 max 21000 avpkt 500 burst 80 probability 0.1 bandwidth 10000000bit ecn "
             "harddrop",
+        ),
+        ("fifo + codel(limit=30p)", "codel limit 29 target 5000us interval 100000us ecn"),
+        ("fifo + drop-tail(limit=30p)", "pfifo limit 29"),
+        (
+            "fifo + red(min_th=10p, max_th=11p, max_p=1, weight=0.5, mean_packet=1500B, limit=30p)",
+            "red limit 43500 min 13500 max 15000 avpkt 1500 burst 9 probability 1.0 bandwidth 10000000bit "
+            "ecn harddrop",
         ),
     ],
 )
@@ -132,6 +139,18 @@ def test_a_policy_is_the_kernels_queueing_discipline(tmp_path, policy, expected)
         ([("port.policy", "virtual-clock")], "no queueing discipline like virtual-clock"),
         ([("connection.upload.transport.recovery", "reno-1990")], "loss recovery `reno-1990`"),
         ([("flow.call.size", "40B")], "shorter than a datagram"),
+        (
+            [("port.policy", "fifo + red(min_th=10p, max_th=11p, weight=1)")],
+            "`tc` derives RED's weight from a burst, and none gives 1 here",
+        ),
+        (
+            [("port.policy", "fifo + codel(limit=30kB)")],
+            "no queueing discipline like a dropper with a limit in bytes",
+        ),
+        (
+            [("port.policy", "drr++ + codel(scope=flow, limit=30p)")],
+            "no queueing discipline like a limit for each flow",
+        ),
     ],
 )
 def test_what_the_kernel_lacks_is_refused_before_it_starts(tmp_path, sets, message):
@@ -337,6 +356,6 @@ def test_only_a_policy_that_exists_is_compared():
 def test_reds_weight_is_the_one_that_tc_derives_from_a_burst():
     for exponent in range(2, 12):
         for least in (2.0, 9.0, 54.0):
-            burst = qdisc._burst(2.0**-exponent, least)
+            burst = qdisc._burst(2.0**-exponent, least, {"name": "a->b"})
             kept = [burst + 1 - least <= (1 - (1 - 2.0**-one) ** burst) * 2.0**one for one in range(1, 32)]
             assert kept.index(True) + 1 == exponent, (exponent, least)

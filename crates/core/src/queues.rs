@@ -202,6 +202,11 @@ impl Queues {
         self.flows[flow.ix()].capped = capped;
     }
 
+    /// Returns true if the flow has a ceiling.
+    pub(crate) fn is_capped(&self, flow: FlowIx) -> bool {
+        self.flows[flow.ix()].capped
+    }
+
     /// Sets the flow's participation, and returns the previous one.
     pub(crate) fn set_participation(&mut self, flow: FlowIx, how: Participation) -> Participation {
         let before = core::mem::replace(&mut self.flows[flow.ix()].participation, how);

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tidegate import TidegateError
@@ -21,6 +22,39 @@ MOST_BURST = 10_000
 
 Flows = Sequence[tuple[str, Mapping[str, Any]]]
 """The destination address of each flow that leaves by the port, and its contract there."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of a dropper.
+
+    Attributes:
+        link: The link behind it.
+        limit: Packets for which the queue has room.
+        longest: Bytes of the longest packet that passes. A scenario may count packets where the
+            kernel counts bytes: each then counts as that many.
+    """
+
+    link: Mapping[str, Any]
+    limit: int
+    longest: int
+
+    def packets(self, own: Mapping[str, int] | None) -> int:
+        """Return the limit in packets, where the dropper may have its own.
+
+        Raises:
+            TidegateError: Its own is in bytes.
+        """
+        if own is None:
+            return self.limit
+        if "packets" not in own:
+            raise _nothing(self.link, "a dropper with a limit in bytes")
+        return min(self.limit, packets(own, self.longest))
+
+    def bytes(self, own: Mapping[str, int] | None) -> int:
+        """Return the limit in bytes, where the dropper may have its own."""
+        room = self.limit * self.longest
+        return room if own is None else min(room, max(_bytes(own, self.longest) - self.longest, 1))
 
 
 def lines(link: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flows, longest: int) -> list[str]:
@@ -43,7 +77,7 @@ def lines(link: Mapping[str, Any], buffer: Mapping[str, int] | None, flows: Flow
         make = PER_FLOW.get((scheduler["name"], name)) if dropper["per_flow"] else DROPPERS.get(name)
         if make is None or (not dropper["per_flow"] and scheduler["name"] != "fifo"):
             raise _nothing(link, f"{scheduler['name']} with {name}")
-        kind = make(dropper["policy"]["values"], scheduler["values"], limit, link)
+        kind = make(dropper["policy"]["values"], scheduler["values"], Place(link, limit, longest))
         return [f"qdisc add dev @ parent 1:1 handle 10: {kind}"]
     known = SCHEDULERS.get(scheduler["name"])
     if known is None:
@@ -114,37 +148,38 @@ def _time(seconds: float) -> str:
     return f"{round(seconds * MICROSECONDS)}us"
 
 
-def _drop_tail(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    if "packets" not in values["limit"] or values.get("marked") is not None:
-        raise _nothing(link, "drop-tail by bytes or by marks")
-    return f"pfifo limit {min(limit, packets(values['limit'], 0))}"
+def _drop_tail(values: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> str:
+    if values.get("marked") is not None:
+        raise _nothing(place.link, "drop-tail by marks")
+    return f"pfifo limit {place.packets(values['limit'])}"
 
 
-def _codel(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    del link
+def _codel(values: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> str:
+    limit = place.packets(values.get("limit"))
     return f"codel limit {limit} target {_time(values['target'])} interval {_time(values['interval'])} ecn"
 
 
-def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    del link
+def _fq_codel(values: Mapping[str, Any], own: Mapping[str, Any], place: Place) -> str:
+    if values.get("limit") is not None:
+        raise _nothing(place.link, "a limit for each flow")
     quantum = own.get("quantum")
     words = "" if quantum is None else f" quantum {quantum}"
     return (
-        f"fq_codel limit {limit} flows 1024{words} target {_time(values['target'])} "
+        f"fq_codel limit {place.limit} flows 1024{words} target {_time(values['target'])} "
         f"interval {_time(values['interval'])} ecn"
     )
 
 
-def _pie(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    del link
-    return f"pie limit {limit} {_control(values)}"
+def _pie(values: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> str:
+    return f"pie limit {place.packets(values.get('limit'))} {_control(values)}"
 
 
-def _fq_pie(values: Mapping[str, Any], own: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    del link
+def _fq_pie(values: Mapping[str, Any], own: Mapping[str, Any], place: Place) -> str:
+    if values.get("limit") is not None:
+        raise _nothing(place.link, "a limit for each flow")
     quantum = own.get("quantum")
     words = "" if quantum is None else f" quantum {quantum}"
-    return f"fq_pie limit {limit} flows 1024{words} {_control(values)}"
+    return f"fq_pie limit {place.limit} flows 1024{words} {_control(values)}"
 
 
 def _control(values: Mapping[str, Any]) -> str:
@@ -154,34 +189,42 @@ def _control(values: Mapping[str, Any]) -> str:
     return f"target {_time(values['target'])} tupdate {_time(update)} ecn{estimator}"
 
 
-def _red(values: Mapping[str, Any], _: Mapping[str, Any], limit: int, link: Mapping[str, Any]) -> str:
-    mean = values["mean_packet"]
+def _red(values: Mapping[str, Any], _: Mapping[str, Any], place: Place) -> str:
+    mean, longest = values["mean_packet"], place.longest
     # The packet on its way out is in the average of a scenario.
-    least, most = (max(_bytes(values[name], mean) - mean, 1) for name in ("min_th", "max_th"))
+    least, most = (max(_bytes(values[name], longest) - longest, 1) for name in ("min_th", "max_th"))
     return (
-        f"red limit {limit * mean} min {least} max {most} avpkt {mean} "
-        f"burst {_burst(values['weight'], least / mean)} "
-        f"probability {values['max_p']} bandwidth {link['rate']}bit"
+        f"red limit {place.bytes(values.get('limit'))} min {least} max {most} avpkt {mean} "
+        f"burst {_burst(values['weight'], least / mean, place.link)} "
+        f"probability {values['max_p']} bandwidth {place.link['rate']}bit"
         f"{SIGNALS[values['signal']]}"
     )
 
 
-def _burst(weight: float, least: float) -> int:
-    """Return the burst in packets from which `tc` derives the weight, a power of two, for this threshold."""
-    exponent = max(round(-math.log2(weight)), 1)
+def _burst(weight: float, least: float, link: Mapping[str, Any]) -> int:
+    """Return the burst in packets from which `tc` derives the weight for this threshold.
+
+    Raises:
+        TidegateError: It derives none that is nearer to it than half and double.
+    """
+    exponent = round(-math.log2(weight))
 
     def derived(burst: int) -> int:
         return next(
             one for one in range(1, 32) if burst + 1 - least <= (1 - (1 - 2.0**-one) ** burst) * 2.0**one
         )
 
-    return next(
-        (burst for burst in range(math.ceil(least), MOST_BURST) if derived(burst) >= exponent), MOST_BURST
+    for burst in range(math.ceil(least), MOST_BURST):
+        if derived(burst) == exponent:
+            return burst
+    raise TidegateError(
+        f"link `{link['name']}`: `tc` derives RED's weight from a burst, and none gives {weight:g} here\n"
+        f"  help: it is a half at most, and a power of two"
     )
 
 
-def _bytes(limit: Mapping[str, int], mean: int) -> int:
-    return limit["bytes"] if "bytes" in limit else limit["packets"] * mean
+def _bytes(limit: Mapping[str, int], each: int) -> int:
+    return limit["bytes"] if "bytes" in limit else limit["packets"] * each
 
 
 SIGNALS = {"drop": "", "mark-then-drop": " ecn harddrop", "mark": " ecn"}

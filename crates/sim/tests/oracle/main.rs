@@ -18,6 +18,7 @@ mod model;
 mod mutations;
 mod pools;
 mod results;
+mod waited;
 
 use case::Checked;
 use generate::Manner;

@@ -54,7 +54,7 @@ impl Port {
         };
         let Some(node) = node else { return false };
         if self.table.has_ceilings() {
-            self.hold_if_over_its_ceiling(cx.now, self.serving);
+            self.charge_ceiling(cx.now, self.serving);
         }
         self.schedule_release(cx.now, node);
         true

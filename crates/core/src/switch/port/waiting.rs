@@ -36,16 +36,20 @@ impl Port {
         self.schedule_release(now, at);
     }
 
-    /// Holds a flow whose ceiling delays it after it has sent.
+    /// Charges a packet that starts to its flow's ceiling, and holds the flow if that delays it.
     #[inline(never)]
-    pub(super) fn hold_if_over_its_ceiling(&mut self, now: Time, packet: Packet) {
+    pub(super) fn charge_ceiling(&mut self, now: Time, packet: Packet) {
         let Packet { flow, len, arrived, .. } = packet;
         if let Some(ceiling) = self.table.ceiling_mut(flow) {
             ceiling.take(now, arrived, len);
             let clear_at = ceiling.clear_at();
-            self.held.push(Reverse((clear_at, Member::Flow(flow))));
-            self.may_hold = true;
-            self.hold(now, flow, true);
+            // After a packet that has waited for the link, the next one may follow at once.
+            let is_held = clear_at > now;
+            if is_held {
+                self.held.push(Reverse((clear_at, Member::Flow(flow))));
+                self.may_hold = true;
+            }
+            self.hold(now, flow, is_held);
         }
     }
 

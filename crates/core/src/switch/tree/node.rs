@@ -229,10 +229,12 @@ impl Node {
     }
 
     /// Updates the member after a pop from the front. Its latest packet changes only if that was
-    /// the last one, but its queue is shorter and may now be spared.
+    /// the last one, but its queue is shorter: it may now be spared, and less of it is blocked.
     #[inline(always)]
     fn popped_first(&mut self, slot: FlowIx) {
-        let depends_on_length = || self.scheduler.loses_by_length() || self.spared.get(slot).is_some();
+        let depends_on_length = || {
+            self.scheduler.loses_by_length() || self.spared.get(slot).is_some() || self.queues.is_capped(slot)
+        };
         if self.eviction.is_some() && (self.queues.len(slot) == 0 || depends_on_length()) {
             self.renew_tail(slot);
         }
