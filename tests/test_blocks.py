@@ -357,6 +357,9 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
         "tidegate-gate observe office.toml",
         "tidegate-gate check examples/gates/isp.toml",
         "tidegate-gate up --inside",
+        # `test_gate_import.py` carries these out.
+        "tidegate-gate import ShapedDevices.csv",
+        "tidegate-gate check isp/gate.toml",
     }
     assert start("gate", "check", EXAMPLES / "gates" / "isp.toml").wait() == 0
     program = [sys.executable, "-c", "from tidegate.cli import main; main()", "gate"]

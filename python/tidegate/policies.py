@@ -3097,9 +3097,8 @@ class Profile(Record):
 class Class(Record):
     """Class.
 
-    A class of flows. Classes form a tree of schedulers on every switch port, at most three deep with the
-    port's own scheduler as its root. The keys of a contract are the class's declaration to the scheduler
-    above it.
+    A class of flows. Classes form a tree of schedulers on every switch port, at most nine in each other under
+    the port's own scheduler. The keys of a contract are the class's declaration to the scheduler above it.
 
     Attributes:
         name: Unique name of the class.

@@ -14,7 +14,7 @@ use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::{Conversations, Rule, Split, Steering};
 use tidegate_core::switch::Switch;
-use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
 
 const PORT: PortIx = PortIx(0);
@@ -166,16 +166,19 @@ fn a_circuit_always_has_a_queue() {
 #[test]
 fn a_circuit_without_a_class_has_one_flow() {
     let class = |parent| ClassPlan { parent, ..ClassPlan::new(kind("wf2q-plus")) };
-    let classes = [None, Some(0), Some(1), Some(2)].map(class).to_vec();
+    // The innermost class has as many schedulers above it as there may be.
+    let deepest = DEEPEST_TREE as u16 - 2;
+    let classes: Vec<_> = (0..=deepest).map(|ix| class(ix.checked_sub(1))).collect();
+    let count = classes.len();
     let plan = PortPlan { classes, ..PortPlan::new(kind("wf2q-plus")) };
     let split = circuits([(80_000, None), (160_000, Some(1_000_000))]);
-    let mut bench = Bench::at(plan, FlowPlan { class: Some(3), ..FlowPlan::default() }, split, 100);
+    let mut bench = Bench::at(plan, FlowPlan { class: Some(deepest), ..FlowPlan::default() }, split, 100);
     let legs = [(1, 1), (1, 2), (2, 1)].map(|(host, port)| bench.pass(host, port));
     assert!(legs[0] == legs[1] && legs[1] != legs[2]);
     let plan = bench.switch.plan_of(legs[2]).unwrap();
-    assert_eq!((plan.class, plan.ceiling), (Some(3), Some(rate(1_000_000))));
+    assert_eq!((plan.class, plan.ceiling), (Some(deepest), Some(rate(1_000_000))));
     bench.wait(IDLE + IDLE);
-    assert_eq!((bench.steering.flows(0), bench.switch.classes(PORT)), (0, 4));
+    assert_eq!((bench.steering.flows(0), bench.switch.classes(PORT)), (0, count));
     let sent = |circuit| bench.steering.circuit_counters(&bench.switch, 0, circuit).sent.packets;
     assert_eq!([0, 1].map(sent), [2, 1]);
 }

@@ -11,7 +11,9 @@ use tidegate_core::dropper::DropperKind;
 use tidegate_core::packet::{Leg, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
-use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
+use tidegate_core::switch::plan::{
+    ClassPlan, DEEPEST_TREE, DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan,
+};
 use tidegate_core::units::{Span, Time};
 
 /// Schedulers for which a member without packets makes no difference.
@@ -125,14 +127,16 @@ fn a_class_without_a_place_is_refused() {
     let mut world = World::new(&plan);
     let class = |parent| ClassPlan { parent, ..ClassPlan::new(kind("fifo")) };
     let mut open = |port, plan: &ClassPlan| world.switch.open_class(Time::ORIGIN, PortIx(port), plan);
-    for (ix, parent) in [None, Some(0), Some(1), Some(2)].into_iter().enumerate() {
-        assert_eq!(open(0, &class(parent)), Ok(ix as u16));
+    // With the port's scheduler the innermost class makes the tree as deep as it may be.
+    let classes = DEEPEST_TREE as u16 - 1;
+    for ix in 0..classes {
+        assert_eq!(open(0, &class(ix.checked_sub(1))), Ok(ix));
     }
-    for (port, refused) in [(0, class(Some(3))), (0, class(Some(7))), (1, class(None))] {
+    for (port, refused) in [(0, class(Some(classes - 1))), (0, class(Some(99))), (1, class(None))] {
         assert!(open(port, &refused).is_err(), "{refused:?} at port {port}");
     }
-    assert_eq!(open(0, &class(None)), Ok(4));
-    assert_eq!(world.switch.classes(PortIx(0)), 5);
+    assert_eq!(open(0, &class(None)), Ok(classes));
+    assert_eq!(world.switch.classes(PortIx(0)), usize::from(classes) + 1);
 }
 
 /// A class is like a new one once nothing is queued and the scheduler above has forgotten its

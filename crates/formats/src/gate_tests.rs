@@ -250,6 +250,20 @@ fn directions_may_differ() {
     }
 }
 
+/// A ceiling of one direction has a bucket, which is none of the other direction's.
+#[test]
+fn a_ceiling_of_one_direction_has_a_bucket() {
+    let class = |terms: &str| {
+        format!("{OFFICE}[[class]]\nname = \"a\"\npolicy = \"fifo\"\nceiling_burst = \"3028B\"\n{terms}")
+    };
+    let gate = GateFile::parse(&class("up = { ceiling = \"2mbit\" }"), "office.toml", &[]).unwrap();
+    let burst = Direction::BOTH
+        .map(|direction| gate.switch_plan().ports[direction as usize].classes[0].ceiling_burst);
+    assert_eq!(burst, [Some(3028), None]);
+    let said = mistakes(&class(""));
+    assert_eq!(said, ["29: `ceiling_burst` has no effect on a class without a `ceiling`"]);
+}
+
 #[test]
 fn what_a_gate_must_have_is_required() {
     let schema = crate::gate_schema();

@@ -9,6 +9,7 @@
 mod application;
 mod colour;
 pub mod columns;
+mod csv_table;
 mod dscp;
 mod error;
 mod expression;
@@ -17,6 +18,7 @@ mod gate;
 mod graph_file;
 mod input_file;
 pub mod keys;
+pub mod libreqos;
 mod policy;
 mod policy_names;
 mod port;

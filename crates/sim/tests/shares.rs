@@ -2,6 +2,8 @@
 
 #[path = "shares/ceilings.rs"]
 mod ceilings;
+#[path = "shares/deep.rs"]
+mod deep;
 #[path = "shares/drr.rs"]
 mod drr;
 

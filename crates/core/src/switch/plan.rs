@@ -17,9 +17,9 @@ use alloc::vec::Vec;
 pub use super::shared::Shared;
 pub use crate::params::Scope;
 
-/// Greatest depth of a tree of schedulers: the root, classes, classes within classes, the classes in
+/// Greatest depth of a tree of schedulers: the root, nine classes in each other, the classes in
 /// those that flows opened by packets share, and the classes of single hosts or circuits.
-pub const DEEPEST_TREE: usize = 5;
+pub const DEEPEST_TREE: usize = 12;
 
 /// Greatest number of meters that a packet passes at one port.
 pub const MAX_METERS: usize = 4;

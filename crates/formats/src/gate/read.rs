@@ -103,6 +103,7 @@ fn build_classes(tables: &[Placed<keys::gate::GateClass>], report: &mut Report) 
     let classes = classes::build(tables.iter().map(|table| (table.place, &table.class.0)), report)?;
     let with_terms = classes.into_iter().zip(tables).map(|(class, keys)| {
         let terms = DirectionTerms::read(&keys.directions, &class.contract, class.ceiling, report);
+        classes::check_burst(&keys.class.0, terms.iter().any(|terms| terms.ceiling.is_some()), report);
         GateClass { class, terms }
     });
     Some(with_terms.collect())

@@ -79,6 +79,7 @@ impl GateClass {
         ClassPlan {
             contract: terms.contract(&self.class.contract),
             ceiling: terms.ceiling(),
+            ceiling_burst: terms.ceiling.and(self.class.ceiling_burst),
             ..self.class.plan(above)
         }
     }

@@ -66,8 +66,8 @@ section! {
 }
 
 section! {
-    /// A class of flows. Classes form a tree of schedulers on every switch port, at most three deep
-    /// with the port's own scheduler as its root. The keys of a contract are the class's
+    /// A class of flows. Classes form a tree of schedulers on every switch port, at most nine in each
+    /// other under the port's own scheduler. The keys of a contract are the class's
     /// declaration to the scheduler above it.
     pub(crate) struct Class = "class", "Class" {
         /// Unique name of the class

@@ -15,9 +15,10 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
 use tidegate_core::units::Rate;
 
-/// The schedulers that a packet passes at a port as a file describes it: the port's own, a class's,
-/// and that of a class in it.
-const DEEPEST: usize = 3;
+/// The most classes in each other at a port as a file describes it.
+pub(crate) const MAX_CLASS_LEVELS: usize = 9;
+/// The schedulers that a packet passes there: the port's own, and those of classes.
+const DEEPEST: usize = 1 + MAX_CLASS_LEVELS;
 
 /// A class of flows, present on every switch port.
 #[derive(Clone, Debug)]
@@ -103,10 +104,6 @@ pub(crate) fn build<'c>(
             return None;
         };
         check_ceiling(&class.ceiling, &contract, report);
-        if class.ceiling_burst.given && !class.ceiling.given {
-            let complaint = Complaint::new("`ceiling_burst` has no effect on a class without a `ceiling`");
-            report.add(class.ceiling_burst.place, complaint);
-        }
         classes.push(Class {
             name: class.name.to_string(),
             parent,
@@ -124,9 +121,7 @@ pub(crate) fn build<'c>(
     for ((index, class), (_, keys)) in classes.iter().enumerate().zip(tables) {
         if depth(&classes, class) > DEEPEST {
             let message = format!("class `{}` is nested too deeply, or contains itself", class.name);
-            let help = format!(
-                "a port's schedulers are at most {DEEPEST} deep: the port's own, a class, a class in it"
-            );
+            let help = format!("at most {MAX_CLASS_LEVELS} classes are in each other");
             report.add(keys.parent.place, Complaint::new(message).help(help));
             sound = false;
         } else if class.parent.is_some_and(|parent| parent > index) {
@@ -171,6 +166,14 @@ pub(crate) fn leaf(
         report.add(place, complaint);
     }
     Some(class)
+}
+
+/// The bucket of a ceiling needs a ceiling, if only in one direction.
+pub(crate) fn check_burst(class: &keys::Class, has_ceiling: bool, report: &mut Report) {
+    if class.ceiling_burst.given && !has_ceiling {
+        let complaint = Complaint::new("`ceiling_burst` has no effect on a class without a `ceiling`");
+        report.add(class.ceiling_burst.place, complaint);
+    }
 }
 
 /// A ceiling below the reservation could never give the reservation.

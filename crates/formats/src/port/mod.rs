@@ -10,6 +10,7 @@ mod stages;
 mod stated;
 
 pub use classes::Class;
+pub(crate) use classes::MAX_CLASS_LEVELS;
 pub use contract::ContractSpec;
 pub(crate) use contract::{check_promise, check_warnings, interval_fault, workahead_fault};
 pub use credit::CreditSpec;

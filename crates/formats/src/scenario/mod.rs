@@ -166,6 +166,7 @@ fn expand(
     let times = times(keys, report);
     let mut network = network::build(keys, gate.as_ref(), base_dir, report)?;
     let classes = classes::build(keys.class.iter().map(|class| (class.place, &**class)), report)?;
+    keys.class.iter().for_each(|class| classes::check_burst(class, class.ceiling.given, report));
     let profiles = profiles::build(&keys.profile, report)?;
     profiles::give_to_links(&keys.link, &profiles, &classes, &mut network, report);
     let context = flows::Surroundings {

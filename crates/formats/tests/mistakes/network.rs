@@ -244,6 +244,6 @@ pub const NETWORK: &[Mistake] = &[
         "parent = \"gold\"",
         "parent = \"inner\"",
         "a.toml:30:10: class `inner` is nested too deeply, or contains itself",
-        Some("a port's schedulers are at most 3 deep: the port's own, a class, a class in it"),
+        Some("at most 9 classes are in each other"),
     ),
 ];

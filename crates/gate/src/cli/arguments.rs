@@ -32,6 +32,11 @@ pub(super) enum Command {
     Observe(Observe),
     /// Check a gate file and summarise it.
     Check(Check),
+    /// Translate the files of LibreQoS into a gate file and its list of circuits.
+    #[command(
+        after_help = "What cannot be carried over is listed, and then nothing is written without --accept-losses."
+    )]
+    Import(Import),
     /// Stop a running gate and remove the bridge that it made: then nothing passes.
     Down(Asked),
     /// Print a report of a running gate.
@@ -52,6 +57,35 @@ pub(super) struct Observe {
     /// Print the report and the suggested reservations as JSON.
     #[arg(long)]
     pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct Import {
+    /// List of devices, ShapedDevices.csv.
+    pub(super) devices: PathBuf,
+    /// Network in which they are, network.json; without it, no device may have a parent.
+    pub(super) network: Option<PathBuf>,
+    /// Interface towards the circuits.
+    #[arg(long, value_name = "INTERFACE")]
+    pub(super) inside: String,
+    /// Interface towards the rest of the world.
+    #[arg(long, value_name = "INTERFACE")]
+    pub(super) outside: String,
+    /// Rate of the line from the inside to the outside, for example 1gbit.
+    #[arg(long, value_name = "RATE", value_parser = parse_line_rate)]
+    pub(super) up: u64,
+    /// Rate of the line from the outside to the inside.
+    #[arg(long, value_name = "RATE", value_parser = parse_line_rate)]
+    pub(super) down: u64,
+    /// Folder for gate.toml and circuits.csv, which is made if need be.
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: PathBuf,
+    /// Write the files although something is not as in those that were read.
+    #[arg(long)]
+    pub(super) accept_losses: bool,
+    /// Replace files of an earlier import.
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 #[derive(Args)]

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod check;
+mod import;
 mod observe;
 mod privileges;
 mod remote;
@@ -39,6 +40,7 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Up(up) => up::run(&up),
         Command::Observe(observe) => observe::run(&observe),
         Command::Check(asked) => check::run(&asked),
+        Command::Import(asked) => import::run(&asked),
         Command::Down(asked) => remote::down(&asked),
         Command::Status(status) => remote::status(&status),
         Command::Top(top) => remote::connect(&top.running)

@@ -100,6 +100,14 @@ pub enum GateError {
     /// The interfaces cannot be made ready for failover.
     #[error("{0}")]
     Failover(#[from] FailoverError),
+    /// A translation would not be as the files that it is made from.
+    #[error(
+        "nothing was written: {0}\n  help: change the files that were read, or write what there is with --accept-losses"
+    )]
+    Losses(String),
+    /// A file would be replaced.
+    #[error("{} is there already\n  help: name another folder, or replace the files in it with --force", .0.display())]
+    FileExists(PathBuf),
     /// An interface was removed while the gate ran.
     #[error("interface `{0}` is gone")]
     InterfaceRemoved(String),

@@ -1,0 +1,99 @@
+"""`tidegate gate import`: files of LibreQoS become a gate file and its list, or nothing."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEADER = (
+    "Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,"
+    "Download Min Mbps,Upload Min Mbps,Download Max Mbps,Upload Max Mbps,Comment"
+)
+NETWORK = '{"AP_A": {"downloadBandwidthMbps": 100, "uploadBandwidthMbps": 50}}'
+GOOD = (
+    '1,"968 Circle St., Gurnee",1,Device 1,AP_A,,"100.64.0.1, 100.64.0.14",fdd7:b724:0:100::/56,5,1,155,20,'
+)
+TOO_MUCH = "2,x,2,Device 2,AP_A,,100.64.0.2,,400,1,400,20,"
+
+
+@pytest.fixture
+def translate(tmp_path):
+    """Return a function that translates a list of these lines in an empty folder."""
+    (tmp_path / "network.json").write_text(NETWORK, encoding="utf-8")
+
+    def run(*lines: str, more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+        text = "\n".join([HEADER, *lines]) + "\n"
+        (tmp_path / "ShapedDevices.csv").write_text(text, encoding="utf-8")
+        line = "--inside a --outside b --up 1gbit --down 1gbit --out isp"
+        files = ["ShapedDevices.csv", "network.json"]
+        command = [sys.executable, "-m", "tidegate", "gate", "import", *files, *line.split(), *more]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def written(folder):
+    return sorted(path.name for path in folder.glob("isp/*"))
+
+
+def test_a_list_becomes_a_gate_that_can_run(translate, tmp_path):
+    done = translate(GOOD)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "1 circuit and 1 class\nisp/gate.toml\nisp/circuits.csv\n"
+    assert written(tmp_path) == ["circuits.csv", "gate.toml"]
+    command = [sys.executable, "-m", "tidegate", "gate", "check", "isp/gate.toml"]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+    assert "a -> b at 1gbit" in checked.stdout
+
+
+def test_what_would_be_lost_is_said_and_nothing_is_written(translate, tmp_path):
+    done = translate(GOOD, TOO_MUCH)
+    assert done.returncode == 1
+    assert (
+        "the least rates of the circuits in `AP_A` add up to 405mbit down, and it carries 100mbit"
+        in done.stderr
+    )
+    assert "nothing was written: 1 thing is not as in the files that were read" in done.stderr
+    assert written(tmp_path) == []
+    accepted = translate(GOOD, TOO_MUCH, more=("--accept-losses",))
+    assert accepted.returncode == 0
+    assert "405mbit" in accepted.stderr
+    assert written(tmp_path) == ["circuits.csv", "gate.toml"]
+
+
+def test_an_earlier_import_stays_unless_it_is_to_be_replaced(translate, tmp_path):
+    assert translate(GOOD).returncode == 0
+    before = (tmp_path / "isp" / "gate.toml").read_text(encoding="utf-8")
+    refused = translate(GOOD.replace("AP_A", ""))
+    assert refused.returncode == 1
+    assert "isp/gate.toml is there already" in refused.stderr
+    assert (tmp_path / "isp" / "gate.toml").read_text(encoding="utf-8") == before
+    assert translate(GOOD.replace("AP_A", ""), more=("--force",)).returncode == 0
+    assert "1,,100.64.0.1/32" in (tmp_path / "isp" / "circuits.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            GOOD.replace("100.64.0.14", "100.64.0.300"),
+            "`100.64.0.300` is neither an address nor",
+        ),
+        (GOOD.replace("AP_A", "AP_B"), "did you mean `AP_A`?"),
+        (GOOD + ",", "this line has 14 fields, and the first has 13"),
+    ],
+)
+def test_a_mistake_is_shown_with_its_line(translate, tmp_path, line, message):
+    done = translate(line)
+    assert done.returncode == 1
+    assert done.stderr.startswith("ShapedDevices.csv:2:"), done.stderr
+    assert message in done.stderr
+    assert written(tmp_path) == []
+
+
+def test_a_missing_file_is_named(translate, tmp_path):
+    (tmp_path / "network.json").unlink()
+    done = translate(GOOD)
+    assert done.returncode == 1
+    assert "network.json: cannot be read: No such file or directory" in done.stderr
