@@ -21,10 +21,10 @@ def translate(tmp_path):
     """Return a function that translates a list of these lines in an empty folder."""
     (tmp_path / "network.json").write_text(NETWORK, encoding="utf-8")
 
-    def run(*lines: str, more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    def run(*lines: str, outside: str = "b", more: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         text = "\n".join([HEADER, *lines]) + "\n"
         (tmp_path / "ShapedDevices.csv").write_text(text, encoding="utf-8")
-        line = "--inside a --outside b --up 1gbit --down 1gbit --out isp"
+        line = f"--inside a --outside {outside} --up 1gbit --down 1gbit --out isp"
         files = ["ShapedDevices.csv", "network.json"]
         command = [sys.executable, "-m", "tidegate", "gate", "import", *files, *line.split(), *more]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -51,7 +51,7 @@ def test_what_would_be_lost_is_said_and_nothing_is_written(translate, tmp_path):
     done = translate(GOOD, TOO_MUCH)
     assert done.returncode == 1
     assert (
-        "the least rates of the circuits in `AP_A` add up to 405mbit down, and it carries 100mbit"
+        "the least rates of the circuits in `AP_A` add up to 405mbit down, and there is room for 100mbit"
         in done.stderr
     )
     assert "nothing was written: 1 thing is not as in the files that were read" in done.stderr
@@ -90,6 +90,13 @@ def test_a_mistake_is_shown_with_its_line(translate, tmp_path, line, message):
     assert done.stderr.startswith("ShapedDevices.csv:2:"), done.stderr
     assert message in done.stderr
     assert written(tmp_path) == []
+
+
+def test_a_line_that_no_gate_can_have_leaves_no_folder(translate, tmp_path):
+    refused = translate(GOOD, outside="a")
+    assert refused.returncode == 1
+    assert "`inside` and `outside` are both a" in refused.stderr
+    assert not (tmp_path / "isp").exists()
 
 
 def test_a_missing_file_is_named(translate, tmp_path):

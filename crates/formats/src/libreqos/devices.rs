@@ -181,10 +181,12 @@ impl Reader {
         row: Row<'_>,
     ) -> Option<Complaint> {
         let first = &self.circuits[known];
-        let what = match () {
-            () if first.parent != parent => "another `Parent Node`",
-            () if (first.least, first.most) != (least, most) => "other rates",
-            () => return None,
+        let what = if first.parent != parent {
+            "another `Parent Node`"
+        } else if (first.least, first.most) != (least, most) {
+            "other rates"
+        } else {
+            return None;
         };
         let message = format!(
             "circuit `{}` has {what} here than in line {}",

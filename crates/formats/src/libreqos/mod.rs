@@ -144,7 +144,7 @@ fn lower(
             }
             let name = holder.map_or("the line".to_owned(), |class| format!("`{}`", classes[class].node));
             let message = format!(
-                "the least rates of the circuits in {name} add up to {} {}, and it carries {}",
+                "the least rates of the circuits in {name} add up to {} {}, and there is room for {}",
                 show_rate(sum),
                 direction.name(),
                 show_rate(room[at])

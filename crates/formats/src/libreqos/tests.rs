@@ -135,7 +135,7 @@ fn least_rates_that_do_not_fit_are_lowered_and_said() {
     assert_eq!(rates, ["10mbit", "30mbit"]);
     let [loss] = &said(&made)[..] else { panic!("{:?}", said(&made)) };
     assert!(loss.ends_with(
-        "the least rates of the circuits in `AP` add up to 100mbit down, and it carries 40mbit\n  help: each is \
+        "the least rates of the circuits in `AP` add up to 100mbit down, and there is room for 40mbit\n  help: each is \
          lowered to 40.0 % of itself"
     ), "{loss}");
 }

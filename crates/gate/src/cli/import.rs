@@ -60,5 +60,9 @@ fn write(out: &Path, made: &libreqos::Import) -> Result<(), GateError> {
         files.iter().try_for_each(place).map_err(system)
     });
     let _ = fs::remove_dir_all(&draft);
+    if placed.is_err() {
+        // Only a folder that is empty goes.
+        let _ = fs::remove_dir(out);
+    }
     placed
 }
