@@ -12,13 +12,16 @@ use std::collections::BTreeMap;
 use tidegate_core::detector::DetectorKind;
 use tidegate_core::meter::MeterKind;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES};
+use tidegate_core::switch::plan::{ClassPlan, MAX_CLASSES, MAX_METERS};
 use tidegate_core::units::Rate;
 
 /// The most classes in each other at a port as a file describes it.
 pub(crate) const MAX_CLASS_LEVELS: usize = 9;
 /// The schedulers that a packet passes there: the port's own, and those of classes.
 const DEEPEST: usize = 1 + MAX_CLASS_LEVELS;
+
+/// The most classes in each other with a meter of their own: the port has one as well.
+const MAX_METERED: usize = MAX_METERS - 1;
 
 /// A class of flows, present on every switch port.
 #[derive(Clone, Debug)]
@@ -128,6 +131,10 @@ pub(crate) fn build<'c>(
             let message = format!("class `{}` stands before the class that contains it", class.name);
             report.add(keys.parent.place, Complaint::new(message).help("state that one first"));
             sound = false;
+        } else if class.meter.is_some() && metered(&classes, class) > MAX_METERED {
+            let message = format!("class `{}` has one meter too many around it", class.name);
+            let help = format!("at most {MAX_METERED} classes with meters are in each other");
+            report.add(keys.meter.place, Complaint::new(message).help(help));
         }
     }
     sound.then_some(classes)
@@ -184,6 +191,12 @@ pub(crate) fn check_ceiling(stated: &Placed<Option<u64>>, contract: &ContractSpe
             format!("`ceiling` ({}) is below `reserve` ({})", show_rate(ceiling), show_rate(reserve));
         report.add(stated.place, Complaint::new(message));
     }
+}
+
+/// Number of meters of a class and of the classes that it is in, of which none is part of itself.
+fn metered(classes: &[Class], class: &Class) -> usize {
+    let around = std::iter::successors(Some(class), |class| Some(&classes[class.parent?]));
+    around.filter(|class| class.meter.is_some()).count()
 }
 
 /// Schedulers from the port's own down to this class's; one too many for a class that is part of

@@ -223,3 +223,27 @@ fn a_window_follows_a_transport_that_measures_round_trips() {
         );
     }
 }
+
+/// Four meters in a row are the most: three of classes in each other, and the port's.
+#[test]
+fn few_classes_in_each_other_have_meters() {
+    let class = |nth: usize, meter: &str| {
+        let parent = if nth > 0 { format!("parent = \"c{}\"\n", nth - 1) } else { String::new() };
+        format!("[[class]]\nname = \"c{nth}\"\n{parent}policy = \"fifo\"\n{meter}")
+    };
+    let metered = "meter = \"policer\"\n";
+    let classes = |meters: [bool; 5]| -> String {
+        let some = meters.iter().enumerate();
+        some.map(|(nth, is)| class(nth, if *is { metered } else { "" })).collect()
+    };
+    let head = "version = 1\nduration = \"1s\"\ntopology = { kind = \"chain\", switches = 2, rate = \"1mbit\" }\n\
+                port = { meter = \"policer\" }\n";
+    let flow = "[[flow]]\nname = \"f\"\nfrom = \"s1\"\nto = \"s2\"\nsize = \"100B\"\nclass = \"c4\"\n\
+                source = { kind = \"cbr\", rate = \"1mbit\" }\n";
+    parse(&format!("{head}{}{flow}", classes([true, false, true, false, true])), &[]).unwrap();
+    let text = format!("{head}{}{flow}", classes([true, true, false, true, true]));
+    let line =
+        1 + text.lines().collect::<Vec<_>>().iter().rposition(|line| line.starts_with("meter")).unwrap();
+    let message = format!("a.toml:{line}:9: class `c4` has one meter too many around it");
+    check(&text, &[], &message, Some("at most 3 classes with meters are in each other"));
+}
