@@ -232,6 +232,7 @@ AROUND: dict[str, dict[str, Any]] = {
     "docs/gate.md-2": {"topology": GATE},
     "docs/meters/README.md-1": {"link": chain_of("in1", "out1") + chain_of("in2", "out2")},
     "docs/meters/README.md-2": {"link": chain_of("s", "r0") + chain_of("s", "r1")},
+    "docs/transfers.md-1": {"topology": DUMBBELL},
     "docs/transports/tcp.md-0": {"topology": DUMBBELL},
 }
 """By the page and the number of its block of TOML."""

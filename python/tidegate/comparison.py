@@ -307,10 +307,11 @@ def _kind(choice: str | dict[str, object]) -> str:
 
 def _unequal_packets(scenario: Mapping[str, Any], results: Mapping[str, Results]) -> list[str]:
     """Make sure that every flow sent the same packets; say which sources do not by their nature."""
-    kinds = {flow["name"]: _kind(flow["source"]) for flow in scenario.get("flow", [])}
+    kinds = {flow["name"]: {_kind(flow["source"])} for flow in scenario.get("flow", [])}
     for connection in scenario.get("connection", []):
-        for group in (connection["name"], connection["name"] + ANSWERS):
-            kinds[group] = _kind(connection["transport"])
+        name = connection.get("group", connection["name"])
+        for group in (name, name + ANSWERS):
+            kinds.setdefault(group, set()).add(_kind(connection["transport"]))
     first, *others = (one.flows for one in results.values())
     unequal = set()
     for other in others:
@@ -318,7 +319,7 @@ def _unequal_packets(scenario: Mapping[str, Any], results: Mapping[str, Results]
             columns = (first["group"], first["sent_packets"], other["sent_packets"])
             rows = zip(*(column.to_pylist() for column in columns), strict=True)
             unequal |= {group for group, before, after in rows if before != after}
-    wrong = sorted(group for group in unequal if kinds[group] not in RESPONSIVE)
+    wrong = sorted(group for group in unequal if kinds[group].isdisjoint(RESPONSIVE))
     if wrong:
         raise TidegateError(
             f"flows of {', '.join(f'`{group}`' for group in wrong)} did not send the same packets under each "
@@ -327,5 +328,5 @@ def _unequal_packets(scenario: Mapping[str, Any], results: Mapping[str, Results]
     if not unequal:
         return []
     names = ", ".join(sorted(unequal))
-    why = " or ".join(sorted({kinds[group] for group in unequal}))
+    why = " or ".join(sorted(set().union(*(kinds[group] for group in unequal))))
     return [f"{names}: {why}, so what is sent depends on the policy; all other flows sent the same packets"]

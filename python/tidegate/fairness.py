@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from tidegate import _tidegate
 from tidegate._tidegate import USUAL_NEARNESS, TidegateError, convergence_time, response_time
-from tidegate.maxmin import EXACT, ActiveTimes, MaxMin, Share, Span, of_scenario
+from tidegate.maxmin import ELSEWHERE, EXACT, ActiveTimes, MaxMin, Share, Span, of_scenario
 from tidegate.members import Members, active_times, compare_members
 from tidegate.results import Results
 from tidegate.rows import Rows
@@ -233,11 +233,15 @@ def _chosen(
     Raises:
         TidegateError: There are none, or a group is unknown or has no max-min fair rate.
     """
+    group_of = {one["flow"]: one["group"] for one in scenario.demands()}
+    # Without the rate of every member that sends in the span, that of the group has no optimum.
+    unknown = {group_of[flow]: why for flow, why in optimum.left_out.items() if why != ELSEWHERE}
     by_group: dict[str, list[Share]] = {}
     for share in optimum.shares:
-        by_group.setdefault(share.group, []).append(share)
+        if share.group not in unknown:
+            by_group.setdefault(share.group, []).append(share)
     if wanted is None:
-        found = {name: flows for name, flows in by_group.items() if flows[0].greedy}
+        found = {name: flows for name, flows in by_group.items() if all(one.greedy for one in flows)}
         if not found:
             raise TidegateError(_nobody(optimum, scenario))
         return found
@@ -250,7 +254,8 @@ def _chosen(
     names, _ = chosen(scenario.groups, wanted, len(scenario.groups))
     for name in names:
         if name not in by_group:
-            why = next((why for flow, why in optimum.left_out.items() if _is_of(flow, name)), "it answers")
+            elsewhere = (why for flow, why in optimum.left_out.items() if group_of[flow] == name)
+            why = unknown.get(name) or next(elsewhere, "it answers")
             raise TidegateError(f"group `{name}` has no max-min fair rate: {why}")
     return {name: by_group[name] for name in names}
 
@@ -270,10 +275,6 @@ def _nobody(optimum: MaxMin, scenario: _tidegate.Scenario) -> str:
         f"({optimum.left_out[greedy[0]]})\n"
         "  help: take another span (--from, --to), or name other groups"
     )
-
-
-def _is_of(flow: str, group: str) -> bool:
-    return flow == group or flow.startswith(f"{group}/")
 
 
 @dataclass(frozen=True)

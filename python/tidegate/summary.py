@@ -52,7 +52,7 @@ SAME_IN_LINKS: tuple[LinksColumn, ...] = (
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """A group of flows: those of one `[[flow]]` in the scenario.
+    """A group: flows of one `[[flow]]`, of a direction of one `[[connection]]`, or of those of one `group`.
 
     Delays are end to end and in seconds, over the packets of all its flows.
 

@@ -80,6 +80,8 @@ pub struct FlowSetup {
 pub struct FlowTerms {
     /// Index of its group.
     pub group: usize,
+    /// Index of the scenario's entry that it is a member of.
+    pub entry: usize,
     /// Index of its group's part in the scenario: of the flows with the same path.
     pub part: usize,
     /// Indexes of the links on the way, at least one. For a multicast flow: the links of its tree
@@ -276,8 +278,10 @@ pub struct Network {
     pub push_out: PushOut,
     /// The gate that replaces two of the links.
     pub gate: Option<GatePlan>,
-    /// Names of the groups of flows.
+    /// Names of the groups of flows, as results have them.
     pub groups: Vec<String>,
+    /// Names of the scenario's entries: each `[[flow]]`, and each direction of a `[[connection]]`.
+    pub entries: Vec<String>,
     /// Names of the classes, by their index in the plans of switches' ports.
     pub classes: Vec<String>,
     /// Names of the profiles that flows share, by their index in the plans of ports.

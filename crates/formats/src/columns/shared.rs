@@ -3,7 +3,7 @@
 use super::column::Description;
 
 pub(super) const FLOW: Description = Description::new("", "Name of the flow");
-pub(super) const GROUP: Description = Description::new("", "Name of the [[flow]] that the flow belongs to");
+pub(super) const GROUP: Description = Description::new("", "Group of flows that it belongs to");
 pub(super) const FROM: Description = Description::new("", "Node that sends");
 pub(super) const TO: Description = Description::new("", "Node that receives");
 pub(super) const SENT_PACKETS: Description =

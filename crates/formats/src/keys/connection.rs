@@ -11,13 +11,17 @@ section! {
     /// A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for
     /// the acknowledgements, which go in the other direction, queue there and may be lost. Each is
     /// its own group in tables and plots, so the delays of acknowledgements do not mix with those
-    /// of data.
+    /// of data; connections that state the same `group` share both.
     pub(crate) struct Connection = "connection", "Connection" {
         /// Name, unique among flows and connections
         name: Name,
         /// Number of connections like this one; above 1, their flows are called NAME/1 and
         /// NAME/ack/1, NAME/2 and NAME/ack/2, and so on
         count: u32 as Integer(1, MAX_FLOWS / 2) = "1",
+        /// Group that counts the flows of several connections together in tables and plots, as GROUP
+        /// and GROUP/ack; a name that no flow or connection has. Without it, the connection is a
+        /// group of its own, NAME
+        group: Option<Name>,
         /// Node that sends data; required without `among`
         from: Option<Name>,
         /// Node that receives data and sends acknowledgements; required without `among`

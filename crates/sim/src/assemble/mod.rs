@@ -38,7 +38,8 @@ use tidegate_formats::{
 pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     checks::flows(scenario)?;
     let mut recordings = Recordings::default();
-    let groups = Groups::of(scenario);
+    let groups = Names::of(scenario, FlowGroup::result_group);
+    let entries = Names::of(scenario, |part| &part.name);
     let mut network = Network {
         nodes: scenario
             .nodes
@@ -49,6 +50,7 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
         push_out: scenario.push_out,
         gate: scenario.gate.as_ref().map(|file| gate(file, scenario)),
         groups: groups.names,
+        entries: entries.names,
         classes: scenario.classes.iter().map(|class| class.name.clone()).collect(),
         profiles: scenario.profiles.iter().map(|profile| profile.name.clone()).collect(),
         flows: Vec::with_capacity(scenario.flow_count()),
@@ -101,13 +103,9 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
                 Some(before) => Arc::clone(&before.shared),
                 None => {
                     let every = recordings.sizes.every(flow.group, scenario)?;
-                    Arc::new(terms(
-                        flow.group,
-                        (groups.of_part[flow.group_index], flow.group_index),
-                        every,
-                        &traffic,
-                        scenario,
-                    )?)
+                    let part = flow.group_index;
+                    let indexes = (groups.of_part[part], entries.of_part[part], part);
+                    Arc::new(terms(flow.group, indexes, every, &traffic, scenario)?)
                 }
             };
             let headers = headers.map(Box::new);
@@ -124,25 +122,25 @@ pub fn assemble(scenario: &Scenario) -> Result<Network, Box<FormatError>> {
     Ok(network)
 }
 
-/// Groups of flows, as results have them: a scenario's parts of one name are one group.
-struct Groups {
+/// Names that parts of a scenario share, each once.
+struct Names {
     names: Vec<String>,
-    /// Index of the group of each part.
+    /// Index of the name of each part.
     of_part: Vec<usize>,
 }
 
-impl Groups {
-    fn of(scenario: &Scenario) -> Groups {
-        let mut groups = Groups { names: Vec::new(), of_part: Vec::new() };
+impl Names {
+    fn of(scenario: &Scenario, name: impl Fn(&FlowGroup) -> &str) -> Names {
+        let mut names = Names { names: Vec::new(), of_part: Vec::new() };
         let mut known = BTreeMap::new();
-        for part in &scenario.groups {
-            let group = *known.entry(part.name.as_str()).or_insert(groups.names.len());
-            if group == groups.names.len() {
-                groups.names.push(part.name.clone());
+        for name in scenario.groups.iter().map(name) {
+            let index = *known.entry(name).or_insert(names.names.len());
+            if index == names.names.len() {
+                names.names.push(name.to_owned());
             }
-            groups.of_part.push(group);
+            names.of_part.push(index);
         }
-        groups
+        names
     }
 }
 
@@ -197,7 +195,7 @@ fn policies(scenario: &Scenario) -> Vec<Policy> {
 /// to the next.
 fn terms(
     group: &FlowGroup,
-    (index, part): (usize, usize),
+    (index, entry, part): (usize, usize, usize),
     every: Option<Span>,
     traffic: &Traffic,
     scenario: &Scenario,
@@ -250,6 +248,7 @@ fn terms(
     };
     Ok(FlowTerms {
         group: index,
+        entry,
         part,
         plans: group.route.iter().map(plan).collect(),
         route: group.route.clone(),

@@ -18,20 +18,20 @@ pub(crate) fn lives(network: &Network, seed: u64) -> impl Iterator<Item = (Time,
     })
 }
 
-/// Start times of flows, group by group.
+/// Start times of flows, entry by entry.
 struct Starts {
-    groups: Vec<(Rng, Option<Span>)>,
+    entries: Vec<(Rng, Option<Span>)>,
 }
 
 impl Starts {
     fn new(network: &Network, seed: u64) -> Starts {
-        let group = |name: &String| (Rng::named(seed, &format!("group/{name}")), None);
-        Starts { groups: network.groups.iter().map(group).collect() }
+        let entry = |name: &String| (Rng::named(seed, &format!("group/{name}")), None);
+        Starts { entries: network.entries.iter().map(entry).collect() }
     }
 
     fn next(&mut self, setup: &FlowSetup) -> Span {
         let Some(mean) = setup.life.every else { return setup.life.start };
-        let (rng, before) = &mut self.groups[setup.group];
+        let (rng, before) = &mut self.entries[setup.entry];
         let at = before.unwrap_or(setup.life.start) + rng.exponential(mean);
         *before = Some(at);
         at

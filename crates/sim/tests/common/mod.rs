@@ -36,6 +36,7 @@ pub fn chain(hops: usize, bits: u64, delay: Span, scheduler: &str, duration: Spa
         push_out: PushOut::default(),
         gate: None,
         groups: vec!["all".into()],
+        entries: vec!["all".into()],
         classes: Vec::new(),
         profiles: Vec::new(),
         policies: Vec::new(),
@@ -56,6 +57,7 @@ pub fn add(network: &mut Network, route: std::ops::Range<usize>, reserve: Option
     let sizes = traffic.sizes();
     let terms = FlowTerms {
         group: 0,
+        entry: 0,
         part: 0,
         plans: vec![FlowPlan { contract, sizes, ..FlowPlan::default() }; route.len()],
         route: route.collect(),

@@ -82,6 +82,7 @@ impl Builder<'_> {
         let Declaration { contract, profile, weight, colour, class, ceiling } = declaration;
         let data = FlowGroup {
             name: name.to_string(),
+            group: keys.group.as_ref().map(ToString::to_string),
             count,
             first: 0,
             of: count,
@@ -120,6 +121,7 @@ impl Builder<'_> {
         let Declaration { contract, profile, weight, colour, class, ceiling } = back_declaration;
         let answers = FlowGroup {
             name: format!("{name}{ANSWERS}"),
+            group: keys.group.as_ref().map(|group| format!("{group}{ANSWERS}")),
             from: to,
             to: vec![from],
             route: back,

@@ -21,6 +21,8 @@ use tidegate_core::units::Span;
 pub struct FlowGroup {
     /// The name of the `[[flow]]` or the direction, which only its other parts have.
     pub name: String,
+    /// The group of flows that its own belong to in results; `None` for one with its name.
+    pub group: Option<String>,
     /// Number of flows that it stands for, at least 1.
     pub count: u32,
     /// Number of its first flow among those of all parts, from 0.
@@ -123,6 +125,11 @@ pub struct Flow<'s> {
 }
 
 impl FlowGroup {
+    /// The name of the group of flows that its own belong to in results.
+    pub fn result_group(&self) -> &str {
+        self.group.as_ref().unwrap_or(&self.name)
+    }
+
     /// The name of the member with this number, from 0.
     pub fn member_name(&self, member: u32) -> Cow<'_, str> {
         match self.of {

@@ -114,6 +114,14 @@ pub(super) fn build(
         }
         groups.extend(made);
     }
+    for group in connections.iter().map(|connection| &connection.group) {
+        if let Some(name) = group.as_ref()
+            && names.contains(name.as_str())
+        {
+            let complaint = Complaint::new(format!("there is already a flow `{name}`"));
+            report.add(group.place, complaint.help("a group of connections has a name of its own"));
+        }
+    }
     sound.then_some(groups)
 }
 
@@ -258,6 +266,7 @@ impl Builder<'_> {
         };
         let group = FlowGroup {
             name: keys.name.to_string(),
+            group: None,
             count,
             first: 0,
             of: count,
