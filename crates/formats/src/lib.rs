@@ -44,7 +44,7 @@ pub use application::{Application, Lasts, TransferArrivals, TransferSizes};
 pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_words, without_numbers};
 pub use file::LARGEST_FILE;
 pub use gate::{
-    DirectionTerms, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange, LONGEST_FRAME,
+    DirectionTerms, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange, LONGEST_FRAME, Named,
     Operation, Owner, Promise,
 };
 pub use policy::Chosen;

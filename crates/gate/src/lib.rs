@@ -4,15 +4,17 @@
 //! Modules, from the top: [`cli`](fn@cli) starts a gate or sends commands to a running one.
 //! `control` answers requests on a thread of its own, and sends commands to the `runtime`, whose
 //! forwarder waits for frames, passes them from `io` to the `engine`, and sends them when they are
-//! due. `telemetry` makes reports, warnings and metrics from the engine's state. `config` turns a
-//! gate file into a plan, and `failover` holds the bridge that forwards while no gate runs. Below
-//! all of them: `frame`, `stats`, `sys` and `error`.
+//! due; `explain` follows some of them, and says what they waited for. `telemetry` makes reports,
+//! warnings and metrics from the engine's state. `config` turns a gate file into a plan, and
+//! `failover` holds the bridge that forwards while no gate runs. Below all of them: `frame`,
+//! `stats`, `sys` and `error`.
 
 mod cli;
 mod config;
 mod control;
 mod engine;
 mod error;
+mod explain;
 mod failover;
 mod frame;
 #[cfg(fuzzing)]

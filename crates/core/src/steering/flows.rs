@@ -58,6 +58,16 @@ pub struct Cached {
     pub(super) generation: u64,
 }
 
+/// The rule of a flow, one past the last rule for the rest, and its member if a packet opened it.
+#[derive(Clone, Copy, Debug)]
+struct Noted {
+    rule: u32,
+    member: u32,
+}
+
+/// The member of a flow that no packet opened.
+const NO_MEMBER: u32 = u32::MAX;
+
 /// The rules of one port and the flows that they have there.
 pub struct Steering {
     pub(super) port: PortIx,
@@ -73,9 +83,8 @@ pub struct Steering {
     pub(super) control: Leg,
     /// The plan of both.
     pub(super) rest_plan: FlowPlan,
-    /// The rule of every flow at the port, by the flow's index; one past the last rule for the
-    /// rest.
-    rule_of: Vec<u32>,
+    /// The rule and the member of every flow at the port, by the flow's index.
+    noted: Vec<Noted>,
     pub(super) members: Vec<Member>,
     pub(super) by_key: BTreeMap<(usize, Key), usize>,
     /// The member of each rule that is the flow of all packets without one of their own.
@@ -137,7 +146,7 @@ impl Steering {
             rest,
             control,
             rest_plan,
-            rule_of: Vec::new(),
+            noted: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
             owners: Owners::default(),
@@ -154,37 +163,42 @@ impl Steering {
         Ok(steering)
     }
 
-    /// Rebuilds the table that maps every flow to its rule.
+    /// Rebuilds the table that maps every flow to its rule and its member.
     pub(super) fn note_rules(&mut self) {
-        self.rule_of.clear();
-        self.note_rule(self.rest, self.rules.len());
-        self.note_rule(self.control, self.rules.len());
+        self.noted.clear();
+        self.note(self.rest, self.rules.len(), None);
+        self.note(self.control, self.rules.len(), None);
         for rule in 0..self.rules.len() {
             if let Some(leg) = self.fixed[rule] {
-                self.note_rule(leg, rule);
+                self.note(leg, rule, None);
             }
         }
         self.open_of.clear();
         for rule in 0..self.rules.len() {
-            let members: Vec<Leg> = self.member_legs(rule).collect();
+            let members: Vec<usize> = self.open_members(rule).collect();
             self.open_of.push(members.len());
-            members.into_iter().for_each(|leg| self.note_rule(leg, rule));
+            members.into_iter().for_each(|at| self.note(self.members[at].leg, rule, Some(at)));
         }
     }
 
-    pub(super) fn note_rule(&mut self, leg: Leg, rule: usize) {
+    pub(super) fn note(&mut self, leg: Leg, rule: usize, member: Option<usize>) {
         let (ix, rest) = (leg.flow.ix(), self.rules.len() as u32);
-        if self.rule_of.len() <= ix {
-            self.rule_of.resize(ix + 1, rest);
+        if self.noted.len() <= ix {
+            self.noted.resize(ix + 1, Noted { rule: rest, member: NO_MEMBER });
         }
-        self.rule_of[ix] = rule as u32;
+        self.noted[ix] = Noted { rule: rule as u32, member: member.map_or(NO_MEMBER, |at| at as u32) };
     }
 
     /// Returns the rule of a flow at the port; `None` for the rest, and for flows whose rule was
     /// removed.
     pub fn rule_of(&self, flow: FlowIx) -> Option<usize> {
-        let rule = *self.rule_of.get(flow.ix())? as usize;
+        let rule = self.noted.get(flow.ix())?.rule as usize;
         (rule < self.rules.len()).then_some(rule)
+    }
+
+    /// The member that a flow belongs to, if a packet opened it and its rule is still there.
+    pub(super) fn member_of(&self, flow: FlowIx) -> Option<&Member> {
+        self.members.get(self.noted.get(flow.ix())?.member as usize)
     }
 
     /// Returns the flow of a packet with these headers; opens it if necessary.
@@ -287,7 +301,7 @@ impl Steering {
         };
         self.checks.push(Reverse((now + self.idle(&member), at)));
         self.open_of[rule] += 1;
-        self.note_rule(leg, rule);
+        self.note(leg, rule, Some(at));
         at
     }
 

@@ -4,11 +4,24 @@ use super::circuits::{CircuitState, sum};
 use super::flows::{Owner, Steering};
 use super::unit::{LEAST, Unit};
 use crate::classifier::rules::Key;
-use crate::packet::Leg;
+use crate::packet::{FlowIx, Leg};
 use crate::switch::{FlowCounters, Switch};
 use crate::units::{Span, Time};
 use alloc::vec;
 use alloc::vec::Vec;
+
+/// The packets of a rule that have a flow of their own at a port, or share one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlowOwner {
+    /// All packets of the rule.
+    Rule,
+    /// Those of a host, a subscriber or a 5-tuple; also if each of its conversations has a flow.
+    Key(Key),
+    /// Those of the circuit with this number; also if each of its conversations has a flow.
+    Circuit(u32),
+    /// Those for which no flow of their own could be opened.
+    Shared,
+}
 
 impl Steering {
     /// The counters of a rule's flows at the port, including closed flows.
@@ -19,8 +32,13 @@ impl Steering {
         legs.fold(before, |total, leg| sum(total, switch.counters(leg)))
     }
 
-    pub(super) fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
-        self.all_members(rule).map(|at| self.members[at].leg).chain(self.shared_leg(rule))
+    fn member_legs(&self, rule: usize) -> impl Iterator<Item = Leg> {
+        self.open_members(rule).map(|at| self.members[at].leg)
+    }
+
+    /// The members of a rule.
+    pub(super) fn open_members(&self, rule: usize) -> impl Iterator<Item = usize> {
+        self.all_members(rule).chain(self.shared.get(rule).copied().flatten())
     }
 
     /// The members of a rule, except the one that packets without a flow of their own share.
@@ -41,6 +59,23 @@ impl Steering {
             Unit::Circuit(_) => None,
         });
         members.chain(conversations).map(|(key, at)| (key, self.members[at].leg))
+    }
+
+    /// Returns the rule of a flow at the port, and whose packets it has; `None` for the rest, and for
+    /// flows whose rule or whose circuit was removed.
+    pub fn owner_of(&self, flow: FlowIx) -> Option<(usize, FlowOwner)> {
+        let rule = self.rule_of(flow)?;
+        let of_unit = |unit| match unit {
+            Unit::Key(key) => FlowOwner::Key(key),
+            Unit::Circuit(circuit) => FlowOwner::Circuit(circuit),
+        };
+        let owner = match self.member_of(flow).map(|member| member.owner) {
+            None => FlowOwner::Rule,
+            Some(Owner::Unit(unit)) => of_unit(unit),
+            Some(Owner::Conversation(at, _)) => of_unit(self.owners.owner(at).1?),
+            Some(Owner::Shared) => FlowOwner::Shared,
+        };
+        Some((rule, owner))
     }
 
     /// Lead of the clock of a rule's flow over real time. For flows that packets have opened, the

@@ -185,7 +185,7 @@ impl Steering {
                 && let Ok(leg) = switch.open(now, self.port, &self.rules[rule].plan)
             {
                 self.fixed[rule] = Some(leg);
-                self.note_rule(leg, rule);
+                self.note(leg, rule, None);
             }
         }
     }

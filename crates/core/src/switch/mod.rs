@@ -50,6 +50,7 @@ use alloc::vec::Vec;
 pub use blocked::Block;
 pub use counters::{ByReason, FlowCounters, QueueStats};
 pub use metering::MeterUsage;
+pub use observe::Level;
 pub use ready::{Ready, StartOutcome};
 
 use crate::context::{Body, Ctx, Effect, Reason};

@@ -8,8 +8,21 @@ use super::port::Port;
 use crate::meter::Metered;
 use crate::packet::{FlowIx, Leg, Packet, PortIx};
 use crate::scheduler::{Participation, Scheduler};
+use crate::shaper::Ceiling;
 use crate::stats::{Count, PositiveLengths};
 use crate::units::{Span, Time};
+use core::iter;
+
+/// A part of a port that may have a ceiling, and in which packets wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// A flow.
+    Flow,
+    /// The class with this number.
+    Class(u16),
+    /// The port itself.
+    Port,
+}
 
 impl Switch {
     /// The time from which nothing distinguishes the flow from a newcomer; `None` while it has
@@ -43,6 +56,23 @@ impl Switch {
     /// queued there, and for a class that does not exist. If it is after `now`, ask again then.
     pub fn class_forgettable_at(&self, now: Time, port: PortIx, class: u16) -> Option<Time> {
         self.ports.get(usize::from(port.0))?.tree.class_forgettable_at(now, class)
+    }
+
+    /// The levels that a flow's packets pass at its port, from its own outwards, each with the time at
+    /// which its ceiling is clear: the origin of time for one without. Nothing for an unknown leg.
+    pub fn levels(&self, leg: Leg) -> impl Iterator<Item = (Level, Time)> {
+        let port = self.ports.get(usize::from(leg.port.0));
+        let entry = port.and_then(|port| Some((port, port.table.flows.get(leg.flow.ix())?)));
+        entry.into_iter().flat_map(move |(port, entry)| {
+            let clear_at = |ceiling: Option<&Ceiling>| ceiling.map_or(Time::ORIGIN, Ceiling::clear_at);
+            let own = (Level::Flow, clear_at(port.table.ceiling(leg.flow).as_ref()));
+            let nodes = iter::successors(Some(usize::from(entry.node)), |at| port.tree.parent(*at));
+            let node = move |at: usize| {
+                let level = at.checked_sub(1).map_or(Level::Port, |class| Level::Class(class as u16));
+                (level, clear_at(port.tree.nodes[at].ceiling.as_deref()))
+            };
+            iter::once(own).chain(nodes.map(node))
+        })
     }
 
     /// Lead of a flow's clock at its scheduler over real time: with VirtualClock, how far it has

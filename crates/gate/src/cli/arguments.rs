@@ -41,6 +41,9 @@ pub(super) enum Command {
     Down(Asked),
     /// Print a report of a running gate.
     Status(Status),
+    /// Explain what the packets of a flow, a host or a circuit of a running gate waited for.
+    #[command(after_help = "The answer is about the last minute, or the time since the latest reload.")]
+    Explain(Explain),
     /// Show every second what each flow sends and how long it waits.
     Top(Top),
     /// Make a running gate follow its file as it is now: all of it, or nothing.
@@ -121,6 +124,17 @@ pub(super) struct Status {
     /// first.
     #[arg(long)]
     pub(super) circuits: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+#[derive(Args)]
+pub(super) struct Explain {
+    #[command(flatten)]
+    pub(super) running: Running,
+    /// Flow, class or circuit, or address of a host inside; without it, those that waited most.
+    pub(super) name: Option<String>,
     /// Print one JSON document.
     #[arg(long)]
     pub(super) json: bool,

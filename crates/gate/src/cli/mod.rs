@@ -43,6 +43,7 @@ pub fn cli(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Import(asked) => import::run(&asked),
         Command::Down(asked) => remote::down(&asked),
         Command::Status(status) => remote::status(&status),
+        Command::Explain(asked) => remote::explain(&asked),
         Command::Top(top) => remote::connect(&top.running)
             .and_then(|mut client| top::run(&mut client, top.times, top.json))
             .map(|()| String::new()),

@@ -1,10 +1,11 @@
 //! Commands to a running gate: `down`, `status`, `reload`.
 
-use super::arguments::{Asked, Running, Status};
+use super::arguments::{Asked, Explain, Running, Status};
 use super::top;
 use crate::control::client::Client;
 use crate::control::socket;
 use crate::error::GateError;
+use crate::explain;
 use crate::failover;
 use serde_json::Value;
 use tidegate_formats::GateOutline;
@@ -25,6 +26,12 @@ pub(super) fn status(status: &Status) -> Result<String, GateError> {
     };
     let answer = connect(&status.running)?.ask(request)?;
     Ok(if status.json { format!("{answer:#}\n") } else { table(&answer) })
+}
+
+pub(super) fn explain(asked: &Explain) -> Result<String, GateError> {
+    let name = asked.name.as_deref();
+    let answers = connect(&asked.running)?.explain(name)?;
+    Ok(if asked.json { format!("{answers:#}\n") } else { explain::text(&answers, name) })
 }
 
 pub(super) fn reload(asked: &Asked) -> Result<String, GateError> {

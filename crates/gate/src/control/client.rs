@@ -53,9 +53,22 @@ impl Client {
     /// # Errors
     /// When the gate rejects the request or does not answer.
     pub(crate) fn ask(&mut self, request: &str) -> Result<Value, GateError> {
+        self.send(&json!({ "ask": request }))
+    }
+
+    /// Asks for explanations of what has a name, or of those that waited most.
+    ///
+    /// # Errors
+    /// As for [`ask`](Self::ask).
+    pub(crate) fn explain(&mut self, of: Option<&str>) -> Result<Value, GateError> {
+        let request = json!({ "ask": "explain" });
+        self.send(&of.map_or(request, |of| json!({ "ask": "explain", "of": of })))
+    }
+
+    fn send(&mut self, request: &Value) -> Result<Value, GateError> {
         let failed =
             |error| GateError::system(format!("the control socket {}", self.socket.display()), error);
-        let mut line = json!({ "ask": request }).to_string();
+        let mut line = request.to_string();
         line.push('\n');
         self.stream.get_mut().write_all(line.as_bytes()).map_err(failed)?;
         let mut answer = String::new();

@@ -121,6 +121,10 @@ impl RequestHandler {
                 Some(circuits) => json!({ "ok": circuits }),
                 None => json!({ "error": "the gate does not answer" }),
             },
+            Some("explain") => match self.explain(request.get("of").and_then(Value::as_str)) {
+                Ok(answer) => json!({ "ok": answer }),
+                Err(error) => json!({ "error": error }),
+            },
             Some("reload") => match self.reload_and_log() {
                 Ok(changes) => json!({ "ok": { "changes": changes } }),
                 Err(error) => json!({ "error": error.to_string() }),
@@ -129,7 +133,7 @@ impl RequestHandler {
                 self.stop();
                 json!({ "ok": {} })
             }
-            _ => json!({ "error": "`ask` is one of status, circuits, reload, stop" }),
+            _ => json!({ "error": "`ask` is one of status, circuits, explain, reload, stop" }),
         }
     }
 
@@ -158,6 +162,12 @@ impl RequestHandler {
             Some(json!({ "flow": flow.name, "circuit": name, "up": up, "down": down }))
         });
         Some(rows.collect())
+    }
+
+    /// Explanations of the waiting of what has a name, or of those that waited most.
+    fn explain(&self, of: Option<&str>) -> Result<Value, String> {
+        let asked = of.map(|name| self.file.named(name)).transpose()?;
+        self.commands.explain(asked).ok_or_else(|| "the gate does not answer".to_owned())
     }
 
     /// Reads the file again and reconfigures the gate, completely or not at all. Returns the

@@ -1,7 +1,8 @@
 //! The control thread: it answers requests at the control socket, serves metrics, reloads the file,
 //! and logs warnings, while another thread forwards.
 //!
-//! The protocol: a request is a line of JSON with `ask` ("status", "circuits", "reload" or "stop").
+//! The protocol: a request is a line of JSON with `ask` ("status", "circuits", "explain",
+//! "reload" or "stop"), and for "explain" `of`, a name, if not all are asked about.
 //! Its answer is a line of JSON with `ok` or `error`.
 
 #![allow(clippy::disallowed_types, reason = "clients wait in real time")]

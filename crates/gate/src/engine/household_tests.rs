@@ -2,11 +2,10 @@
 //! ten uploads, in virtual time.
 
 use super::simulator_tests::frame;
-use super::tests::Bench;
+use super::tests::{Bench, file_with_circuits};
 use super::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use tidegate_formats::GateFile;
 
 /// From an end of a conversation to the gate.
 const DELAY: Span = Span::from_millis(5);
@@ -91,12 +90,7 @@ struct Household {
 
 impl Household {
     fn new(text: &str, circuits: &str) -> Household {
-        let (process, test) = (std::process::id(), std::thread::current().id());
-        let folder = std::env::temp_dir().join(format!("tidegate-household-{process}-{test:?}"));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("circuits.csv"), circuits).unwrap();
-        let file = GateFile::parse(text, &folder.join("gate.toml").display().to_string(), &[]).unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
+        let file = file_with_circuits(text, circuits);
         let transfers = Direction::BOTH.map(|direction| vec![Transfer::new(direction); COUNT]).concat();
         let mut household = Household {
             bench: Bench::of(&Plan::of(&file)),

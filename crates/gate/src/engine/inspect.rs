@@ -2,11 +2,13 @@
 
 use super::Engine;
 use crate::stats::{Counters, FlowStatistics};
+use serde_json::Value;
 use tidegate_core::classifier::rules::{Direction, Key};
 use tidegate_core::packet::PortIx;
 use tidegate_core::stats::Count;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::Span;
+use tidegate_formats::{GateFile, Named};
 
 impl Engine {
     /// Counters of a direction.
@@ -71,6 +73,16 @@ impl Engine {
     pub(crate) fn lead(&self, direction: Direction, rule: usize) -> Span {
         let port = &self.ports[direction as usize];
         port.edge.steering().lead(port.clock, &self.switch, rule)
+    }
+
+    /// Explains the waiting of what has a name, or of those that waited most: see
+    /// [`Explainer::explain`](crate::explain::Explainer::explain).
+    pub(crate) fn explain(&self, asked: Option<Named>, file: &GateFile) -> Value {
+        let of = |direction: Direction| {
+            let port = &self.ports[direction as usize];
+            port.explainer.explain(port.clock, asked, (file, direction))
+        };
+        Direction::BOTH.map(of).concat().into()
     }
 
     /// Counters of a rule's flows in a direction, and how many flows are open.

@@ -121,6 +121,7 @@ impl Engine {
         if let Some(statistics) = port.known(leg.flow) {
             statistics.arrive(now, charged);
         }
+        port.explainer.arrive(now, body, leg.flow, &self.switch);
         let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();
@@ -213,6 +214,8 @@ impl Engine {
             let due = now.max(arrival.kernel);
             port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
             port.free_at = port.line.begin(now, packet.len);
+            let (around, frame) = ((&self.switch, port.edge.steering()), port.arena.frame(packet.body));
+            port.explainer.start(now, &packet, port.free_at, around, frame);
             // A real link gets the frame with its first bit; an emulated one holds it until its
             // last bit is out.
             let leaves =
@@ -237,6 +240,8 @@ impl Engine {
                 Effect::Dropped { port, packet, reason, body } => {
                     let port = &mut self.ports[usize::from(port.0)];
                     port.counters.count_drop(reason);
+                    let around = (&self.switch, port.edge.steering());
+                    port.explainer.dropped(port.clock, &packet, reason, around);
                     port.statistics_of(packet.flow).dropped[reason as usize] += 1;
                     if let Some(counters) = port.counters_of(packet.flow) {
                         counters.dropped.add(packet.len);
@@ -341,6 +346,8 @@ impl Engine {
 mod bound_tests;
 #[cfg(test)]
 mod emulation_tests;
+#[cfg(test)]
+mod explain_tests;
 #[cfg(test)]
 mod history_tests;
 #[cfg(test)]

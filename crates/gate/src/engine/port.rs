@@ -2,6 +2,7 @@
 
 use super::arena::Arena;
 use crate::config::plan::Plan;
+use crate::explain::Explainer;
 use crate::stats::{Counters, Envelope, FlowStatistics};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::contract::{Contract, Refused};
@@ -41,6 +42,8 @@ pub(super) struct Port {
     /// Frames that are due and not yet handed to the kernel.
     pub(super) departures: Vec<Departure>,
     pub(super) counters: Counters,
+    /// Causes of its packets' waiting.
+    pub(super) explainer: Explainer,
     /// The statistics of every rule, and last those of packets that match none.
     pub(super) statistics: Vec<FlowStatistics>,
 }
@@ -73,10 +76,18 @@ impl Port {
             wake_at: Time::NEVER,
             departures: Vec::new(),
             counters: Counters::default(),
+            explainer: Port::explainer(now, plan, direction),
             statistics,
         };
         port.give_envelopes(&rules);
         Ok(port)
+    }
+
+    /// Explanations without a memory, for a plan.
+    pub(super) fn explainer(now: Time, plan: &Plan, direction: Direction) -> Explainer {
+        let side = direction as usize;
+        let classes = plan.switch.ports[side].classes.len();
+        Explainer::new(now, PortIx(direction as u16), classes, plan.lines[side].rate)
     }
 
     /// Time of the next event at this port.

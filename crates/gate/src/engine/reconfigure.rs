@@ -1,6 +1,7 @@
 //! Reconfiguration of a running engine: it takes all of a plan or nothing, and loses no frame.
 
 use super::Engine;
+use super::port::Port;
 use crate::config::plan::Plan;
 use crate::stats::FlowStatistics;
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ impl Engine {
             port.line.change(now, &plan.lines[side]);
             port.emulated = plan.emulated[side];
             port.open_at = Time::NEVER;
+            // Rules and classes have other numbers now.
+            port.explainer = Port::explainer(now, plan, direction);
             let rest = port.statistics.len() - 1;
             let continued = from.iter().copied().chain([Some(rest)]);
             port.statistics = continued

@@ -12,6 +12,17 @@ pub(super) fn file(rest: &str) -> GateFile {
     GateFile::parse(&text, "test.toml", &[]).unwrap()
 }
 
+/// A gate file beside a list of circuits, `circuits.csv`.
+pub(super) fn file_with_circuits(text: &str, circuits: &str) -> GateFile {
+    let (process, test) = (std::process::id(), std::thread::current().id());
+    let folder = std::env::temp_dir().join(format!("tidegate-circuits-{process}-{test:?}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("circuits.csv"), circuits).unwrap();
+    let file = GateFile::parse(text, &folder.join("gate.toml").display().to_string(), &[]);
+    std::fs::remove_dir_all(&folder).unwrap();
+    file.unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// A UDP packet from `port` with `payload` bytes behind its headers.
 pub(super) fn udp(port: u16, payload: usize) -> Vec<u8> {
     let mut frame = vec![2; 12];

@@ -6,6 +6,7 @@
 use crate::config::plan::Plan;
 use crate::error::GateError;
 use crate::telemetry::report::{CircuitCounters, Member, Report};
+use serde_json::Value;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use tidegate_core::contract::Refused;
-use tidegate_formats::GateFile;
+use tidegate_formats::{GateFile, Named};
 
 /// Longest wait for an answer. The forwarder answers within milliseconds unless it has ended.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     Members(Sender<Vec<Member>>),
     /// List the counters of circuits that have had packets, from this one on.
     Circuits(NextCircuit, Sender<CircuitSlice>),
+    /// Explain the waiting of what has a name, or of those that waited most.
+    Explain(Option<Named>, Sender<Value>),
     /// Reconfigure the engine for another file.
     Reconfigure(Arc<GateFile>, Box<Plan>, Sender<Result<(), Refused>>),
 }
@@ -154,6 +157,11 @@ impl CommandSender {
     /// does not answer.
     pub(crate) fn circuits(&self, from: NextCircuit) -> Option<CircuitSlice> {
         self.ask(|answer| Command::Circuits(from, answer))
+    }
+
+    /// Explanations of waiting; `None` when the forwarder does not answer.
+    pub(crate) fn explain(&self, asked: Option<Named>) -> Option<Value> {
+        self.ask(|answer| Command::Explain(asked, answer))
     }
 
     /// Reconfigures the engine for another file; `None` when the forwarder does not answer.

@@ -261,6 +261,9 @@ impl Forwarder {
             Command::Circuits(from, answer) => {
                 let _ = answer.send(self.circuits(from));
             }
+            Command::Explain(asked, answer) => {
+                let _ = answer.send(self.engine.explain(asked, &self.file));
+            }
             Command::Reconfigure(file, plan, answer) => {
                 let outcome = self.engine.reconfigure(self.clock.now(), &plan);
                 if outcome.is_ok() {

@@ -6,6 +6,8 @@ use tidegate_core::context::Reason;
 use tidegate_core::switch::FlowCounters;
 use tidegate_core::units::{Span, Time};
 
+/// The name of the flow of packets that match no flow of the file.
+pub(crate) const NO_MATCH: &str = "(no match)";
 /// Upper bound of the delay histogram, in microseconds.
 const MAX_DELAY: u64 = 100_000_000;
 /// Significant digits of a delay, about one part in 16: there is a histogram for every rule.

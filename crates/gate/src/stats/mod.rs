@@ -7,4 +7,4 @@ mod flow;
 
 pub(crate) use counters::{Counters, LossReason};
 pub(crate) use envelope::Envelope;
-pub(crate) use flow::FlowStatistics;
+pub(crate) use flow::{FlowStatistics, NO_MATCH};

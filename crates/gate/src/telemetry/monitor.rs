@@ -1,7 +1,8 @@
 //! Rates of the last period, as the difference between two reports, and the warnings that follow
 //! from them.
 
-use crate::telemetry::report::{DirectionReport, FlowReport, NO_MATCH, Report};
+use crate::stats::NO_MATCH;
+use crate::telemetry::report::{DirectionReport, FlowReport, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,7 +5,8 @@
 //! it, VirtualClock permits bursts.
 
 use crate::telemetry::monitor::round_rate;
-use crate::telemetry::report::{Member, NO_MATCH, Report};
+use crate::stats::NO_MATCH;
+use crate::telemetry::report::{Member, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

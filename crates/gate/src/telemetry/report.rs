@@ -1,7 +1,7 @@
 //! A report of all counters and statistics, as text and as JSON.
 
 use crate::engine::Engine;
-use crate::stats::{Counters, FlowStatistics, LossReason};
+use crate::stats::{Counters, FlowStatistics, LossReason, NO_MATCH};
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -14,8 +14,6 @@ use tidegate_core::units::Span;
 use tidegate_formats::GateFile;
 use tidegate_formats::units::show_rate;
 
-/// The name of the flow of packets that match no flow of the file.
-pub(crate) const NO_MATCH: &str = "(no match)";
 /// A report warns when the 99 % quantile of the lateness is above this, in seconds.
 const LATE: f64 = 1e-3;
 

@@ -211,3 +211,31 @@ fn observing_touches_nothing_and_suggests() {
     let written = TempFile::new(&suggested);
     text(&gate(&["check", written.path()]));
 }
+
+/// A flow that sends more than its ceiling waits for it, by the answer of the running gate.
+#[test]
+#[ignore = "needs root and network namespaces"]
+fn a_running_gate_explains_why_packets_wait() {
+    let net = Net::new();
+    let rules = "[[flow]]\nname = \"bulk\"\nmatch = { outside_port = 10 }\nceiling = \"1mbit\"\n";
+    let (file, _) = file(["10mbit", "10mbit"], rules);
+    let path = file.path().to_owned();
+    let running = Gate::start(&net, file);
+    let explain = |more: &[&str]| gate(&[&["explain", &path], more].concat());
+    assert_eq!(text(&explain(&["bulk"])), "no packet of bulk has passed in the last minute\n");
+    let unknown = refused(&explain(&["bluk"]));
+    assert!(unknown.contains("is called `bluk`") && unknown.contains("did you mean `bulk`?"), "{unknown}");
+
+    send(&net, 10, 1000, 500, Duration::from_millis(4)).join().unwrap();
+    let told = text(&explain(&["bulk"]));
+    assert!(told.starts_with("up bulk: ") && told.lines().count() <= 5, "{told}");
+    assert!(told.contains("=>  it uses all of its own ceiling of 1mbit: mostly 10.7.0.1:10>"), "{told}");
+    // The host that sent is found by its address, among those that waited most as well.
+    for more in [&["10.7.0.1"][..], &[]] {
+        assert!(text(&explain(more)).contains("up bulk: "));
+    }
+    let json: Value = serde_json::from_str(&text(&explain(&["bulk", "--json"]))).unwrap();
+    assert_eq!(json[0]["causes"][0]["cause"], "own-ceiling", "{json:#}");
+    assert!(json[0]["wait_mean"].as_f64().unwrap() > 0.01, "{json:#}");
+    running.stop();
+}

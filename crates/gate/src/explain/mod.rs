@@ -1,0 +1,232 @@
+//! Explanations of waiting: for what, and for whom, the packets of a flow, a host or a circuit waited
+//! in the last minute.
+//!
+//! Some packets of every flow are looked at. At its arrival such a packet reads the accounts of the
+//! levels that it will pass, from its flow to the line, and at its start it reads them again. The
+//! differences say for how long the line was busy with packets of each level, and for how long each
+//! ceiling was used up. They may overlap, as when the line sends for others while a ceiling holds
+//! the packet; then the inner level counts.
+
+mod accounts;
+mod answer;
+mod history;
+mod pace;
+mod senders;
+mod text;
+
+pub(crate) use text::text;
+
+use accounts::{Accounts, Reading};
+use history::{Histories, Share, Subject};
+use pace::Pace;
+use senders::Senders;
+use std::collections::BTreeMap;
+use tidegate_core::classifier::FiveTuple;
+use tidegate_core::context::Reason;
+use tidegate_core::headers::{Headers, LinkType};
+use tidegate_core::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
+use tidegate_core::steering::{FlowOwner, Steering};
+use tidegate_core::switch::{Level, Switch};
+use tidegate_core::units::{Rate, Span, Time};
+
+/// The most packets that are looked at and wait at a time.
+const MAX_WAITING: usize = 4096;
+
+/// A packet that is looked at, while it waits.
+#[derive(Debug)]
+struct Probe {
+    arrived: Time,
+    flow: FlowIx,
+    readings: Vec<(Level, Reading)>,
+}
+
+/// The explanations of a direction.
+#[derive(Debug)]
+pub(crate) struct Explainer {
+    port: PortIx,
+    /// Number of classes in the plan; further ones are of hosts, subscribers and circuits.
+    planned: u16,
+    /// The beginning of all that is known.
+    since: Time,
+    accounts: Accounts,
+    pace: Pace,
+    waiting: BTreeMap<BodyId, Probe>,
+    histories: Histories,
+    senders: Senders,
+    drops: Drops,
+}
+
+impl Explainer {
+    /// The explanations of a port with so many classes in its plan, in front of a line of this rate.
+    pub(crate) fn new(now: Time, port: PortIx, classes: usize, rate: Rate) -> Explainer {
+        Explainer {
+            port,
+            planned: classes as u16,
+            since: now,
+            accounts: Accounts::new(),
+            pace: Pace::new(),
+            waiting: BTreeMap::new(),
+            histories: Histories::default(),
+            senders: Senders::new(rate),
+            drops: Drops { until: Time::ORIGIN, seen: 0 },
+        }
+    }
+
+    /// Looks at a packet that arrives, if its turn has come.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, body: BodyId, flow: FlowIx, switch: &Switch) {
+        if self.pace.takes(now, flow) && self.waiting.len() < MAX_WAITING {
+            let levels = switch.levels(Leg { port: self.port, flow });
+            let read = |(level, _)| (level, self.accounts.read(now, flow, level));
+            let probe = Probe { arrived: now, flow, readings: levels.map(read).collect() };
+            self.waiting.insert(body, probe);
+        }
+    }
+
+    /// Accounts for a packet that starts and leaves the line free at `free_at`.
+    pub(crate) fn start(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        free_at: Time,
+        (switch, steering): (&Switch, &Steering),
+        frame: &[u8],
+    ) {
+        let flow = packet.flow;
+        if let Some(probe) = self.waiting.remove(&packet.body) {
+            self.finish(now, packet, &probe, steering);
+        }
+        let leg = Leg { port: self.port, flow };
+        self.accounts.start(now, free_at, flow, switch.levels(leg));
+        if self.senders.takes(packet.len) {
+            let headers = Headers::read(LinkType::Ethernet, frame);
+            let levels = switch.levels(leg).map(|(level, _)| level);
+            self.senders.take(now, subject(steering, flow), FiveTuple::of(&headers), levels);
+        }
+    }
+
+    /// Counts a packet that was dropped.
+    pub(crate) fn dropped(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        reason: Reason,
+        (switch, steering): (&Switch, &Steering),
+    ) {
+        self.waiting.remove(&packet.body);
+        let count = self.drops.count(now);
+        if count > 0 {
+            let levels = switch.levels(Leg { port: self.port, flow: packet.flow });
+            let levels: Vec<Level> = levels.map(|(level, _)| level).collect();
+            if let Some(part) = self.histories.part(now, subject(steering, packet.flow), &levels) {
+                part.dropped[reason as usize] += count;
+            }
+        }
+    }
+
+    /// Adds a packet that starts to its history.
+    fn finish(&mut self, now: Time, packet: &Packet, probe: &Probe, steering: &Steering) {
+        if probe.flow != packet.flow {
+            return;
+        }
+        let since = probe.readings.iter().map(|(level, before)| {
+            let after = self.accounts.read(now, probe.flow, *level);
+            Reading { busy: after.busy - before.busy, held: after.held - before.held }
+        });
+        let since: Vec<Reading> = since.collect();
+        let levels: Vec<Level> = probe.readings.iter().map(|(level, _)| *level).collect();
+        let subject = subject(steering, probe.flow);
+        let Some(part) = self.histories.part(now, subject, &levels) else { return };
+        let waited = now.since(probe.arrived);
+        let (shares, scheduled) = divide(waited, &since);
+        part.packets += 1;
+        part.waited += waited;
+        part.longest = part.longest.max(waited);
+        part.scheduled += scheduled;
+        for (share, more) in part.shares.iter_mut().zip(shares) {
+            share.ahead += more.ahead;
+            share.held += more.held;
+        }
+    }
+}
+
+/// Whose packets a flow has; those without a rule are together.
+fn subject(steering: &Steering, flow: FlowIx) -> Subject {
+    let found = steering.owner_of(flow);
+    Subject { rule: found.map(|(rule, _)| rule), owner: found.map_or(FlowOwner::Rule, |(_, owner)| owner) }
+}
+
+/// Divides a time of waiting among the levels, the inner ones first; returns what none of them
+/// explains as well.
+fn divide(waited: Span, since: &[Reading]) -> (Vec<Share>, Span) {
+    let mut left = waited;
+    let mut take = |time: Span| {
+        let taken = time.min(left);
+        left = left - taken;
+        taken
+    };
+    let mut inner = Span::ZERO;
+    let share = |reading: &Reading| {
+        let ahead = take(reading.busy - inner);
+        inner = reading.busy;
+        Share { ahead, held: take(reading.held) }
+    };
+    let shares = since.iter().map(share).collect();
+    (shares, left)
+}
+
+/// Counts dropped packets: all of them, and one of many for many in a flood.
+#[derive(Debug)]
+struct Drops {
+    until: Time,
+    seen: u64,
+}
+
+/// Number of drops in a second that are all counted.
+const MANY: u64 = 1000;
+/// Number of drops beyond these that one stands for.
+const EACH: u64 = 64;
+
+impl Drops {
+    /// The number of drops that this one stands for.
+    fn count(&mut self, now: Time) -> u64 {
+        if now >= self.until {
+            (self.until, self.seen) = (now + Span::from_secs(1), 0);
+        }
+        self.seen += 1;
+        match self.seen {
+            ..=MANY => 1,
+            beyond => if (beyond - MANY).is_multiple_of(EACH) { EACH } else { 0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(busy: u64, held: u64) -> Reading {
+        Reading { busy: Span::from_millis(busy), held: Span::from_millis(held) }
+    }
+
+    #[test]
+    fn inner_levels_count_first() {
+        // Its own packets were sent for 2 ms, its ceiling held it for 10, and the line was always busy.
+        let (shares, scheduled) = divide(Span::from_millis(15), &[reading(2, 10), reading(15, 0)]);
+        let times = shares.iter().map(|share| (share.ahead, share.held)).collect::<Vec<_>>();
+        let millis = |one, other| (Span::from_millis(one), Span::from_millis(other));
+        assert_eq!(times, [millis(2, 10), millis(3, 0)]);
+        assert_eq!(scheduled, Span::ZERO);
+        let (_, scheduled) = divide(Span::from_millis(5), &[reading(1, 0), reading(2, 0)]);
+        assert_eq!(scheduled, Span::from_millis(3));
+    }
+
+    #[test]
+    fn drops_of_a_flood_are_counted_on_the_whole() {
+        let (mut drops, mut total) = (Drops { until: Time::ORIGIN, seen: 0 }, 0);
+        for step in 0..1_000_000_u64 {
+            total += drops.count(Time::ORIGIN + Span::from_micros(step * 10));
+        }
+        assert!((990_000..=1_000_000).contains(&total), "{total}");
+    }
+}
