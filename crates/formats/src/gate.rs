@@ -52,6 +52,8 @@ pub struct GateFile {
     pub rates: [Rate; 2],
     /// The link that is emulated in each direction, up first; `None` where a real link follows.
     pub emulated: [Option<LinePlan>; 2],
+    /// Seed of the losses and the jitter of emulated links.
+    pub emulation_seed: u64,
     /// The length that a frame is charged.
     pub framing: Framing,
     /// The most flows that rules with `each` make in each direction.

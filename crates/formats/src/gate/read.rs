@@ -82,6 +82,7 @@ fn expand(
         io: *gate.io,
         rates: [Rate::from_bits_per_second(up)?, Rate::from_bits_per_second(down)?],
         emulated,
+        emulation_seed: keys.emulate.as_ref().map_or(1, |emulate| *emulate.seed),
         framing,
         most_flows: usize::try_from(*gate.flows).ok()?,
         addressed: addressed.to_vec(),

@@ -100,6 +100,8 @@ words! {
 section! {
     /// The gate as a link of its own, rather than in front of one.
     pub(crate) struct Emulate = "emulate", "Emulate" {
+        /// Seed of losses and jitter: the same seed draws the same for one frame after the other
+        seed: u64 = "1",
         /// The link from the inside to the outside
         up: Option<Emulated>,
         /// The link from the outside to the inside

@@ -26,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) lines: [LinePlan; 2],
     /// True if the line is emulated; otherwise a real link follows.
     pub(crate) emulated: [bool; 2],
+    /// Seed of the losses and the jitter of emulated lines.
+    pub(crate) emulation_seed: u64,
     /// The two ports.
     pub(crate) switch: SwitchPlan,
     /// The edge in front of each port: its rules in the order of the file.
@@ -57,6 +59,7 @@ impl Plan {
         Plan {
             lines: Direction::BOTH.map(|direction| line(file, direction)),
             emulated: [0, 1].map(|side| file.emulated[side].is_some()),
+            emulation_seed: file.emulation_seed,
             switch: file.switch_plan(),
             edges: Direction::BOTH.map(|direction| file.edge_plan(direction)),
             names: file.flows.iter().map(|flow| flow.name.clone()).collect(),

@@ -87,6 +87,30 @@ fn what_is_lost_is_counted_and_its_place_is_free() {
 /// A frame a millisecond comes out or is lost, as the core's chain says for the stream of the
 /// direction. Without a fault of its own, the gate has the closed forms of the chain: runs of
 /// losses of 1/r on average with the variance (1 − r)/r².
+/// A seed draws the same losses again, another one others; a reload with another seed begins that
+/// one's.
+#[test]
+fn losses_have_a_seed() {
+    let plan = |seed: u64| {
+        Plan::of(&file(&format!("emulate = {{ seed = {seed}, up = {{ loss = 0.3 }} }}")))
+    };
+    let lost = |bench: &mut Bench| -> Vec<bool> {
+        let start = bench.now;
+        let passes = |step: u64| {
+            bench.receive(Direction::Up, &udp(1, 934));
+            bench.wake(start + Span::from_millis(2 * step), Direction::Up).is_empty()
+        };
+        (1..=200).map(passes).collect()
+    };
+    let mut bench = Bench::of(&plan(1));
+    let first = lost(&mut bench);
+    assert_eq!(first, lost(&mut Bench::new("emulate = { up = { loss = 0.3 } }")));
+    let second = lost(&mut Bench::of(&plan(2)));
+    assert_ne!(first, second);
+    bench.engine.reconfigure(bench.now, &plan(2)).unwrap();
+    assert_eq!(lost(&mut bench), second);
+}
+
 #[test]
 fn losses_in_bursts_are_those_of_the_chain() {
     const FRAMES: u64 = 100_000;

@@ -220,7 +220,7 @@ impl Engine {
             // last bit is out.
             let leaves =
                 if port.emulated { port.free_at.max(arrival.read + port.free_at.since(now)) } else { now };
-            match port.line.fly(now, leaves, packet.body, &mut port.loss_rng) {
+            match port.line.fly(now, leaves, packet.body, &mut port.emulation_rng) {
                 Flight::Arrived => {
                     port.departures.push(Departure { body: packet.body, due });
                 }

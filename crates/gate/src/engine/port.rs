@@ -30,8 +30,9 @@ pub(super) struct Port {
     /// The line behind the port; it has no trace, delay or loss where a real link follows.
     pub(super) line: Line<BodyId>,
     pub(super) emulated: bool,
-    /// Decides which frames the emulated link loses.
-    pub(super) loss_rng: Rng,
+    /// Decides which frames the emulated link loses, and its jitter; and the seed of that.
+    pub(super) emulation_rng: Rng,
+    pub(super) emulation_seed: u64,
     /// Time at which the last bit of the packet in service is out; [`Time::NEVER`] when there is
     /// none.
     pub(super) free_at: Time,
@@ -70,7 +71,8 @@ impl Port {
             arena: Arena::new(plan.buffers[side], longest_frame),
             line: Line::new(now, &plan.lines[side]),
             emulated: plan.emulated[side],
-            loss_rng: Rng::named(1, &format!("link/{}", direction.name())),
+            emulation_rng: emulation_rng(plan.emulation_seed, direction),
+            emulation_seed: plan.emulation_seed,
             free_at: Time::NEVER,
             open_at: Time::NEVER,
             wake_at: Time::NEVER,
@@ -88,6 +90,13 @@ impl Port {
         let side = direction as usize;
         let classes = plan.switch.ports[side].classes.len();
         Explainer::new(now, PortIx(direction as u16), classes, plan.lines[side].rate)
+    }
+
+    /// Starts the losses and the jitter of the emulated link anew if their seed is another one.
+    pub(super) fn change_emulation_seed(&mut self, seed: u64, direction: Direction) {
+        if seed != self.emulation_seed {
+            (self.emulation_rng, self.emulation_seed) = (emulation_rng(seed, direction), seed);
+        }
     }
 
     /// Time of the next event at this port.
@@ -149,4 +158,9 @@ impl Port {
         let rule = self.edge.steering().rule_of(flow).unwrap_or(self.statistics.len() - 1);
         &mut self.statistics[rule]
     }
+}
+
+/// Random numbers for the losses and the jitter of a direction's emulated link.
+fn emulation_rng(seed: u64, direction: Direction) -> Rng {
+    Rng::named(seed, &format!("link/{}", direction.name()))
 }

@@ -44,6 +44,7 @@ impl Engine {
             port.arena.grow_to(plan.buffers[side]);
             port.line.change(now, &plan.lines[side]);
             port.emulated = plan.emulated[side];
+            port.change_emulation_seed(plan.emulation_seed, direction);
             port.open_at = Time::NEVER;
             // Rules and classes have other numbers now.
             port.explainer = Port::explainer(now, plan, direction);
