@@ -1,7 +1,8 @@
 //! Constructed cases of packets that wait or are lost, each with its culprit, in virtual time.
 
 use super::simulator_tests::frame;
-use super::tests::{Bench, file_with_circuits};
+use super::tests::{Bench, PLAIN, file_with_circuits};
+use crate::explain::segment;
 use super::*;
 use serde_json::Value;
 use tidegate_formats::GateFile;
@@ -247,4 +248,43 @@ fn those_who_waited_most() {
     assert_eq!(case.bench.engine.explain(case.file.named("five").ok(), &case.file), serde_json::json!([]));
     case.bench.engine.reconfigure(case.bench.now, &Plan::of(&case.file)).unwrap();
     assert_eq!(case.bench.engine.explain(None, &case.file), serde_json::json!([]));
+}
+
+/// A round trip begins when a segment leaves the gate: its queue is not part of it. Its end is seen
+/// on the other way.
+#[test]
+fn round_trips_are_those_behind_the_gate() {
+    let rules = "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
+    let mut case = Case::new(rules, "one,10.0.0.1,,\n", &[call(7)]);
+    let (inside, outside) = (([10, 0, 0, 1], 5000), ([192, 0, 2, 1], 80));
+    let mut behind = Vec::new();
+    for step in 0..20_u32 {
+        for _ in 0..50 {
+            case.bench.receive(Direction::Up, &frame((true, 2, 9, 0), 1472, 0));
+        }
+        let data = segment(inside, outside, (16, 1, 1), Some((step, 0)), 100);
+        case.bench.receive(Direction::Up, &data);
+        let began = case.bench.now;
+        let departures = case.bench.wake(began + Span::from_millis(100), Direction::Up);
+        let (left, _) = departures.iter().find(|(_, length)| *length == data.len()).copied().unwrap();
+        behind.push(left.since(began));
+        let came = left + Span::from_millis(20 + u64::from(step));
+        case.bench.wake(came.max(case.bench.now), Direction::Down);
+        let echo = segment(outside, inside, (16, 1, 101), Some((9, step)), 0);
+        case.bench.engine.receive(
+            Arrival { kernel: came, ..Arrival::at(case.bench.now) },
+            Direction::Down,
+            &Offloaded::new(&PLAIN, &echo, 0).unwrap(),
+        );
+        case.bench.wake(case.bench.now + Span::from_millis(50), Direction::Down);
+    }
+    assert!(behind.iter().all(|queued| *queued > Span::from_millis(20)), "{behind:?}");
+    let asked = case.file.named("10.0.0.1").unwrap();
+    let answers = case.bench.engine.explain(Some(asked), &case.file);
+    let down = answers.as_array().unwrap().iter().find(|one| one["direction"] == "down").unwrap();
+    let trips = &down["round_trips"];
+    assert_eq!((&trips["side"], &trips["count"]), (&"outside".into(), &20.into()), "{down:#}");
+    let near = |value: &Value, expected: f64| (number(value) - expected).abs() < 1e-9;
+    assert!(near(&trips["least"], 0.020) && near(&trips["mean"], 0.0295), "{trips:#}");
+    assert!(crate::explain::text(&answers, None).contains("round trips outside: 29.5 ms, 20.0 at least"));
 }

@@ -103,7 +103,8 @@ impl Engine {
         headers: &Headers,
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
     ) {
-        let port = &mut self.ports[direction as usize];
+        let [up, down] = &mut self.ports;
+        let (port, other) = if direction == Direction::Up { (up, down) } else { (down, up) };
         port.counters.received += 1;
         let full = port.arena.is_full();
         let Some(body) = port.arena.store(write) else {
@@ -122,6 +123,10 @@ impl Engine {
             statistics.arrive(now, charged);
         }
         port.explainer.arrive(now, body, leg.flow, &self.switch);
+        if let Some(took) = other.explainer.echo(at.kernel, headers, port.arena.frame(body)) {
+            let around = (&self.switch, port.edge.steering());
+            port.explainer.round_trip(now, leg.flow, took, around);
+        }
         let mut cx = Ctx { now, rng: &mut self.rng, out: &mut self.effects };
         let ready = self.switch.arrive_for(&mut cx, leg, &mut packet);
         self.take_effects();

@@ -181,14 +181,14 @@ impl Asked<'_> {
     }
 
     fn answer(&self) -> Value {
-        let Waits { packets, waited, longest, dropped, .. } = &self.waits;
+        let Waits { packets, waited, longest, dropped, round_trips, .. } = &self.waits;
         let causes = self.causes();
         let mean = waited.as_secs_f64() / (*packets).max(1) as f64;
         let reasons = Reason::ALL.iter().zip(dropped).filter(|(_, count)| **count > 0);
         let dropped: Map<String, Value> =
             reasons.map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
         let seconds = self.now.since(self.explainer.since).as_secs_f64().min(SECONDS);
-        json!({
+        let mut answer = json!({
             "direction": self.direction.name(),
             "flow": self.subject.rule.map_or(NO_MATCH, |rule| &self.file.flows[rule].name),
             "name": self.name_of(self.subject),
@@ -199,7 +199,17 @@ impl Asked<'_> {
             "dropped": dropped,
             "causes": causes.iter().map(|cause| self.cause(*cause)).collect::<Vec<_>>(),
             "verdict": self.verdict(mean, causes.first().copied()),
-        })
+        });
+        if round_trips.count > 0 {
+            // Its packets come from the side on which they ended.
+            answer["round_trips"] = json!({
+                "side": if self.direction == Direction::Up { "inside" } else { "outside" },
+                "count": round_trips.count,
+                "mean": round_trips.sum.as_secs_f64() / round_trips.count as f64,
+                "least": round_trips.least.as_secs_f64(),
+            });
+        }
+        answer
     }
 
     fn cause(&self, (cause, at, time): Found) -> Value {

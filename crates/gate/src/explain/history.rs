@@ -29,6 +29,28 @@ pub(super) struct Share {
     pub(super) held: Span,
 }
 
+/// Round-trip times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Trips {
+    pub(super) count: u64,
+    pub(super) sum: Span,
+    pub(super) least: Span,
+}
+
+impl Trips {
+    const NONE: Trips = Trips { count: 0, sum: Span::ZERO, least: Span::MAX };
+
+    pub(super) fn add(&mut self, took: Span) {
+        self.merge(&Trips { count: 1, sum: took, least: took });
+    }
+
+    fn merge(&mut self, other: &Trips) {
+        self.count += other.count;
+        self.sum += other.sum;
+        self.least = self.least.min(other.least);
+    }
+}
+
 /// The packets that were looked at in a part of the minute, or in all of it.
 #[derive(Clone, Debug)]
 pub(super) struct Waits {
@@ -39,6 +61,8 @@ pub(super) struct Waits {
     pub(super) scheduled: Span,
     pub(super) shares: Vec<Share>,
     pub(super) dropped: [u64; Reason::ALL.len()],
+    /// Round trips on the side that its packets come from.
+    pub(super) round_trips: Trips,
 }
 
 impl Waits {
@@ -50,6 +74,7 @@ impl Waits {
             scheduled: Span::ZERO,
             shares: vec![Share::default(); levels],
             dropped: [0; Reason::ALL.len()],
+            round_trips: Trips::NONE,
         }
     }
 
@@ -66,6 +91,7 @@ impl Waits {
         for (count, more) in self.dropped.iter_mut().zip(&other.dropped) {
             *count += more;
         }
+        self.round_trips.merge(&other.round_trips);
     }
 }
 

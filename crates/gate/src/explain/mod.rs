@@ -11,14 +11,18 @@ mod accounts;
 mod answer;
 mod history;
 mod pace;
+mod round_trips;
 mod senders;
 mod text;
 
+#[cfg(test)]
+pub(crate) use round_trips::tests::segment;
 pub(crate) use text::text;
 
 use accounts::{Accounts, Reading};
 use history::{Histories, Share, Subject};
 use pace::Pace;
+use round_trips::RoundTrips;
 use senders::Senders;
 use std::collections::BTreeMap;
 use tidegate_core::classifier::FiveTuple;
@@ -53,6 +57,7 @@ pub(crate) struct Explainer {
     waiting: BTreeMap<BodyId, Probe>,
     histories: Histories,
     senders: Senders,
+    round_trips: RoundTrips,
     drops: Drops,
 }
 
@@ -68,6 +73,7 @@ impl Explainer {
             waiting: BTreeMap::new(),
             histories: Histories::default(),
             senders: Senders::new(rate),
+            round_trips: RoundTrips::new(),
             drops: Drops { until: Time::ORIGIN, seen: 0 },
         }
     }
@@ -98,10 +104,38 @@ impl Explainer {
         }
         let leg = Leg { port: self.port, flow };
         self.accounts.start(now, free_at, flow, switch.levels(leg));
-        if self.senders.takes(packet.len) {
-            let headers = Headers::read(LinkType::Ethernet, frame);
-            let levels = switch.levels(leg).map(|(level, _)| level);
-            self.senders.take(now, subject(steering, flow), FiveTuple::of(&headers), levels);
+        let (is_sample, is_noted) = (self.senders.takes(packet.len), self.round_trips.is_due(now, flow));
+        if is_sample || is_noted {
+            let conversation = FiveTuple::of(&Headers::read(LinkType::Ethernet, frame));
+            if is_sample {
+                let levels = switch.levels(leg).map(|(level, _)| level);
+                self.senders.take(now, subject(steering, flow), conversation, levels);
+            }
+            if is_noted {
+                self.round_trips.note(now, flow, conversation, frame);
+            }
+        }
+    }
+
+    /// Returns the round trip of a packet of this direction that ends with a frame that came from the
+    /// other side at a time.
+    #[inline]
+    pub(crate) fn echo(&mut self, came: Time, headers: &Headers, frame: &[u8]) -> Option<Span> {
+        self.round_trips.end(came, FiveTuple::of(headers), frame)
+    }
+
+    /// Adds a round trip that has ended with a packet of a flow.
+    pub(crate) fn round_trip(
+        &mut self,
+        now: Time,
+        flow: FlowIx,
+        took: Span,
+        (switch, steering): (&Switch, &Steering),
+    ) {
+        let levels = switch.levels(Leg { port: self.port, flow });
+        let levels: Vec<Level> = levels.map(|(level, _)| level).collect();
+        if let Some(part) = self.histories.part(now, subject(steering, flow), &levels) {
+            part.round_trips.add(took);
         }
     }
 

@@ -23,13 +23,14 @@ fn one(answer: &Value) -> String {
     let (name, flow) = (word(&answer["name"]), word(&answer["flow"]));
     let of = if name == flow { String::new() } else { format!(" of {flow}") };
     let mut text = format!(
-        "{} {name}{of}: {:.1} ms wait on average, {:.1} at most ({} packets looked at in {:.0} s){}\n",
+        "{} {name}{of}: {:.1} ms wait on average, {:.1} at most ({} packets looked at in {:.0} s){}{}\n",
         word(&answer["direction"]),
         1e3 * number(&answer["wait_mean"]),
         1e3 * number(&answer["wait_max"]),
         answer["packets"],
         number(&answer["seconds"]),
         dropped(&answer["dropped"]),
+        round_trips(&answer["round_trips"]),
     );
     for cause in list(&answer["causes"]).iter().take(MAX_CAUSES) {
         let _ = writeln!(text, "{:5.0} %  {}", 100.0 * number(&cause["share"]), clause(cause));
@@ -63,6 +64,15 @@ fn dropped(dropped: &Value) -> String {
     let reasons = dropped.as_object().into_iter().flatten();
     let reasons: Vec<String> = reasons.map(|(reason, count)| format!("{count} {reason}")).collect();
     if reasons.is_empty() { String::new() } else { format!(", dropped: {}", reasons.join(", ")) }
+}
+
+/// The round-trip times, behind a comma; nothing without any.
+fn round_trips(trips: &Value) -> String {
+    if trips.is_null() {
+        return String::new();
+    }
+    let [mean, least] = ["mean", "least"].map(|key| 1e3 * number(&trips[key]));
+    format!(", round trips {}: {mean:.1} ms, {least:.1} at least", word(&trips["side"]))
 }
 
 fn list(value: &Value) -> &[Value] {
