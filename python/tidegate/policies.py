@@ -2720,12 +2720,16 @@ class Connection(Record):
 
     A connection, or `count` equal connections: two flows, NAME for the data and NAME/ack for the
     acknowledgements, which go in the other direction, queue there and may be lost. Each is its own group in
-    tables and plots, so the delays of acknowledgements do not mix with those of data.
+    tables and plots, so the delays of acknowledgements do not mix with those of data; connections that state
+    the same `group` share both.
 
     Attributes:
         name: Name, unique among flows and connections.
         count: Number of connections like this one; above 1, their flows are called NAME/1 and NAME/ack/1,
             NAME/2 and NAME/ack/2, and so on (a whole number from 1 to 2000000). Default: 1.
+        group: Group that counts the flows of several connections together in tables and plots, as GROUP and
+            GROUP/ack; a name that no flow or connection has. Without it, the connection is a group of its
+            own, NAME.
         from_: Node that sends data; required without `among`.
         to: Node that receives data and sends acknowledgements; required without `among`.
         among: Hosts that the `count` connections join, in place of `from` and `to`.
@@ -2809,6 +2813,7 @@ class Connection(Record):
 
     name: str
     count: int | None = None
+    group: str | None = None
     from_: str | None = None
     to: str | None = None
     among: Among | None = None

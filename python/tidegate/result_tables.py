@@ -287,7 +287,7 @@ class ResultTables:
             replication: Replication, from 0: one seed of one scenario.
             seed: Seed of the replication.
             flow: Name of the flow.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             from: Node that sends.
             to: Node that receives.
             hops: Links on its route.
@@ -432,7 +432,7 @@ class ResultTables:
             replication: Replication, from 0: one seed of one scenario.
             seed: Seed of the replication.
             connection: Name of the connection.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             number: Number of the transfer on its connection, from 0, those before the measured time included.
             size (B): Bytes of data.
             start (s): When the application handed it over, from the start of the run.
@@ -507,7 +507,7 @@ class ResultTables:
             seed: Seed of the replication.
             link: Name of the link's direction, as s1->s2.
             flow: Name of the flow.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             named (s): When it was named, from the start of the run.
             released (s): When it was released; empty while it is named, or when it ended before.
         """
@@ -657,7 +657,7 @@ class ResultTables:
             seed: Seed of the replication.
             time (s): When the source received it, from the start of the run.
             flow: Name of the flow.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             answer: `granted`, `refused`, `changed`, `change refused`, `change missed` (the flow was not set
                 up then, or another change was under way), `torn down` (by the source), `hung up` (by the
                 destination).
@@ -699,7 +699,7 @@ class ResultTables:
             replication: Replication, from 0: one seed of one scenario.
             seed: Seed of the replication.
             flow: Name of the flow.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             link: Last link that its packets have passed, as s1->s2; empty at the source.
             hop: Links between the source and here; 0 is the source, behind the flow's envelope.
             factor: Factor on the flow's reserved rate.
@@ -719,7 +719,7 @@ class ResultTables:
         Columns:
             replication: Replication, from 0: one seed of one scenario.
             seed: Seed of the replication.
-            group: Name of the [[flow]] that the flow belongs to.
+            group: Group of flows that it belongs to.
             metric: Measured quantity: `delay` or `queueing`.
             lower (s): Lower edge of the bin, included.
             upper (s): Upper edge of the bin, not included.

@@ -91,9 +91,7 @@ fn what_is_lost_is_counted_and_its_place_is_free() {
 /// one's.
 #[test]
 fn losses_have_a_seed() {
-    let plan = |seed: u64| {
-        Plan::of(&file(&format!("emulate = {{ seed = {seed}, up = {{ loss = 0.3 }} }}")))
-    };
+    let plan = |seed: u64| Plan::of(&file(&format!("emulate = {{ seed = {seed}, up = {{ loss = 0.3 }} }}")));
     let lost = |bench: &mut Bench| -> Vec<bool> {
         let start = bench.now;
         let passes = |step: u64| {

@@ -2,8 +2,8 @@
 
 use super::simulator_tests::frame;
 use super::tests::{Bench, PLAIN, file_with_circuits};
-use crate::explain::segment;
 use super::*;
+use crate::explain::segment;
 use serde_json::Value;
 use tidegate_formats::GateFile;
 
@@ -143,7 +143,13 @@ fn an_upload_beside_a_call_of_its_own() {
     let case = Case::new(HOUSES, "one,10.0.0.1,,5mbit\n", &[call(1), upload(1, 9, 8.0)]);
     let told = case.of("one");
     assert_eq!(told.cause(), ("own-ceiling", "", "10.0.0.1:9>192.0.2.1:80/udp"), "{:#}", told.0);
-    assert!(number(&told.0["dropped"]["sojourn-time"]) + number(&told.0["dropped"].get("pushed-out").cloned().unwrap_or(0.into())) > 0.0, "{:#}", told.0);
+    assert!(
+        number(&told.0["dropped"]["sojourn-time"])
+            + number(&told.0["dropped"].get("pushed-out").cloned().unwrap_or(0.into()))
+            > 0.0,
+        "{:#}",
+        told.0
+    );
 }
 
 /// A flow with a ceiling of its own.
@@ -171,7 +177,8 @@ fn a_reservation_takes_the_line() {
 /// The line is full, and serves in the order of arrival.
 #[test]
 fn the_line_is_full_of_others() {
-    let rules = "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
+    let rules =
+        "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
     let sources = [call(1), upload(2, 9, 8.0), upload(3, 9, 16.0)];
     let case = Case::new(rules, "one,10.0.0.1,,\n", &sources);
     let told = case.of("10.0.0.1");
@@ -206,7 +213,12 @@ fn packets_beyond_a_contract() {
                  [[flow]]\nname = \"backup\"\nmatch = { inside_port = 9 }\nreserve = \"2mbit\"\nworkahead = \"3kB\"\n";
     let case = Case::new(rules, "one,10.0.0.1,,\n", &[upload(1, 9, 4.0)]);
     let told = case.of("backup");
-    assert_eq!(told.verdict(), "it waits little, but its packets beyond its contract are dropped", "{:#}", told.0);
+    assert_eq!(
+        told.verdict(),
+        "it waits little, but its packets beyond its contract are dropped",
+        "{:#}",
+        told.0
+    );
     let lost = number(&told.0["dropped"]["meter"]);
     assert!((0.45..0.55).contains(&(lost * 1514.0 * 8e-6 / 4.0 / SECONDS as f64)), "{lost}");
 }
@@ -254,7 +266,8 @@ fn those_who_waited_most() {
 /// on the other way.
 #[test]
 fn round_trips_are_those_behind_the_gate() {
-    let rules = "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
+    let rules =
+        "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
     let mut case = Case::new(rules, "one,10.0.0.1,,\n", &[call(7)]);
     let (inside, outside) = (([10, 0, 0, 1], 5000), ([192, 0, 2, 1], 80));
     let mut behind = Vec::new();

@@ -85,10 +85,7 @@ impl Accounts {
             && (level != Level::Flow || self.serving_flow == Some(flow))
             && self.free_at > now;
         let to_come = if in_service { self.free_at.since(now) } else { Span::ZERO };
-        Reading {
-            busy: account.busy - to_come,
-            held: account.held - account.clear_at.since(now),
-        }
+        Reading { busy: account.busy - to_come, held: account.held - account.clear_at.since(now) }
     }
 
     fn account(&mut self, flow: FlowIx, level: Level) -> &mut Account {

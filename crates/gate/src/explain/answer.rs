@@ -84,7 +84,9 @@ impl Explainer {
             .histories
             .iter()
             .filter(|(subject, history)| {
-                asked.is_none_or(|asked| self.is_asked(now, *subject, &history.levels, asked, (file, direction)))
+                asked.is_none_or(|asked| {
+                    self.is_asked(now, *subject, &history.levels, asked, (file, direction))
+                })
             })
             .map(|(subject, history)| Asked {
                 explainer: self,
@@ -248,8 +250,7 @@ impl Asked<'_> {
         };
         match cause {
             Cause::OwnPackets | Cause::OwnConversations | Cause::OwnCeiling => {
-                let conversation =
-                    |sent: &Sent| (sent.subject == self.subject).then_some(sent.conversation);
+                let conversation = |sent: &Sent| (sent.subject == self.subject).then_some(sent.conversation);
                 let ranked = self.explainer.senders.rank(self.now, MAX_SENDERS, conversation);
                 let sender =
                     |(name, share): (FiveTuple, f64)| Sender { name: name.to_string(), share, reserve: None };
@@ -339,7 +340,8 @@ impl Asked<'_> {
         };
         let senders = self.senders(cause, at);
         let mostly = senders.first().map_or_else(String::new, |sender| format!(": mostly {sender}"));
-        let limit = self.ceiling(cause, at).map_or_else(String::new, |rate| format!(" of {}", show_rate(rate)));
+        let limit =
+            self.ceiling(cause, at).map_or_else(String::new, |rate| format!(" of {}", show_rate(rate)));
         match cause {
             Cause::OwnPackets => format!("it waits behind packets of its own{mostly}"),
             Cause::OwnConversations => format!("it waits behind other conversations of its own{mostly}"),

@@ -230,7 +230,13 @@ impl Drops {
         self.seen += 1;
         match self.seen {
             ..=MANY => 1,
-            beyond => if (beyond - MANY).is_multiple_of(EACH) { EACH } else { 0 },
+            beyond => {
+                if (beyond - MANY).is_multiple_of(EACH) {
+                    EACH
+                } else {
+                    0
+                }
+            }
         }
     }
 }

@@ -84,9 +84,8 @@ mod tests {
         assert!((QUIET / 2..=BUSY).contains(&mean), "{taken:?}");
         assert!(of_one >= 10, "{of_one}");
         // Alone again, it is looked at often again.
-        let alone = (2000..4000_u64).filter(|step| {
-            pace.takes(Time::ORIGIN + Span::from_millis(10 * step), FlowIx(1000))
-        });
+        let alone = (2000..4000_u64)
+            .filter(|step| pace.takes(Time::ORIGIN + Span::from_millis(10 * step), FlowIx(1000)));
         assert!(alone.count() > 200);
     }
 }

@@ -126,7 +126,12 @@ fn stamps(segment: &TcpSlice<'_>) -> Option<(u32, u32)> {
 fn reversed(conversation: FiveTuple) -> Option<FiveTuple> {
     match conversation {
         FiveTuple::Ip { source, destination, ports: Some((from, to)), protocol: TCP } => {
-            Some(FiveTuple::Ip { source: destination, destination: source, ports: Some((to, from)), protocol: TCP })
+            Some(FiveTuple::Ip {
+                source: destination,
+                destination: source,
+                ports: Some((to, from)),
+                protocol: TCP,
+            })
         }
         _ => None,
     }

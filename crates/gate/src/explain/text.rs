@@ -51,8 +51,7 @@ fn clause(cause: &Value) -> String {
         "others" => format!("packets of others on {at}"),
         _ => "the times of its scheduler".to_owned(),
     };
-    let sender =
-        |one: &Value| format!("{} {:.0} %", word(&one["name"]), 100.0 * number(&one["share"]));
+    let sender = |one: &Value| format!("{} {:.0} %", word(&one["name"]), 100.0 * number(&one["share"]));
     match list(&cause["senders"]) {
         [] => what,
         senders => format!("{what}: {}", senders.iter().map(sender).collect::<Vec<_>>().join(", ")),

@@ -4,8 +4,8 @@
 //! rounded up to two digits. Over a second the rate of a voice or video flow is constant; within
 //! it, VirtualClock permits bursts.
 
-use crate::telemetry::monitor::round_rate;
 use crate::stats::NO_MATCH;
+use crate::telemetry::monitor::round_rate;
 use crate::telemetry::report::{Member, Report};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
