@@ -129,6 +129,8 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         // Some 500 packets came while it was stopped, of which a fifth is not too old.
         let dropped = up["drops"]["late"].as_u64().unwrap();
         assert!((200..500).contains(&dropped), "{io}: {dropped}");
+        // They are among the late ones: a gate that drops is not on time.
+        assert!(up["lateness"]["p99"].as_f64().unwrap() > MAX_AGE, "{io}: {up:#}");
         assert_eq!(
             up["received"].as_u64().unwrap(),
             up["sent"].as_u64().unwrap() + up["dropped"].as_u64().unwrap()

@@ -80,7 +80,8 @@ pub(crate) struct Forwarder {
     divided: bool,
     engine: Engine,
     clock: Clock,
-    /// Time from when a frame was due until it was handed to the kernel, in nanoseconds.
+    /// Time from when a frame was due until it was handed to the kernel, in nanoseconds; of a frame
+    /// that was too old when it was read, its age.
     lateness: [Histogram<u64>; 2],
     /// Frames that the kernel dropped before they were read.
     missed: [u64; 2],
@@ -298,7 +299,7 @@ impl Forwarder {
 
     /// Receives frames and returns true if there may be more.
     fn receive(&mut self, direction: Direction) -> Result<bool, GateError> {
-        let Forwarder { receivers, engine, clock, all_read_at, .. } = self;
+        let Forwarder { receivers, engine, clock, all_read_at, lateness, .. } = self;
         let emulated = engine.is_emulated(direction);
         let (now, wall, earliest) = (clock.now(), Clock::wall(), all_read_at[direction as usize]);
         let received = receivers[direction as usize].receive(|received| {
@@ -308,7 +309,12 @@ impl Forwarder {
             // clock has been set since.
             let kernel = now.before(age).max(earliest);
             match received.offloaded() {
-                Ok(_) if now.since(kernel) > MAX_AGE => engine.count_lost(direction, LossReason::Late),
+                Ok(_) if now.since(kernel) > MAX_AGE => {
+                    engine.count_lost(direction, LossReason::Late);
+                    // It is as late as it is old, at the least: a gate that drops is not on time.
+                    let age = now.since(kernel).ticks() / TICKS_PER_NANOSECOND;
+                    lateness[direction as usize].saturating_record(age);
+                }
                 Ok(frame) => {
                     let read = if emulated { clock.now() } else { now };
                     // The switch takes the frame before its next event, which may already be due.

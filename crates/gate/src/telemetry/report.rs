@@ -195,7 +195,7 @@ impl DirectionReport {
             warnings.push(("stalls", text));
         }
         if self.lateness[1] > LATE {
-            let text = format!("1 % of the frames left more than {:.1} ms late", self.lateness[1] * 1e3);
+            let text = format!("1 % of the frames were more than {:.1} ms late", self.lateness[1] * 1e3);
             warnings.push(("lateness", text));
         }
         let late = self.counters.lost(LossReason::Late);
