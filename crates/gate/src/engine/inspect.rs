@@ -27,10 +27,10 @@ impl Engine {
         self.switch.backlog(ix).packets - in_service + (port.departures.len() + port.line.in_flight()) as u64
     }
 
-    /// Frames that were sent in both directions, and their bytes.
-    pub(crate) fn sent(&self) -> Count {
-        let [up, down] = Direction::BOTH.map(|direction| self.counters(direction));
-        Count { packets: up.sent + down.sent, bytes: up.sent_bytes + down.sent_bytes }
+    /// Frames that were sent in a direction, and their bytes.
+    pub(crate) fn sent(&self, direction: Direction) -> Count {
+        let Counters { sent, sent_bytes, .. } = self.counters(direction);
+        Count { packets: *sent, bytes: *sent_bytes }
     }
 
     /// Checks that the running sums of every rule equal the sums over its flows.

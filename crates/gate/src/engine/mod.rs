@@ -279,8 +279,13 @@ impl Engine {
 
     /// The time at which something is next due; [`Time::NEVER`] when nothing is.
     pub(crate) fn next_due(&self) -> Time {
-        let next = |port: &Port| port.next_event().min(port.line.next_arrival());
-        self.ports.iter().map(next).fold(Time::NEVER, Time::min)
+        self.next_due_in(Direction::Up).min(self.next_due_in(Direction::Down))
+    }
+
+    /// The time at which something is next due in a direction; [`Time::NEVER`] when nothing is.
+    pub(crate) fn next_due_in(&self, direction: Direction) -> Time {
+        let port = &self.ports[direction as usize];
+        port.next_event().min(port.line.next_arrival())
     }
 
     /// The time of the next event of a direction's port or link, except arrivals from an emulated
@@ -300,9 +305,9 @@ impl Engine {
         port.free_at.min(port.open_at) != Time::NEVER
     }
 
-    /// Returns true if a frame waits behind the one that its link is busy with.
-    pub(crate) fn frames_wait(&self) -> bool {
-        Direction::BOTH.iter().any(|direction| self.switch.backlog(PortIx(*direction as u16)).packets > 1)
+    /// Returns true if a frame of a direction waits behind the one that its link is busy with.
+    pub(crate) fn frames_wait(&self, direction: Direction) -> bool {
+        self.switch.backlog(PortIx(direction as u16)).packets > 1
     }
 
     /// The frames that are due in a direction, in order.

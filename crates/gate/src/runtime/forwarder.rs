@@ -3,11 +3,12 @@
 
 mod departures;
 mod reports;
+mod waiting;
 
 use super::batching::Batching;
 use super::commands::{Command, CommandQueue};
 use super::sending::{Division, SendingThread};
-use super::wait::{self, WaitMode};
+use super::wait::WaitMode;
 use crate::config::link_speed;
 use crate::config::plan::Plan;
 use crate::engine::{Arrival, Engine};
@@ -28,22 +29,16 @@ use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::{GateFile, Io};
+use waiting::Pause;
 
 /// Length in bytes of an Ethernet header with two VLAN tags.
 const HEADER_ROOM: usize = 14 + 2 * 4;
 /// Upper bound of the lateness histogram, in nanoseconds.
 const MAX_LATENESS: u64 = 100_000_000_000;
 
-/// Longest time that received frames may stay in the kernel's buffer while their link is busy.
-const MAX_DEFERRAL: Span = Span::from_millis(5);
-
 /// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up,
 /// and it would delay others.
 const MAX_AGE: Span = Span::from_millis(200);
-
-/// Longest wait while the sending threads accept no more frames: half the time in which a thread
-/// sends a batch.
-const HAND_OVER: Span = Span::from_micros(30);
 
 /// Interval between checks of the receivers, and of an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
@@ -199,30 +194,12 @@ impl Forwarder {
                 self.check_receivers(now)?;
                 manager.alive();
             }
-            let due =
-                self.engine.next_due().min(until).min(self.interface_check_at).min(self.receiver_check_at);
-            // Frames for a busy link are needed at its next departure, not before.
-            let deferrable = due.since(now) <= MAX_DEFERRAL;
-            let polled = Direction::BOTH.map(|direction| !(deferrable && self.engine.is_busy(direction)));
             let idle = !more && wait_mode != WaitMode::Busy;
-            let asleep = match idle && !blocked {
-                true => coalesce.max(batching.sleep(now, self.engine.frames_wait(), || self.engine.sent())),
-                false => Span::ZERO,
-            };
-            if asleep > Span::ZERO {
-                wait::sleep(asleep);
-            }
-            let span = match (idle, blocked) {
-                (true, false) => due.since(now + asleep),
-                (true, true) => HAND_OVER,
-                (false, _) => Span::ZERO,
-            };
-            let ready = wait::wait(&self.receivers, commands, polled, span)?;
+            let ready = self.wait(commands, &mut batching, now, Pause { idle, blocked, coalesce, until })?;
             let now = self.clock.now();
             more = false;
             for direction in Direction::BOTH {
-                let side = direction as usize;
-                if ready.receivers[side] || !polled[side] {
+                if ready.receivers[direction as usize] {
                     more |= self.receive(direction)?;
                 }
             }
