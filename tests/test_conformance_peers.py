@@ -21,7 +21,7 @@ from peers.workloads import LARGEST, LINK, Flow, Run, Sent, Workload
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 RECORD = Path(__file__).parent / "peers" / "recorded.json"
-ROUNDS = {"ns.py": 40, "Linux": 10}
+ROUNDS = {"ns.py": 40, "Linux": 5}
 """Workloads of each property."""
 FEW = 2
 """Workloads of a run that compares with the record."""

@@ -278,7 +278,8 @@ fn round_trips_are_those_behind_the_gate() {
         let data = segment(inside, outside, (16, 1, 1), Some((step, 0)), 100);
         case.bench.receive(Direction::Up, &data);
         let began = case.bench.now;
-        let departures = case.bench.wake(began + Span::from_millis(100), Direction::Up);
+        let wakes = (1..=10).map(|tenth| began + Span::from_millis(10 * tenth));
+        let departures: Vec<_> = wakes.flat_map(|at| case.bench.wake(at, Direction::Up)).collect();
         let (left, _) = departures.iter().find(|(_, length)| *length == data.len()).copied().unwrap();
         behind.push(left.since(began));
         let came = left + Span::from_millis(20 + u64::from(step));
