@@ -16,6 +16,8 @@ FASTER = one_port.RATE / LINK
 """Times of workloads are divided by this."""
 ROOT = "qdisc add dev @ parent 1:1 handle 10:"
 BANDS = 4
+GAP = 20_000
+"""Least time between packets of a flow, in ns: the recorder of packets has to follow."""
 
 
 def _queues(classes: Sequence[int]) -> list[str]:
@@ -62,6 +64,14 @@ DISCIPLINES: dict[str, tuple[str, Callable[[Sequence[Flow]], list[str]]]] = {
 """By the names that the disciplines have here: those of the kernel, and its commands for flows."""
 
 
+def _spaced(own: Sequence[tuple[float, int]]) -> np.ndarray:
+    """Return packets as an arrival process has them: not at once, but far faster than the link sends."""
+    times = np.array([round(time * 1e9) for time, _ in own])
+    steps = np.arange(len(own)) * GAP
+    times = np.maximum.accumulate(times - steps) + steps
+    return np.column_stack((times, [length for _, length in own]))
+
+
 def runner(kernel: Any) -> Callable[[str, Workload, float], Run]:
     """Return what sends a workload through a discipline of a kernel."""
 
@@ -74,8 +84,7 @@ def runner(kernel: Any) -> Callable[[str, Workload, float], Run]:
         # A flow without a packet keeps its place by one that comes when all is over.
         last = workload.arrivals[-1][0] + after
         packets = [
-            np.array([(round(time / FASTER * 1e9), length) for time, length in own or [(last, LARGEST)]])
-            for own in of_flow
+            _spaced([(time / FASTER, length) for time, length in own or [(last, LARGEST)]]) for own in of_flow
         ]
         with machine.workspace() as place:
             source = one_port.scenario(place, one_port.Port(), packets, in_kernel=True)
