@@ -1,7 +1,7 @@
 //! Answers: the causes of waiting, with names, and the sentence that follows from them.
 
 use super::Explainer;
-use super::history::{Subject, Waits};
+use super::history::{History, Subject, Waits};
 use super::senders::Sent;
 use crate::stats::NO_MATCH;
 use serde_json::{Map, Value, json};
@@ -80,27 +80,18 @@ impl Explainer {
         asked: Option<Named>,
         (file, direction): (&GateFile, Direction),
     ) -> Vec<Value> {
-        let mut found: Vec<Asked<'_>> = self
-            .histories
-            .iter()
-            .filter(|(subject, history)| {
-                asked.is_none_or(|asked| {
-                    self.is_asked(now, *subject, &history.levels, asked, (file, direction))
-                })
-            })
-            .map(|(subject, history)| Asked {
-                explainer: self,
-                now,
-                direction,
-                file,
-                subject,
-                levels: &history.levels,
-                waits: history.sum(now),
-            })
-            .filter(|one| one.waits.packets > 0 || one.dropped() > 0)
-            .collect();
-        found.sort_by_key(|one| std::cmp::Reverse((one.waits.waited, one.dropped())));
-        found.iter().take(MAX_ANSWERS).map(|one| one.answer()).collect()
+        // Frames are not forwarded meanwhile: all but the few that are shown are looked at in passing.
+        let histories = self.histories.iter().filter(|(subject, history)| {
+            asked.is_none_or(|asked| self.is_asked(now, *subject, &history.levels, asked, (file, direction)))
+        });
+        let weighed = histories.map(|(subject, history)| (history.weight(now), subject, history));
+        let mut found: Vec<_> = weighed.filter(|((_, packets), ..)| *packets > 0).collect();
+        found.sort_by_key(|(weight, ..)| std::cmp::Reverse(*weight));
+        let answer = |(_, subject, history): (_, Subject, &History)| {
+            let (levels, waits) = (&*history.levels, history.sum(now));
+            Asked { explainer: self, now, direction, file, subject, levels, waits }.answer()
+        };
+        found.into_iter().take(MAX_ANSWERS).map(answer).collect()
     }
 
     /// Returns true if packets of a subject are those that were asked about.
@@ -145,10 +136,6 @@ impl Explainer {
 }
 
 impl Asked<'_> {
-    fn dropped(&self) -> u64 {
-        self.waits.dropped.iter().sum()
-    }
-
     /// The place of the outermost level that is its own alone.
     fn own(&self) -> usize {
         let is_own = |level: &Level| match level {

@@ -108,9 +108,20 @@ impl History {
     /// All of the last minute.
     pub(super) fn sum(&self, now: Time) -> Waits {
         let mut sum = Waits::of_none(self.levels.len());
-        let since = (number(now) + 1).saturating_sub(PARTS);
-        self.parts.iter().filter(|(number, _)| *number >= since).for_each(|(_, waits)| sum.add(waits));
+        self.recent(now).for_each(|waits| sum.add(waits));
         sum
+    }
+
+    /// Time for which packets waited in the last minute, and their number with those dropped.
+    pub(super) fn weight(&self, now: Time) -> (Span, u64) {
+        self.recent(now).fold((Span::ZERO, 0), |(waited, packets), part| {
+            (waited + part.waited, packets + part.packets + part.dropped.iter().sum::<u64>())
+        })
+    }
+
+    fn recent(&self, now: Time) -> impl Iterator<Item = &Waits> {
+        let since = (number(now) + 1).saturating_sub(PARTS);
+        self.parts.iter().filter(move |(number, _)| *number >= since).map(|(_, waits)| waits)
     }
 }
 
