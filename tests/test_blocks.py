@@ -354,10 +354,13 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
         "tidegate gate observe office.toml",
         "tidegate gate up office.toml",
         "tidegate gate top office.toml",
+        "tidegate gate explain office.toml",
         "tidegate gate reload office.toml",
         "tidegate-gate observe office.toml",
         "tidegate-gate check examples/gates/isp.toml",
         "tidegate-gate up --inside",
+        # The engine's `explain_tests.rs` have its answer.
+        "tidegate-gate explain gate.toml",
         # `test_gate_import.py` carries these out.
         "tidegate-gate import ShapedDevices.csv",
         "tidegate-gate check isp/gate.toml",
@@ -378,6 +381,7 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
                     assert len(shown) < 100_000, shown
                 top.terminate()
             assert "up inside -> outside" in shown
+            assert line.run("b", *program, "explain", line.id).startswith(("up ", "down "))
             line.run("b", *program, "reload", line.id)
         # Interfaces with the names of the page.
         for own, name in (("inside", "lan0"), ("outside", "wan0")):
