@@ -3,6 +3,8 @@
 
 #[path = "common/generate/mod.rs"]
 mod generate;
+#[path = "common/long.rs"]
+mod long;
 
 use generate::{COVERED, Manner};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +51,7 @@ fn outcome(text: &str, folder: &Path, sets: &[(String, String)]) -> Outcome {
 #[test]
 fn what_is_accepted_runs() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("accepted");
-    let rounds = if std::env::var_os("TIDEGATE_VERIFY").is_some() { FEW * 20 } else { FEW };
+    let rounds = if long::is_long() { FEW * 20 } else { FEW };
     let (mut ran, mut refused, mut connections, mut trees) = (0, 0, 0, 0);
     let mut covered = vec![0; COVERED.len()];
     // The last one has a credit cell that starts while a packet waits for its link's next

@@ -2,6 +2,8 @@
 //! end, while their flows conform.
 
 mod common;
+#[path = "common/long.rs"]
+mod long;
 
 use common::{add, chain, rate};
 use std::collections::BTreeMap;
@@ -222,9 +224,8 @@ fn compare(network: &Network, seed: u64) -> Result<Shares, String> {
 
 #[test]
 fn no_random_network_exceeds_its_bounds() {
-    let is_long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
     // As many of each scheduler, however many there are.
-    let few = if is_long { 5_000 } else { 30 * tidegate_core::scheduler::RECORDS.len() as u64 };
+    let few = if long::is_long() { 5_000 } else { 30 * tidegate_core::scheduler::RECORDS.len() as u64 };
     let mut by_scheduler: BTreeMap<&str, (u32, u32, f64, f64, f64)> = BTreeMap::new();
     let mut refused = 0;
     for seed in 0..few {
@@ -259,9 +260,8 @@ fn no_random_network_exceeds_its_bounds() {
 
 #[test]
 fn no_random_network_with_classes_exceeds_its_bounds() {
-    let is_long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
     let (mut most, mut bounded, mut none) = (Shares::default(), 0, 0);
-    for seed in 0..if is_long { 5_000 } else { 400 } {
+    for seed in 0..if long::is_long() { 5_000 } else { 150 } {
         let mut rng = Rng::named(seed, "bounds in classes");
         let network = network_with_classes(&mut rng, seed);
         let shares = match compare(&network, seed) {

@@ -1,6 +1,9 @@
 //! Prague beside CUBIC over DualPI2 at 120 Mbit/s: the ratio of their rates, and the delay in the
 //! L4S queue.
 
+#[path = "common/long.rs"]
+mod long;
+
 use std::path::Path;
 use tidegate_formats::Scenario;
 use tidegate_sim::assemble::assemble;
@@ -65,11 +68,10 @@ const CUBIC: &str = "congestion = \"cubic\"";
 /// queue stays far below 2 ms: up to 80 ms. At 160 ms the ratio is above 2, as the page says.
 #[test]
 fn prague_shares_with_cubic_and_keeps_its_queue_short() {
-    let is_long = std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1");
     let few: &[(u32, u32, u32)] = &[(10, 20, 60), (40, 20, 60)];
     let all: &[(u32, u32, u32)] =
         &[(5, 60, 240), (10, 60, 240), (20, 60, 240), (40, 100, 400), (80, 200, 600), (160, 200, 600)];
-    for (rtt, warmup, end) in if is_long { all } else { few } {
+    for (rtt, warmup, end) in if long::is_long() { all } else { few } {
         let [prague, cubic] = run([(PRAGUE, *rtt), (CUBIC, *rtt)], *warmup, *end);
         let ratio = prague.rate / cubic.rate;
         println!("{rtt} ms: {ratio:.2} {prague:.2?} {cubic:.2?}");

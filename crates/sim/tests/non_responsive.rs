@@ -1,5 +1,7 @@
 //! Flows found not to respond to congestion: no TCP, and every source that keeps its rate.
 
+#[path = "common/long.rs"]
+mod long;
 #[path = "common/tcp.rs"]
 mod settings;
 
@@ -20,10 +22,6 @@ const STEEP_RED: &str = "dropper = { kind = \"red\", min_th = \"5p\", max_th = \
                          slope = \"gentle\", mean_packet = \"1500B\" }";
 const RIO: &str = "dropper = { kind = \"rio\", min_in = \"40p\", max_in = \"70p\", min_out = \"10p\", max_out = \"30p\", \
                    max_p_out = 0.2, limit = \"200p\", mean_packet = \"1500B\" }";
-
-fn long() -> bool {
-    std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1")
-}
 
 fn network(text: &str) -> Network {
     let scenario =
@@ -91,7 +89,7 @@ fn no_tcp_is_named() {
         (RIO, "drops = \"all\""),
     ];
     let mut cases = Vec::new();
-    for mbit in if long() { vec![4, 10, 33, 100] } else { vec![4, 10] } {
+    for mbit in if long::is_long() { vec![4, 10, 33, 100] } else { vec![4, 10] } {
         for round_trip in [5, 20, 100, 300] {
             for connections in [1, 2, 5, 10, 50] {
                 for settings in [RENO_1990, SACK, CUBIC] {
@@ -101,10 +99,10 @@ fn no_tcp_is_named() {
         }
     }
     // A part of them has all rates, times, numbers, settings and droppers.
-    let step = if long() { 1 } else { 11 };
+    let step = if long::is_long() { 1 } else { 11 };
     let (mut named, mut lost) = (Vec::new(), 0);
     for (mbit, round_trip, connections, settings, (dropper, detector)) in cases.into_iter().step_by(step) {
-        let seconds = if long() { 30 } else { 8 };
+        let seconds = if long::is_long() { 30 } else { 8 };
         let dumbbell = Dumbbell { mbit, round_trip, connections, settings, dropper, detector, seconds };
         let network = network(&dumbbell.text(""));
         let world = run(&network, u64::from(connections));

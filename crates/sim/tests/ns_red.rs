@@ -1,6 +1,8 @@
 //! RED as ns has it, the simulator of Clark and Fang 1998, in place of ours on the network of Table
 //! I: five differences, one at a time and together, and the drops of each.
 
+#[path = "common/long.rs"]
+mod long;
 #[path = "../../core/tests/common/toy.rs"]
 mod toy;
 
@@ -169,14 +171,10 @@ fn table_1(dropper: Option<DropperKind>, seed: u64) -> Shown {
     }
 }
 
-fn long() -> bool {
-    std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1")
-}
-
 /// Means over seeds.
 fn mean(dropper: Option<DropperKind>) -> Shown {
     let runs: Vec<Shown> =
-        (1..=if long() { 8 } else { 4 }).map(|seed| table_1(dropper.clone(), seed)).collect();
+        (1..=if long::is_long() { 8 } else { 4 }).map(|seed| table_1(dropper.clone(), seed)).collect();
     let of = |pick: fn(&Shown) -> f64| runs.iter().map(pick).sum::<f64>() / runs.len() as f64;
     Shown { fingerprint: 0, drops: of(|one| one.drops), mbit: of(|one| one.mbit), queue: of(|one| one.queue) }
 }
@@ -205,7 +203,7 @@ fn waiting_between_drops_accounts_for_most_of_the_difference() {
     assert!(ours.drops / wait.drops - 1.0 > (ratio - 1.0) / 2.0, "{shown}");
     assert!(wait.queue - ours.queue > (ns.queue - ours.queue) / 2.0, "{shown}");
     assert!(ns.queue - ours.queue > 4.0 && ns.mbit > ours.mbit, "{shown}");
-    if long() {
+    if long::is_long() {
         for kind in [
             DropperKind::outside(ApartParams {}),
             DropperKind::outside(CrossingParams {}),

@@ -2,6 +2,8 @@
 //! leave.
 
 mod common;
+#[path = "common/long.rs"]
+mod long;
 
 use common::{add, chain, rate};
 use std::sync::Arc;
@@ -99,7 +101,7 @@ fn pick(rng: &mut Rng, from: &[u64]) -> u64 {
 /// keeps its bound. With a resale at once, that flow waited 18.6 s where 10 s were promised.
 #[test]
 fn what_is_given_back_voids_no_bound() {
-    let few = if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 600 } else { 20 };
+    let few = if long::is_long() { 600 } else { 20 };
     let all: Vec<(f64, usize)> = (0..few).map(resold).collect();
     let worst = all.iter().map(|(ratio, _)| *ratio).fold(0.0, f64::max);
     let given: usize = all.iter().map(|(_, given)| given).sum();

@@ -2,6 +2,8 @@
 //! bound, beside any number of addresses.
 
 mod common;
+#[path = "common/long.rs"]
+mod long;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use tidegate_core::rng::Rng;
@@ -76,7 +78,7 @@ fn draw(seed: u64, most_addresses: f64) -> Drawn {
 
 #[test]
 fn a_named_flow_within_its_reservation_keeps_its_bound_beside_any_number_of_addresses() {
-    let patterns = 200;
+    let patterns = if long::is_long() { 200 } else { 50 };
     let (mut crowded, mut full) = (0, 0);
     for seed in 0..patterns {
         let Drawn { gate, scenario, addresses, bound } = draw(seed, 100_000.0);

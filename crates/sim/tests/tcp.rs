@@ -1,5 +1,7 @@
 //! TCP in the simulator, against the theory of its throughput.
 
+#[path = "common/long.rs"]
+mod long;
 #[path = "common/tcp.rs"]
 mod settings;
 
@@ -30,10 +32,6 @@ fn run(network: &Network, seed: u64) -> World<Calendar> {
 fn throughput(network: &Network, world: &World<Calendar>, flow: usize) -> f64 {
     let seconds = (network.duration - network.warmup).as_secs_f64();
     world.records()[flow].received.1 as f64 * 8.0 / seconds
-}
-
-fn long() -> bool {
-    std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1")
 }
 
 /// min(window / RTT, link) without loss.
@@ -77,7 +75,7 @@ fn random_loss_gives_what_pftk_says() {
                  [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"100mbit\"\ndelay = \"50ms\"\nduplex = false\n\
                  [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
                  transport = {{ kind = \"tcp\", {settings} }}",
-                seconds * if long() { 5 } else { 1 }
+                seconds * if long::is_long() { 5 } else { 1 }
             ));
             let (measured, expected) =
                 (throughput(&network, &run(&network, 1), 0) / 8000.0, pftk(p, 0.1, 0.2));
@@ -147,7 +145,7 @@ fn a_connection_alone_fills_its_link() {
 /// half within its 99.9 % interval, and that is narrow.
 #[test]
 fn two_equal_connections_share_equally() {
-    let (all, seeds): (&[&str], u64) = if long() { (&ALL, 20) } else { (&[SACK], 6) };
+    let (all, seeds): (&[&str], u64) = if long::is_long() { (&ALL, 20) } else { (&[SACK], 6) };
     for settings in all {
         let network = bottleneck(settings, [38, 38], &drop_tail(25), 120);
         let runs: Vec<[f64; 2]> =
@@ -170,7 +168,7 @@ fn two_equal_connections_share_equally() {
 #[test]
 fn a_longer_round_trip_gets_less() {
     let (all, seeds): (&[&str], u64) =
-        if long() { (&[RENO_1990, NEW_RENO, SACK], 20) } else { (&[NEW_RENO], 3) };
+        if long::is_long() { (&[RENO_1990, NEW_RENO, SACK], 20) } else { (&[NEW_RENO], 3) };
     let red = "{ kind = \"red\", min_th = \"5p\", max_th = \"15p\", max_p = 0.1, limit = \"60p\", mean_packet = \"1kB\" }";
     let droppers = [drop_tail(15), red.to_owned()];
     for (settings, dropper) in all.iter().flat_map(|settings| droppers.iter().map(move |it| (settings, it))) {

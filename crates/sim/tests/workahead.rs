@@ -2,6 +2,8 @@
 //! arrived there: against the log of a run, for every stretch of packets.
 
 mod common;
+#[path = "common/long.rs"]
+mod long;
 
 use common::{add, chain, poisson, rate, run_with};
 use std::collections::BTreeMap;
@@ -164,7 +166,7 @@ fn drawn(rng: &mut Rng) -> Network {
 #[test]
 fn w_at_every_place_is_that_of_the_packets_that_came_there() {
     let (mut places, mut grown, mut enveloped, mut discarded, mut lost) = (0, 0, 0, 0, 0);
-    let cases = if std::env::var_os("TIDEGATE_VERIFY").is_some() { 400 } else { 40 };
+    let cases = if long::is_long() { 400 } else { 40 };
     for seed in 0..cases {
         let network = drawn(&mut Rng::named(seed, "workahead"));
         let factors = [1.0, 1.02, 3.0];

@@ -80,7 +80,7 @@ fn calculated(row: &Row, buf_alloc: u64, n2: u64) -> (f64, f64) {
 fn equation_2_holds_for_one_vc_and_bounds_several() {
     let mut rng = Rng::named(1, "credit-links");
     let (mut exact, mut below) = (0, 0);
-    let cases = if std::env::var_os("TIDEGATE_VERIFY").is_some() { 400 } else { 40 };
+    let cases = if crate::long::is_long() { 400 } else { 40 };
     for _ in 0..cases {
         let n2 = 1 + rng.below(8);
         let delay = rng.below(20);

@@ -3,6 +3,8 @@
 
 mod generate;
 mod links;
+#[path = "../common/long.rs"]
+mod long;
 mod memory;
 mod misbehaving;
 mod outputs;
@@ -24,7 +26,7 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
 /// Cases drawn, unless PROPTEST_CASES asks for more.
-const FEW: u64 = 300;
+const FEW: u64 = 100;
 
 /// Number of cases: three times PROPTEST_CASES, if that is set.
 fn cases() -> u64 {

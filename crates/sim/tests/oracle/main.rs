@@ -14,6 +14,8 @@ mod conformance;
 mod generate;
 mod history;
 mod known;
+#[path = "../common/long.rs"]
+mod long;
 mod model;
 mod mutations;
 mod pools;
@@ -78,7 +80,7 @@ const FEATURES: [&str; 47] = [
 
 /// Scenarios that are checked: 200, or 2,000 when TIDEGATE_VERIFY asks for the long tier.
 fn scenarios() -> u64 {
-    if std::env::var_os("TIDEGATE_VERIFY").is_some_and(|set| set == "1") { 2_000 } else { 200 }
+    if long::is_long() { 2_000 } else { 200 }
 }
 
 #[test]
