@@ -15,7 +15,7 @@ const MAX_DEFERRAL: Span = Span::from_millis(5);
 /// sends a batch.
 const HAND_OVER: Span = Span::from_micros(30);
 
-/// What allows a forwarder to wait, and for how long.
+/// Conditions under which a forwarder waits, and for how long.
 #[derive(Clone, Copy)]
 pub(super) struct Pause {
     /// True if no more frames are known to be there, and it may sleep.
