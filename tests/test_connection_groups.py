@@ -87,8 +87,8 @@ def test_an_explanation_finds_a_connection_by_its_group(together: Results) -> No
 
 def test_a_group_needs_a_name_of_its_own() -> None:
     with pytest.raises(TidegateError) as refused:
-        tidegate.load(HEAD + MANY + 'group = "few"\n' + FEW)
-    assert ":14:9: there is already a flow `few`" in str(refused.value)
+        tidegate.simulate(HEAD + MANY + 'group = "few"\n' + FEW)
+    assert "there is already a flow `few`" in str(refused.value)
     assert "a group of connections has a name of its own" in str(refused.value)
 
 

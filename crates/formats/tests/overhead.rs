@@ -32,17 +32,3 @@ fn copies_of_a_packet_are_not_charged() {
     );
     refused(&text, "`tv` has several destinations, and link a->b has overhead");
 }
-
-#[test]
-fn ports_that_count_cells_have_no_overhead() {
-    let abr = format!(
-        "{LINK}overhead = 24\nrate_control = {{ kind = \"erica\", interval = \"5ms\" }}\n[[connection]]\nname = \"vc\"\nfrom = \"a\"\nto = \"b\"\nsize = \"48B\"\n\
-         transport = \"abr\"\n"
-    );
-    refused(&abr, "link a->b has overhead, and its port controls rates in cells");
-    let credit = format!(
-        "{LINK}overhead = 24\ncredit = {{}}\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\nsize = \"53B\"\n\
-         source = {{ kind = \"greedy\" }}\n"
-    );
-    refused(&credit, "link a->b carries cells of credit and has overhead");
-}

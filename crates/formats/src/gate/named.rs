@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn names_and_addresses_are_found() {
-        let text = "version = 1\n[gate]\ninside = \"a\"\noutside = \"b\"\nrate = \"10mbit\"\n\
+        let text = "version = 1\n[gate]\ninside = \"a\"\noutside = \"b\"\nup = \"10mbit\"\ndown = \"10mbit\"\n\
                     [[class]]\nname = \"site\"\n[[flow]]\nname = \"calls\"\nclass = \"site\"\nmatch = { dscp = \"ef\" }\n";
         let file = GateFile::parse(text, "gate.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(file.named("calls"), Ok(Named::Flow(0)));

@@ -2,7 +2,7 @@
 //! a run.
 
 use super::adaptation::scenario;
-use super::{Mistake, check};
+use super::{Mistake, check, parse};
 
 const GOOD: &str = r#"version = 1
 duration = "1s"
@@ -220,4 +220,14 @@ fn cells_are_not_cut_again() {
         "a.toml:7:14: `abr` sends cells, which are not cut again",
         Some("leave out `adaptation`, and let `size` be that of a cell"),
     );
+}
+
+/// Rates are controlled in cells, and overhead would make them longer.
+#[test]
+fn a_port_that_controls_rates_has_no_overhead() {
+    let text = "version = 1\nduration = \"1s\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n[[link]]\nfrom = \"a\"\n\
+                to = \"b\"\nrate = \"10mbit\"\noverhead = 24\nrate_control = { kind = \"erica\", interval = \"5ms\" }\n\
+                [[connection]]\nname = \"vc\"\nfrom = \"a\"\nto = \"b\"\nsize = \"48B\"\ntransport = \"abr\"\n";
+    let errors = parse(text, &[]).unwrap_err().to_string();
+    assert!(errors.contains("link a->b has overhead, and its port controls rates in cells"), "{errors}");
 }

@@ -291,3 +291,10 @@ fn a_shared_memory_has_room_for_credit_and_the_others() {
         Some("state it in packets, as in buffer = \"500p\""),
     );
 }
+
+/// Credit counts cells, and overhead would make them longer.
+#[test]
+fn a_link_with_credit_has_no_overhead() {
+    let errors = parse(&scenario("overhead = 24\n", ""), &[]).unwrap_err().to_string();
+    assert!(errors.contains("link a->b carries cells of credit and has overhead"), "{errors}");
+}

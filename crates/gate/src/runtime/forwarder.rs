@@ -8,7 +8,7 @@ mod waiting;
 use super::batching::Batching;
 use super::commands::{Command, CommandQueue};
 use super::sending::{Division, SendingThread};
-use super::wait::WaitMode;
+use super::wait::{Pause, WaitMode};
 use crate::config::link_speed;
 use crate::config::plan::Plan;
 use crate::engine::{Arrival, Engine};
@@ -29,7 +29,6 @@ use std::time::Duration;
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 use tidegate_formats::{GateFile, Io};
-use waiting::Pause;
 
 /// Length in bytes of an Ethernet header with two VLAN tags.
 const HEADER_ROOM: usize = 14 + 2 * 4;

@@ -7,7 +7,7 @@ use crate::sys::clock::TICKS_PER_NANOSECOND;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::nanosleep;
-use tidegate_core::units::Span;
+use tidegate_core::units::{Span, Time};
 
 /// The forwarder's way of waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,19 @@ pub(crate) enum WaitMode {
     Sleep,
     /// Polls without sleeping: takes a whole core, for the least lateness.
     Busy,
+}
+
+/// Conditions under which a forwarder waits, and for how long.
+#[derive(Clone, Copy)]
+pub(super) struct Pause {
+    /// True if no more frames are known to be there, and it may sleep.
+    pub(super) idle: bool,
+    /// True if frames that are due could not be handed over.
+    pub(super) blocked: bool,
+    /// Time for which it sleeps in any case.
+    pub(super) coalesce: Span,
+    /// The end of the run.
+    pub(super) until: Time,
 }
 
 /// The polled descriptors that can be read.

@@ -4,7 +4,7 @@ use super::Forwarder;
 use crate::error::GateError;
 use crate::runtime::batching::{Batching, Frames, SLEEP};
 use crate::runtime::commands::CommandQueue;
-use crate::runtime::wait::{self, Ready};
+use crate::runtime::wait::{self, Pause, Ready};
 use tidegate_core::classifier::rules::Direction;
 use tidegate_core::units::{Span, Time};
 
@@ -14,19 +14,6 @@ const MAX_DEFERRAL: Span = Span::from_millis(5);
 /// Longest wait while the sending threads accept no more frames: half the time in which a thread
 /// sends a batch.
 const HAND_OVER: Span = Span::from_micros(30);
-
-/// Conditions under which a forwarder waits, and for how long.
-#[derive(Clone, Copy)]
-pub(super) struct Pause {
-    /// True if no more frames are known to be there, and it may sleep.
-    pub(super) idle: bool,
-    /// True if frames that are due could not be handed over.
-    pub(super) blocked: bool,
-    /// Time for which it sleeps in any case.
-    pub(super) coalesce: Span,
-    /// The end of the run.
-    pub(super) until: Time,
-}
 
 impl Forwarder {
     /// Waits for something to do; returns the receivers that are to be read now.
