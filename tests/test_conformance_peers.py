@@ -102,8 +102,10 @@ def test_the_page_shows_the_record() -> None:
 @pytest.mark.skipif(not LONG, reason="long: set TIDEGATE_VERIFY=1")
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_does_what_is_recorded(peer: str) -> None:
+    record = recorded().get(peer)
+    if record is None:
+        pytest.skip("it is not recorded yet: set PEERS=write")
     version, names, run = PEERS[peer]()
-    record = recorded()[peer]
     assert (version, names) == (record["version"], record["names"])
     for discipline, cells in record["disciplines"].items():
         for name, cell in cells.items():
