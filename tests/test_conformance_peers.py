@@ -1,4 +1,4 @@
-"""Schedulers of ns.py and of Linux, held to the properties of the conformance matrix.
+"""Schedulers of ns.py, held to the properties of the conformance matrix.
 
 The matrix of peers on the page is that of the record. `PEERS=write` runs all of them anew, writes the record
 and brings the page up to date.
@@ -21,7 +21,7 @@ from peers.workloads import LARGEST, LINK, Flow, Run, Sent, Workload
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 RECORD = Path(__file__).parent / "peers" / "recorded.json"
-ROUNDS = {"ns.py": 40, "Linux": 5}
+ROUNDS = 40
 """Workloads of each property."""
 FEW = 2
 """Workloads of a run that compares with the record."""
@@ -39,21 +39,7 @@ def ns_py() -> tuple[str, dict[str, str], matrix.Runner]:
     return importlib.metadata.version("ns.py"), names, peer.run
 
 
-def linux() -> tuple[str, dict[str, str], matrix.Runner]:
-    """The version of the kernel, its disciplines, and what runs them."""
-    from peers import linux as peer
-    from tidegate import TidegateError
-    from tidegate_lab.uml import build
-
-    try:
-        kernel = build.find()
-    except TidegateError as missing:
-        pytest.skip(str(missing).splitlines()[0])
-    names = {own: theirs for own, (theirs, _) in peer.DISCIPLINES.items()}
-    return kernel.version, names, peer.runner(kernel)
-
-
-PEERS: dict[str, Callable[[], tuple[str, dict[str, str], matrix.Runner]]] = {"ns.py": ns_py, "Linux": linux}
+PEERS: dict[str, Callable[[], tuple[str, dict[str, str], matrix.Runner]]] = {"ns.py": ns_py}
 
 
 def recorded() -> dict[str, Any]:
@@ -87,7 +73,7 @@ def test_a_peer_is_recorded(peer: str) -> None:
     record[peer] = {
         "version": version,
         "names": names,
-        "disciplines": matrix.of_peer(names, run, ROUNDS[peer]),
+        "disciplines": matrix.of_peer(names, run, ROUNDS),
     }
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
@@ -102,10 +88,8 @@ def test_the_page_shows_the_record() -> None:
 @pytest.mark.skipif(not LONG, reason="long: set TIDEGATE_VERIFY=1")
 @pytest.mark.parametrize("peer", PEERS)
 def test_a_peer_does_what_is_recorded(peer: str) -> None:
-    record = recorded().get(peer)
-    if record is None:
-        pytest.skip("it is not recorded yet: set PEERS=write")
     version, names, run = PEERS[peer]()
+    record = recorded()[peer]
     assert (version, names) == (record["version"], record["names"])
     for discipline, cells in record["disciplines"].items():
         for name, cell in cells.items():

@@ -9,7 +9,7 @@ from peers.properties import PROPERTIES
 from peers.workloads import Run, Workload
 
 Runner = Callable[[str, Workload, float], Run]
-"""What sends a workload through a discipline."""
+"""A function that sends a workload through a discipline."""
 
 Cell = list[int | str] | None
 """The seed of the first workload that breaks a property, and how; None if none does."""

@@ -16,7 +16,7 @@ from ns.scheduler.wfq import WFQServer
 from peers.workloads import LINK, Flow, Run, Sent, Workload
 
 Server = Callable[[Any, Sequence[Flow]], Any]
-"""What makes a scheduler in an environment of simpy, for flows."""
+"""A function that makes a scheduler in an environment of simpy, for flows."""
 
 URGENCIES = 4
 """Levels of priority: in ns.py the greatest number is the most urgent."""

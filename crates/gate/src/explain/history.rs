@@ -135,9 +135,13 @@ pub(super) struct Histories {
 }
 
 impl Histories {
-    /// The current part of a subject's history; `None` for a new subject when there is no room.
+    /// The current part of a subject's history; `None` without levels, and for a new subject when there is no room.
     pub(super) fn part(&mut self, now: Time, subject: Subject, levels: &[Level]) -> Option<&mut Waits> {
         self.forget(now);
+        // A flow that is no longer at the port has no levels.
+        if levels.is_empty() {
+            return None;
+        }
         if self.by_subject.len() >= MAX_SUBJECTS && !self.by_subject.contains_key(&subject) {
             return None;
         }
