@@ -135,7 +135,8 @@ pub(super) struct Histories {
 }
 
 impl Histories {
-    /// The current part of a subject's history; `None` without levels, and for a new subject when there is no room.
+    /// The current part of a subject's history; `None` without levels, and for a new subject when
+    /// there is no room.
     pub(super) fn part(&mut self, now: Time, subject: Subject, levels: &[Level]) -> Option<&mut Waits> {
         self.forget(now);
         // A flow that is no longer at the port has no levels.
