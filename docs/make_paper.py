@@ -292,18 +292,15 @@ def main() -> None:
             recordings=given.data,
             progress=tell,
         )
-        parts = sections(report)
-        if only:
-            # The page knows more of the others than this report.
-            del parts["verdict"]
-        for marker, body in parts.items():
+        for marker, body in sections(report).items():
             text = fill(text, marker, body)
         with tempfile.TemporaryDirectory() as place:
             written = directory.write(report, Path(place) / "report")
             for shown in re.findall(rf"images/{name}-([\w-]+\.png)", text):
                 if (written / shown).exists():
                     (IMAGES / f"{name}-{shown}").write_bytes((written / shown).read_bytes())
-    page.write_text(judged_again(paper, text) if judge or only else text, encoding="utf-8")
+    # The page knows the figures of experiments that this report left out.
+    page.write_text(judged_again(paper, text), encoding="utf-8")
 
 
 if __name__ == "__main__":
