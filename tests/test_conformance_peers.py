@@ -1,4 +1,4 @@
-"""Schedulers of ns.py, held to the properties of the conformance matrix.
+"""Schedulers of ns.py and of Linux, held to the properties of the conformance matrix.
 
 The matrix of peers on the page is that of the record. `PEERS=write` runs all of them anew, writes the record
 and brings the page up to date.
@@ -21,7 +21,7 @@ from peers.workloads import LARGEST, LINK, Flow, Run, Sent, Workload
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "conformance.md"
 RECORD = Path(__file__).parent / "peers" / "recorded.json"
-ROUNDS = 40
+ROUNDS = {"ns.py": 40, "Linux": 5}
 """Workloads of each property."""
 FEW = 2
 """Workloads of a run that compares with the record."""
@@ -39,7 +39,21 @@ def ns_py() -> tuple[str, dict[str, str], matrix.Runner]:
     return importlib.metadata.version("ns.py"), names, peer.run
 
 
-PEERS: dict[str, Callable[[], tuple[str, dict[str, str], matrix.Runner]]] = {"ns.py": ns_py}
+def linux() -> tuple[str, dict[str, str], matrix.Runner]:
+    """The version of the kernel, its disciplines, and what runs them."""
+    from peers import linux as peer
+    from tidegate import TidegateError
+    from tidegate_lab.uml import build
+
+    try:
+        kernel = build.find()
+    except TidegateError as missing:
+        pytest.skip(str(missing).splitlines()[0])
+    names = {own: theirs for own, (theirs, _) in peer.DISCIPLINES.items()}
+    return kernel.version, names, peer.runner(kernel)
+
+
+PEERS: dict[str, Callable[[], tuple[str, dict[str, str], matrix.Runner]]] = {"ns.py": ns_py, "Linux": linux}
 
 
 def recorded() -> dict[str, Any]:
@@ -73,7 +87,7 @@ def test_a_peer_is_recorded(peer: str) -> None:
     record[peer] = {
         "version": version,
         "names": names,
-        "disciplines": matrix.of_peer(names, run, ROUNDS),
+        "disciplines": matrix.of_peer(names, run, ROUNDS[peer]),
     }
     RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")

@@ -47,7 +47,7 @@ def test_a_gate_stands_between_both_ends_of_the_bottleneck(tmp_path):
     found = described(scenario)
     arrivals, _ = runs.drawn(scenario, 1, found)
     planned = plan(scenario, found, arrivals, tmp_path)
-    insert(planned, found, tables.Gated(tables.BOTTLENECK, experiment.gate), tmp_path)
+    insert(planned, found, tables.Gated(tables.BOTTLENECK, experiment.files), tmp_path)
     gated = [link for link in planned["links"] if link.get("is_gated")]
     assert [(link["from"], link["to"]) for link in gated] == [(0, 1), (1, 0)]
     assert planned["gate"]["box"] == len(planned["nodes"]) - 1 == len(found["nodes"])

@@ -41,8 +41,8 @@ def command(
 
     In namespaces it needs root: they are created for the measurement and removed afterwards, and a
     row is repeated, at most twice, when the gate itself was too late for a conclusion. In a kernel
-    in virtual time (promise, reloads, plan, allocated-capacity) it needs none. Exits with 3 when a bar does
-    not hold.
+    in virtual time (promise, reloads, plan, circuit, allocated-capacity) it needs none. Exits with 3
+    when a bar does not hold.
     """
     from tidegate_lab import experiments
 

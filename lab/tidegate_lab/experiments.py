@@ -16,6 +16,7 @@ IN_KERNEL = {
     "promise": "trial:promise",
     "reloads": "trial:reloads",
     "plan": "planned:carry_out",
+    "circuit": "circuit:carry_out",
     "allocated-capacity": "allocated_capacity:carry_out",
 }
 """Those in a kernel in virtual time, which need no root, and the functions of `gate_in_kernel` for them."""

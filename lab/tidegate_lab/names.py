@@ -13,6 +13,7 @@ NAMES = {
     "promise": "a call beside random floods at twice the line, against its bound: a kernel in virtual time",
     "reloads": "the same while the gate reloads 10,000 times: a kernel in virtual time",
     "plan": "a plan for one line beside random floods, against its certificate: a kernel in virtual time",
+    "circuit": "a call beside its own household's transfers: the gate, HTB, CAKE; a kernel in virtual time",
     "allocated-capacity": "a paper's tables of RED and RIO with the kernel's TCP: a kernel in virtual time",
 }
 """Experiments and their subjects."""

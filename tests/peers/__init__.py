@@ -1,1 +1,1 @@
-"""Schedulers of other simulators, held to the properties of the conformance matrix."""
+"""Schedulers of other simulators and of Linux, held to the properties of the conformance matrix."""

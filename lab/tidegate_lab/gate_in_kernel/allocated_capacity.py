@@ -16,7 +16,7 @@ from tidegate import commands
 from tidegate_lab.measures import Bar, Column, Outcome, Row
 from tidegate_lab.names import NAMES
 from tidegate_lab.testbed import runs
-from tidegate_lab.testbed.gated import Gated
+from tidegate_lab.testbed.gated import FILE, Ends, Gated
 from tidegate_lab.uml import build
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ class Experiment:
             + "".join(flows)
         )
 
-    def gate(self, addresses: Mapping[str, str]) -> str:
-        """Return the file of the gate, for the address from which each flow is sent."""
+    def files(self, ends: Mapping[str, Ends]) -> dict[str, str]:
+        """Return the file of the gate, for the ends of each flow."""
         dropper, meter = self.policies()
         made = (
             'version = 1\nname = "bottleneck"\n'
@@ -132,10 +132,10 @@ class Experiment:
         )
         for number in range(len(self.rtts)):
             made += (
-                f'[[flow]]\nname = "c{number}"\nmatch = {{ inside = "{addresses[f"c{number}"]}" }}\n'
+                f'[[flow]]\nname = "c{number}"\nmatch = {{ inside = "{ends[f"c{number}"].sender}" }}\n'
                 f'reserve = "{target(number)}"\n'
             )
-        return made
+        return {FILE: made}
 
 
 def target(number: int) -> str:
@@ -183,7 +183,7 @@ def in_kernel(
         TidegateError: The kernel is not built, or failed.
     """
     source = commands.resolved(experiment.scenario(seconds, in_kernel=True))
-    gated = Gated(BOTTLENECK, experiment.gate)
+    gated = Gated(BOTTLENECK, experiment.files)
     outcome = runs.run_once(build.find(), source, SEED, 0, progress, gated=gated)
     return throughputs(outcome.tables, "kernel")
 

@@ -6,11 +6,18 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tidegate_lab.uml.guest import RESULTS
 
 FILE = "gate.toml"
+
+
+class Ends(NamedTuple):
+    """The addresses of a flow, that of its sender first."""
+
+    sender: str
+    receiver: str
 
 
 @dataclass(frozen=True)
@@ -19,11 +26,11 @@ class Gated:
 
     Attributes:
         link: Name of the link.
-        file: Returns the gate's file, for the address from which each flow is sent.
+        files: Returns the gate's `FILE` and what it reads, by their names, for the ends of each flow.
     """
 
     link: str
-    file: Callable[[Mapping[str, str]], str]
+    files: Callable[[Mapping[str, Ends]], Mapping[str, str]]
 
 
 def insert(planned: dict[str, Any], found: Mapping[str, Any], gated: Gated, place: Path) -> None:
@@ -39,10 +46,11 @@ def insert(planned: dict[str, Any], found: Mapping[str, Any], gated: Gated, plac
         if link["cable"] == cable:
             # The gate keeps the rate.
             link["is_gated"] = True
-    addresses = {
-        flow["name"]: own["source_address"]
+    ends = {
+        flow["name"]: Ends(own["source_address"], own["address"])
         for flow, own in zip(found["flows"], planned["flows"], strict=True)
     }
-    (place / FILE).write_text(gated.file(addresses), encoding="utf-8")
+    for name, text in gated.files(ends).items():
+        (place / name).write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "tidegate", "gate", "up", f"{RESULTS}/{FILE}", "--json"]
     planned["gate"] = {"box": box, "command": command}
