@@ -16,8 +16,10 @@ from tidegate_lab.testbed.plan import described, plan
 PAGE = Path(__file__).parents[1] / "docs/linux.md"
 MEASURED = 20.0
 """Measured time of the recorded runs, in s."""
-SPREAD = 0.0067
-"""The largest standard deviation of a total in the simulator, over twelve seeds, as a share of it."""
+SPREAD = {"newreno": 0.015, "sack": 0.0067}
+"""Standard deviation of a total as a share of it, by the loss recovery: of Table I, RED, over eight draws in
+the kernel, and the largest in the simulator over twelve seeds, where six draws of Table III, RED, in the
+kernel have 0.006."""
 
 each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
 
@@ -64,5 +66,5 @@ def test_the_kernel_delivers_what_was_recorded(experiment):
     """Steps of the clock depend on where the run is on the disk, and TCP parts: two draws are compared."""
     found = sum(tables.in_kernel(experiment, MEASURED).values())
     assert found == pytest.approx(experiment.total, rel=tables.NEAR)
-    apart = 3 * math.sqrt(2) * SPREAD
+    apart = 3 * math.sqrt(2) * SPREAD[experiment.recovery]
     assert found == pytest.approx(tables.recorded()[experiment.name]["kernel"], rel=apart)
