@@ -34,12 +34,6 @@ fn terms_that_hold_on_one_path_are_refused_on_several() {
 }
 
 #[test]
-fn vcs_have_one_path() {
-    let cells = "size = \"53B\"\nsource = { kind = \"greedy\" }\n";
-    refused(&two_links("credit = {}\n", cells), "has terms of VCs");
-}
-
-#[test]
 fn flows_with_one_path_keep_their_terms() {
     // A stated route is one path, and so is that between neighbours.
     let text = two_links("", &format!("route = [\"a\", \"b\"]\n{CBR}reserve = \"2mbit\"\n"));
