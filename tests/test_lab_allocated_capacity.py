@@ -18,7 +18,7 @@ MEASURED = 20.0
 """Measured time of the recorded runs, in s."""
 SPREAD = {"newreno": 0.015, "sack": 0.0067}
 """Standard deviation of a total as a share of it, by the loss recovery: of Table I, RED, over eight draws in
-the kernel, and the largest in the simulator over twelve seeds, where six draws of Table III, RED, in the
+the kernel, and the largest in the simulator over twelve seeds, where seven draws of Table III, RED, in the
 kernel have 0.006."""
 
 each = pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda one: one.name)
