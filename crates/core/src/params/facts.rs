@@ -43,9 +43,6 @@ pub trait PolicyFacts: fmt::Debug + Send + Sync {
     /// [`PolicyParams::waits_for_ties`].
     fn waits_for_ties(&self) -> bool;
 
-    /// [`PolicyParams::returns_as_newcomers`].
-    fn returns_as_newcomers(&self) -> bool;
-
     /// [`PolicyParams::guarantee`].
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee>;
 
@@ -107,10 +104,6 @@ impl<T: PolicyParams> PolicyFacts for T {
 
     fn waits_for_ties(&self) -> bool {
         PolicyParams::waits_for_ties(self)
-    }
-
-    fn returns_as_newcomers(&self) -> bool {
-        PolicyParams::returns_as_newcomers(self)
     }
 
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {
