@@ -25,7 +25,7 @@ help:
 	@echo "make wheel      build the wheels of all three, fully optimized, in target/wheels"
 	@echo "make release    the files of a release, in target/dist: docs/releasing.md"
 	@echo "make lint       formatting, clippy, rustdoc, ruff, mypy, generated pages"
-	@echo "make verify     long property runs, model checks and fuzzing: up to an hour"
+	@echo "make verify     long property runs, model checks and fuzzing: one and a half to two hours on two cores"
 	@echo "make fuzz       every fuzz target for FUZZ_SECONDS (60)"
 	@echo "make lab-kernel builds the Linux kernel in which \`tidegate lab run\` runs scenarios: some minutes, once"
 	@echo "make docs       the documentation as a site, in target/site"
