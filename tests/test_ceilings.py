@@ -1,4 +1,4 @@
-"""Flows that their ceilings let go at the same moment make a flow wait that keeps to its reservation."""
+"""Flows that their ceilings let go at the same moment do not delay one that keeps to its reservation."""
 
 import pytest
 
@@ -38,16 +38,23 @@ source = { kind = "greedy" }
 """
 OWN_LINE, FRAME = 2.4e-3, 1.2e-3
 """Time of a packet at the call's reservation, and at the rate of the link."""
+FIRST_LINK = 14 * 1500 * 8 / 1e9
+"""Time on the first link, behind up to two packets of each flow."""
 
 
 @pytest.mark.parametrize(
-    ("policy", "waits", "is_kept"),
-    [("wf2q-plus", 7.28e-3, False), ("wfq", 7.28e-3, False), ("virtual-clock", 1.28e-3, True)],
+    ("policy", "bound"),
+    [
+        ("wf2q-plus", OWN_LINE + FRAME),
+        ("wfq", OWN_LINE + FRAME),
+        ("virtual-clock", OWN_LINE + FRAME),
+        ("scfq", OWN_LINE + 6 * FRAME),
+        ("sfq", FRAME + 6 * FRAME),
+    ],
 )
-def test_how_long_a_reserved_flow_waits_beside_ceilings(policy: str, waits: float, is_kept: bool) -> None:
-    """`check` promises no bound beside ceilings; this one would hold without them."""
+def test_a_reserved_flow_keeps_its_published_bound_beside_ceilings(policy: str, bound: float) -> None:
+    """Five circuits are let go at the same moment, over and over; once they all went first, for 7.3 ms."""
     results = tidegate.simulate(SCENARIO.replace("POLICY", policy))
     [call] = [row for row in results.flows.to_pylist() if row["flow"] == "call"]
-    assert call["queueing_max"] == pytest.approx(waits, abs=1e-5)
-    first_link = 1500 * 8 / 1e9
-    assert (call["delay_max"] <= OWN_LINE + FRAME + first_link) == is_kept
+    assert call["queueing_max"] > FRAME
+    assert call["delay_max"] <= FIRST_LINK + bound

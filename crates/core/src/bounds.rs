@@ -93,7 +93,8 @@ pub struct Server {
     pub rate: Rate,
     /// The largest packet of any of its flows, in bytes.
     pub largest: u32,
-    /// Classes among its members, except the one that the packet is in.
+    /// Classes among its members that may send another packet than the one that they were charged for,
+    /// except the one that the packet is in.
     pub classes: usize,
 }
 
@@ -102,10 +103,10 @@ pub struct Server {
 /// that are reserved ([`PolicyParams::keeps_rates`](crate::params::PolicyParams::keeps_rates)).
 ///
 /// Each scheduler on the way adds the time that its rate takes for a largest packet (Parekh and
-/// Gallager 1993; Xie and Lam 1995; for classes within classes, Bennett and Zhang 1997), and the
-/// same again for each class beside. Under a scheduler that cannot change the stamp of a token, a
-/// class may send another packet than the one that it was charged for, and pays the difference with
-/// its next, and so does the packet's own class.
+/// Gallager 1993; Xie and Lam 1995; for classes within classes, Bennett and Zhang 1997). Under a
+/// scheduler that cannot change the stamp of a token, a class may send another packet than the one
+/// that it was charged for, and pays the difference with its next: each such class beside adds the
+/// same again. So does the packet's own class, under any scheduler.
 /// [`virtual_clock_delay`] lists the conditions that void it. The link's scheduler is the first of
 /// `servers`, and a class's follows that above it.
 pub fn behind_own_line(servers: &[Server]) -> Span {

@@ -38,8 +38,8 @@ pub enum Participation {
     /// The flow may be selected.
     #[default]
     Active,
-    /// The flow may not be selected, but keeps its tags: a ceiling. Afterwards it may catch up with
-    /// the reservation of the meantime.
+    /// The flow may not be selected: a ceiling. Its stamps stay, so it may catch up with the reservation
+    /// of the meantime; under fair queueing it returns as an absent flow does.
     Held,
     /// The flow may not be selected, and rejoins as a newcomer: a flow without credit. An absence
     /// never gives it an advantage and never cancels a debt.

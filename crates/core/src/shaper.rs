@@ -305,6 +305,12 @@ impl Ceiling {
         self.rate
     }
 
+    /// Most bytes that start in a time of length zero, if none is longer than `largest`: over any time
+    /// there are as many, and as many more as the rate allows.
+    pub fn at_once(&self, largest: u32) -> u64 {
+        u64::from(self.burst.unwrap_or(largest)) + u64::from(largest)
+    }
+
     /// Changes the rate and the burst; the packet already sent keeps its time.
     pub fn change(&mut self, rate: Rate, burst: Option<u32>) {
         (self.rate, self.burst) = (rate, burst);

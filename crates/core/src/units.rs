@@ -218,7 +218,7 @@ impl Rate {
     /// The exact transmission time of `bytes` bytes: in ticks with
     /// [`FRACTION_BITS`](Self::FRACTION_BITS) bits of fraction.
     #[inline]
-    pub(crate) fn exact_time_for(self, bytes: u32) -> u128 {
+    pub(crate) fn exact_time_for(self, bytes: u64) -> u128 {
         u128::from(bytes) * u128::from(self.ticks_per_byte.get())
     }
 

@@ -9,7 +9,7 @@
 //! million members is wrong.
 
 use super::network::Network;
-use super::total_flow::{Found, is_never_idle};
+use super::total_flow::Found;
 use crate::curves::{ArrivalCurve, ServiceCurve, bytes_per_second, nearest, whole};
 use crate::params::{Guarantee, Line, Member, NoLine, Traffic};
 use alloc::vec;
@@ -36,7 +36,7 @@ fn traffic(arrivals: &ArrivalCurve) -> Traffic {
 
 /// Returns true if a class may hold back packets while the link is free.
 fn may_idle(network: &Network<'_>, class: usize) -> bool {
-    !is_never_idle(network, class) || network.classes_in(class).any(|inner| may_idle(network, inner))
+    !network.is_never_idle(class) || network.classes_in(class).any(|inner| may_idle(network, inner))
 }
 
 impl Found {
@@ -51,7 +51,7 @@ impl Found {
         all: &[Vec<(usize, usize)>],
     ) -> Result<ServiceCurve, NoLine> {
         match network.ports[port].class {
-            None => Ok(network.ports[port].server(&network.largest_within(port, all))),
+            None => Ok(network.ports[port].server(&whole(network.largest_within(port, all)))),
             Some(_) => Ok(curve(self.supply(network, port, all)?)),
         }
     }
@@ -82,12 +82,13 @@ impl Found {
         all: &[Vec<(usize, usize)>],
     ) -> Result<Guarantee, NoLine> {
         match network.ports[port].class {
+            Some(class) if class.ceiling.is_some() => Err(NoLine::Because("a class has a ceiling there")),
             Some(class) => {
                 let place = network.classes_in(class.parent).take_while(|other| *other != port).count();
                 self.member(network, class.parent, place, all)
             }
             None => {
-                let server = network.ports[port].server(&network.largest_within(port, all));
+                let server = network.ports[port].server(&whole(network.largest_within(port, all)));
                 let (rate, latency) = server.in_the_long_run().ok_or(NOTHING)?;
                 let link = nearest(&bytes_per_second(network.ports[port].link));
                 Ok(Guarantee { rate: nearest(&rate), latency: nearest(&latency), link, at_any_time: true })
@@ -106,8 +107,12 @@ impl Found {
         if let Some(why) = network.ports[port].void {
             return Err(NoLine::Because(why));
         }
-        // Packets that a class holds back come later than its traffic.
-        if network.classes_in(port).enumerate().any(|(nth, class)| nth != place && may_idle(network, class)) {
+        // Packets that are held back come later than the traffic of their class or flow.
+        let may_hold = |class: usize| may_idle(network, class) || network.may_hold(class, all);
+        let mut classes = network.classes_in(port).enumerate();
+        let holds = classes.any(|(nth, class)| nth != place && may_hold(class))
+            || all[port].iter().any(|(flow, hop)| network.flows[*flow].ceilings[*hop].is_some());
+        if holds && !network.ports[port].scheduler.returns_as_newcomers() {
             return Err(NOTHING);
         }
         let supply = self.supply(network, port, all)?;
@@ -115,7 +120,7 @@ impl Found {
             let traffic = self.within(network, class, all).map(|arrivals| traffic(&arrivals));
             let contract = network.ports[class].class?.contract;
             let largest = network.largest_within(class, all);
-            Some(Member { count: 1, contract, largest: nearest(&largest) as u32, traffic, signalled: false })
+            Some(Member { count: 1, contract, largest, traffic, signalled: false })
         });
         let flows = all[port].iter().map(|(flow, hop)| {
             let terms = &network.flows[*flow];

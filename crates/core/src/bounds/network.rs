@@ -2,14 +2,15 @@
 
 use crate::contract::Contract;
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, whole};
-use crate::params::{NoLine, PolicyFacts};
+use crate::params::{NoLine, PolicyFacts, Role, Service};
+use crate::shaper::Ceiling;
 use crate::units::{Rate, Span};
 use alloc::vec;
 use alloc::vec::Vec;
 use num_traits::Zero;
 
-/// A port and its link, or a class of a port. All its flows and classes are known, and none has a
-/// ceiling of its own, or it is `void`. A flow in a class has the class on its way, and not the port.
+/// A port and its link, or a class of a port. All its flows and classes are known, or it is `void`. A
+/// flow in a class has the class on its way, and not the port.
 #[derive(Clone, Copy, Debug)]
 pub struct Port<'a> {
     /// Its scheduler.
@@ -33,6 +34,8 @@ pub struct ClassPlace {
     pub parent: usize,
     /// Its contract there.
     pub contract: Contract,
+    /// Its own ceiling.
+    pub ceiling: Option<Ceiling>,
 }
 
 /// A flow.
@@ -42,6 +45,8 @@ pub struct Flow {
     pub route: Vec<usize>,
     /// Its contract with each of them.
     pub contracts: Vec<Contract>,
+    /// Its ceiling at each of them.
+    pub ceilings: Vec<Option<Ceiling>>,
     /// Its largest packet, in bytes.
     pub largest: u32,
     /// Its smallest packet, in bytes.
@@ -118,6 +123,45 @@ impl Network<'_> {
         classes.filter(move |(class, _)| class.parent == port).map(|(_, ix)| ix)
     }
 
+    /// Returns true if a flow at a port, or in its classes, or one of them has a ceiling.
+    pub(super) fn has_ceilings(&self, port: usize, all: &[Vec<(usize, usize)>]) -> bool {
+        let has_ceiling = |(flow, hop): &(usize, usize)| self.flows[*flow].ceilings[*hop].is_some();
+        all[port].iter().any(has_ceiling) || self.classes_in(port).any(|class| self.may_hold(class, all))
+    }
+
+    /// Returns true if a ceiling may hold a class, or a flow in it.
+    pub(super) fn may_hold(&self, class: usize, all: &[Vec<(usize, usize)>]) -> bool {
+        self.ports[class].class.is_some_and(|class| class.ceiling.is_some()) || self.has_ceilings(class, all)
+    }
+
+    /// Bound on the traffic of a flow behind a port, by its ceiling there and those of its classes;
+    /// `None` without any.
+    pub(super) fn passed(
+        &self,
+        flow: usize,
+        hop: usize,
+        all: &[Vec<(usize, usize)>],
+    ) -> Option<ArrivalCurve> {
+        let terms = &self.flows[flow];
+        let mut at = terms.route[hop];
+        let link = bytes_per_second(self.ports[at].link);
+        let mut passed = terms.ceilings[hop].map(|ceiling| passes(&ceiling, terms.largest, &link));
+        while let Some(class) = &self.ports[at].class {
+            if let Some(ceiling) = &class.ceiling {
+                let of_class = passes(ceiling, self.largest_within(at, all), &link);
+                passed = Some(passed.map_or(of_class.clone(), |passed| passed.and_at_most(&of_class)));
+            }
+            at = class.parent;
+        }
+        passed
+    }
+
+    /// Returns true if a port's scheduler is never idle while a packet waits that may be sent.
+    pub(super) fn is_never_idle(&self, port: usize) -> bool {
+        let role = self.ports[port].scheduler.record().role;
+        role == Role::Scheduler { service: Service::WorkConserving }
+    }
+
     /// Returns true for a port without classes.
     pub(super) fn is_plain(&self, port: usize) -> bool {
         self.ports[port].class.is_none() && self.classes_in(port).next().is_none()
@@ -162,13 +206,21 @@ impl Network<'_> {
     }
 
     /// The largest packet at a port or in a class, and in the classes in it.
-    pub(super) fn largest_within(&self, port: usize, all: &[Vec<(usize, usize)>]) -> Exact {
+    pub(super) fn largest_within(&self, port: usize, all: &[Vec<(usize, usize)>]) -> u32 {
         let inner = self.classes_in(port).map(|class| self.largest_within(class, all));
-        inner.fold(self.largest_at(&all[port]), Exact::max)
+        inner.fold(self.largest_at(&all[port]), u32::max)
     }
 
     /// The largest packet at a port.
-    pub(super) fn largest_at(&self, members: &[(usize, usize)]) -> Exact {
-        whole(members.iter().map(|(flow, _)| self.flows[*flow].largest).max().unwrap_or(0))
+    pub(super) fn largest_at(&self, members: &[(usize, usize)]) -> u32 {
+        members.iter().map(|(flow, _)| self.flows[*flow].largest).max().unwrap_or(0)
     }
+}
+
+/// Traffic behind a ceiling, of packets that a link of this rate sends. Packets count when they start,
+/// and arrive behind the link by as much later as their bits take, which differs by a largest packet.
+fn passes(ceiling: &Ceiling, largest: u32, link: &Exact) -> ArrivalCurve {
+    let rate = bytes_per_second(ceiling.rate());
+    let burst = whole(ceiling.at_once(largest)) + &rate * whole(largest) / link;
+    ArrivalCurve::bucket(burst, rate)
 }

@@ -1,7 +1,7 @@
 //! Bounds on the delay over a whole route.
 
 use super::network::Network;
-use super::total_flow::{Found, Served, is_never_idle};
+use super::total_flow::{Found, Served};
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, longest_delay, whole};
 use alloc::vec::Vec;
 use num_traits::Zero;
@@ -90,10 +90,13 @@ pub(super) fn multiplexing_once(network: &Network<'_>, flow: usize, found: &Foun
     let mut latencies = Vec::new();
     let mut rates = Vec::new();
     for (place, port) in terms.route.iter().enumerate() {
-        if !network.is_plain(*port) || !is_never_idle(network, *port) {
+        if !network.is_plain(*port) || !network.is_never_idle(*port) {
             return None;
         }
-        let largest = network.largest_at(&members[*port]);
+        if network.has_ceilings(*port, &members) {
+            return None;
+        }
+        let largest = whole(network.largest_at(&members[*port]));
         let server = network.ports[*port].server(&largest);
         let rate = server.rate()?.clone();
         let packet = if place + 1 < terms.route.len() { largest / &rate } else { Exact::zero() };

@@ -20,10 +20,12 @@ use crate::curves::{
     ArrivalCurve, Exact, ServiceCurve, beside_fifo, bytes_per_second, largest_backlog, longest_delay, output,
     whole,
 };
-use crate::params::{FixedPort, Line, NoLine, Role, Service, Sharer};
+use crate::params::{FixedPort, Line, NoLine, Sharer};
 use alloc::vec;
 use alloc::vec::Vec;
 use num_traits::Zero;
+
+const CEILING: NoLine = NoLine::Because("a flow has a ceiling there");
 
 /// Rounds after which delays that still grow are given up.
 const ROUNDS: usize = 300;
@@ -92,21 +94,22 @@ impl Found {
     /// Computes the bounds of all flows at a port, and of their traffic behind it.
     fn visit(&mut self, network: &Network<'_>, port: usize, all: &[Vec<(usize, usize)>]) {
         let members = &all[port];
-        let flows = self.sharers(network, members);
+        let flows = self.sharers(network, port, all);
         let fixed = self.fixed(network, port, all, &flows);
         let lines = self.lines(network, port, all, &fixed);
         let mut beside = Beside::default();
         for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
             let served = line.map(|waits| served_by(&fixed, index, waits, &mut beside));
             if let Some(next) = self.arrivals[*flow].get_mut(hop + 1) {
-                *next = served.as_ref().ok().map(|served| served.leaves.clone());
+                let leaves = served.as_ref().ok().map(|served| served.leaves.clone());
+                *next = leaves.or_else(|| network.passed(*flow, *hop, all));
             }
             self.hops[*flow][*hop] = served;
         }
     }
 
     /// Flows of a port, with the bounds on their arrivals.
-    fn sharers(&self, network: &Network<'_>, members: &[(usize, usize)]) -> Vec<Sharer> {
+    fn sharers(&self, network: &Network<'_>, port: usize, all: &[Vec<(usize, usize)>]) -> Vec<Sharer> {
         let sharer = |(flow, hop): &(usize, usize)| {
             let terms = &network.flows[*flow];
             Sharer {
@@ -114,9 +117,10 @@ impl Found {
                 largest: terms.largest,
                 smallest: terms.smallest,
                 arrivals: self.arrivals[*flow][*hop].clone(),
+                passed: terms.ceilings[*hop].and_then(|_| network.passed(*flow, *hop, all)),
             }
         };
-        members.iter().map(sharer).collect()
+        all[port].iter().map(sharer).collect()
     }
 
     /// The line of each flow of a port, and the longest delay there.
@@ -139,14 +143,23 @@ impl Found {
         };
         // The last line with several flows, and its delay: such flows often follow each other.
         let mut last: Option<(Vec<usize>, Option<Exact>)> = None;
+        let is_held = fixed.flows.iter().any(|flow| flow.passed.is_some());
         let mut one = |index: usize, flow: usize, hop: usize| {
+            if fixed.flows[index].passed.is_some() {
+                return Err(Unbounded::Promise { port, why: CEILING });
+            }
             let Some(own) = &fixed.flows[index].arrivals else {
                 let before = hop.checked_sub(1).and_then(|before| self.hops[flow][before].as_ref().err());
                 return Err(before.copied().unwrap_or(Unbounded::Source));
             };
+            let scheduler = network.ports[port].scheduler;
             let line = match refused {
                 Some(why) => Err(why),
-                None => network.ports[port].scheduler.line(fixed, index),
+                None if is_held && !scheduler.returns_as_newcomers() => match network.is_never_idle(port) {
+                    true => fixed.arbitrary(index),
+                    false => Err(CEILING),
+                },
+                None => scheduler.line(fixed, index),
             };
             let line = match line {
                 Err(_) if !is_plain => self.guaranteed(network, port, index, all),
@@ -172,7 +185,7 @@ impl Found {
             };
             // With little traffic beside it, a flow may be sooner in any order of service than by its
             // share.
-            let any_order = line.flows.len() == 1 && !has_classes && is_never_idle(network, port);
+            let any_order = line.flows.len() == 1 && !has_classes && network.is_never_idle(port);
             let arbitrary = Some(()).filter(|()| any_order);
             let arbitrary = arbitrary.and_then(|()| fixed.arbitrary(index).ok());
             let sooner = arbitrary.and_then(|any| Some((longest_delay(own, &any.service)?, any)));
@@ -199,11 +212,11 @@ impl Found {
             .sum();
         let arrivals: Option<Vec<&ArrivalCurve>> =
             members.iter().map(|(flow, hop)| self.arrivals[*flow][*hop].as_ref()).collect();
-        let largest = network.largest_at(members);
+        let largest = whole(network.largest_at(members));
         let is_promised = |(flow, hop): &(usize, usize)| {
             !matches!(self.hops[*flow][*hop], Err(Unbounded::Promise { why: NoLine::Because(_), .. }))
         };
-        let serves = network.is_plain(port) && is_never_idle(network, port);
+        let serves = network.is_plain(port) && network.is_never_idle(port);
         let serves = serves && members.iter().all(is_promised);
         let of_port = arrivals.filter(|_| serves).and_then(|arrivals| {
             let server = network.ports[port].server(&largest).in_packets(&largest);
@@ -260,9 +273,9 @@ impl Found {
                 break;
             }
         }
-        self.follow(network, &delays);
+        self.follow(network, &delays, members);
         for (port, here) in members.iter().enumerate() {
-            let flows = self.sharers(network, here);
+            let flows = self.sharers(network, port, members);
             let fixed = self.fixed(network, port, members, &flows);
             let lines = self.lines(network, port, members, &fixed);
             let mut beside = Beside::default();
@@ -277,8 +290,8 @@ impl Found {
     }
 
     /// Sets the traffic at every port to what follows from these delays; there is no bound behind a
-    /// port where there is none on the delay.
-    fn follow(&mut self, network: &Network<'_>, delays: &[Vec<Option<Exact>>]) {
+    /// port where there is none on the delay, and no ceiling.
+    fn follow(&mut self, network: &Network<'_>, delays: &[Vec<Option<Exact>>], all: &[Vec<(usize, usize)>]) {
         for (flow, terms) in network.flows.iter().enumerate() {
             let mut now = terms.arrivals.clone();
             for (hop, port) in terms.route.iter().enumerate() {
@@ -286,7 +299,8 @@ impl Found {
                 let link = bytes_per_second(network.ports[*port].link);
                 let link = ArrivalCurve::bucket(whole(terms.largest), link);
                 let behind = now.zip(delays[flow][hop].as_ref()).map(|(now, delay)| now.behind(delay));
-                now = behind.map(|behind| behind.and_at_most(&link));
+                let leaves = behind.map(|behind| behind.and_at_most(&link));
+                now = leaves.or_else(|| network.passed(flow, hop, all));
             }
         }
     }
@@ -300,10 +314,10 @@ impl Found {
         delays: &mut [Vec<Option<Exact>>],
         change: impl Fn(&Exact, &Exact) -> Option<Exact>,
     ) -> Vec<(usize, usize)> {
-        self.follow(network, delays);
+        self.follow(network, delays, members);
         let mut changed = Vec::new();
         for (port, here) in members.iter().enumerate() {
-            let flows = self.sharers(network, here);
+            let flows = self.sharers(network, port, members);
             let fixed = self.fixed(network, port, members, &flows);
             let lines = self.lines(network, port, members, &fixed);
             for ((flow, hop), line) in here.iter().zip(lines) {
@@ -324,12 +338,6 @@ impl Found {
         }
         changed
     }
-}
-
-/// Returns true if a port's scheduler is never idle while a packet waits.
-pub(super) fn is_never_idle(network: &Network<'_>, port: usize) -> bool {
-    let role = network.ports[port].scheduler.record().role;
-    role == Role::Scheduler { service: Service::WorkConserving }
 }
 
 /// The last line with several flows, and the traffic of all of them but each.

@@ -65,7 +65,7 @@ impl Server {
 
     pub(super) fn set_rate(&mut self, rate: Option<Rate>) {
         let fractions = f64::from(1u32 << Rate::FRACTION_BITS);
-        self.ticks = rate.map(|rate| rate.exact_time_for(self.typical) as f64 / fractions);
+        self.ticks = rate.map(|rate| rate.exact_time_for(self.typical.into()) as f64 / fractions);
     }
 }
 

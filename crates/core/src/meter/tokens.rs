@@ -26,7 +26,7 @@ impl Fine {
     /// Time in which the tokens for `bytes` bytes come.
     #[inline]
     pub(super) fn of(rate: Rate, bytes: u32) -> Fine {
-        Fine(rate.exact_time_for(bytes))
+        Fine(rate.exact_time_for(bytes.into()))
     }
 
     /// Span from `earlier` to this instant; zero when `earlier` is the later one.

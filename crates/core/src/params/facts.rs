@@ -43,6 +43,9 @@ pub trait PolicyFacts: fmt::Debug + Send + Sync {
     /// [`PolicyParams::waits_for_ties`].
     fn waits_for_ties(&self) -> bool;
 
+    /// [`PolicyParams::returns_as_newcomers`].
+    fn returns_as_newcomers(&self) -> bool;
+
     /// [`PolicyParams::guarantee`].
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee>;
 
@@ -104,6 +107,10 @@ impl<T: PolicyParams> PolicyFacts for T {
 
     fn waits_for_ties(&self) -> bool {
         PolicyParams::waits_for_ties(self)
+    }
+
+    fn returns_as_newcomers(&self) -> bool {
+        PolicyParams::returns_as_newcomers(self)
     }
 
     fn guarantee(&self, server: Guarantee, members: &[Member], index: usize) -> Option<Guarantee> {

@@ -19,6 +19,8 @@ pub struct Sharer {
     pub smallest: u32,
     /// Bound on its traffic as it reaches the port; `None` where there is none.
     pub arrivals: Option<ArrivalCurve>,
+    /// Bound on what its ceiling lets pass, however much of it waits; `None` without a ceiling.
+    pub passed: Option<ArrivalCurve>,
 }
 
 impl Sharer {
@@ -26,10 +28,14 @@ impl Sharer {
     pub fn reserve(&self) -> Exact {
         self.contract.reserve.map_or_else(Exact::zero, bytes_per_second)
     }
+
+    /// Bound on its service while another flow waits; `None` where there is none.
+    fn served(&self) -> Option<&ArrivalCurve> {
+        self.passed.as_ref().or(self.arrivals.as_ref())
+    }
 }
 
-/// A port whose flows are all known, and stay the same: no class and no ceiling of a flow is among
-/// them.
+/// A port whose flows are all known, and stay the same: no class is among them.
 #[derive(Clone, Debug)]
 pub struct FixedPort<'a> {
     /// Rate of the link.
@@ -40,7 +46,7 @@ pub struct FixedPort<'a> {
     pub server: ServiceCurve,
     /// Its flows.
     pub flows: &'a [Sharer],
-    /// Traffic of all flows but each; `None` if one of the others is not bounded.
+    /// Service of all flows but each, while that one waits; `None` if one of the others is not bounded.
     others: Vec<Option<ArrivalCurve>>,
 }
 
@@ -82,8 +88,8 @@ const CEILING: NoLine =
 impl<'a> FixedPort<'a> {
     /// Creates a port with a strict service curve.
     pub fn new(link: Rate, server: ServiceCurve, flows: &'a [Sharer]) -> FixedPort<'a> {
-        let arrivals: Vec<_> = flows.iter().map(|flow| flow.arrivals.as_ref()).collect();
-        let others = ArrivalCurve::sums_of_others(&arrivals);
+        let served: Vec<_> = flows.iter().map(Sharer::served).collect();
+        let others = ArrivalCurve::sums_of_others(&served);
         FixedPort { link, rate: bytes_per_second(link), server, flows, others }
     }
 
@@ -139,10 +145,11 @@ impl<'a> FixedPort<'a> {
     /// # Errors
     /// If another flow is not bounded.
     pub fn arbitrary(&self, index: usize) -> Result<Line, NoLine> {
-        let service = match &self.others[index] {
-            Some(others) => left_by(others, &self.server),
-            None => left_by(&self.arrivals(|other, _| other != index)?, &self.server),
+        let Some(others) = &self.others[index] else {
+            let is_unbounded = |other: &usize| *other != index && self.flows[*other].served().is_none();
+            return Err(NoLine::Unbounded((0..self.flows.len()).find(is_unbounded).unwrap_or(index)));
         };
+        let service = left_by(others, &self.server);
         let source = "any order of service (Le Boudec and Thiran 2001, theorem 6.2.1)";
         Ok(Line { flows: vec![index], service, is_whole_port: false, source })
     }

@@ -13,8 +13,9 @@ use crate::units::Span;
 /// more than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepsRates {
-    /// True if it also keeps them in a class, and towards classes for the flows in them. If false,
-    /// only towards the flows of a link's own scheduler.
+    /// True if it also keeps them in a class, and towards classes for the flows in them: it charges a
+    /// class for the packet that this sends. If false, only towards the flows of a link's own
+    /// scheduler, and a class beside them may send a longer packet than it was charged for.
     pub in_classes: bool,
     /// The longest time that a packet of any flow may take at the flow's reserved rate; `None` for
     /// any.
@@ -93,6 +94,12 @@ pub trait PolicyParams: Parameters {
     /// Returns true if a scheduler's order is one of urgency, so that an idle port waits for all
     /// packets of an instant before it sends one of them.
     fn waits_for_ties(&self) -> bool {
+        false
+    }
+
+    /// Returns true if a scheduler serves what a ceiling has held as if it arrived at its release: the
+    /// ceiling is then a shaper in front of it, and its lines and guarantees hold for all others.
+    fn returns_as_newcomers(&self) -> bool {
         false
     }
 

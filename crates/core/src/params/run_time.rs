@@ -65,6 +65,10 @@ impl PolicyFacts for RunTimeFacts {
         false
     }
 
+    fn returns_as_newcomers(&self) -> bool {
+        false
+    }
+
     fn guarantee(&self, _: Guarantee, _: &[Member], _: usize) -> Option<Guarantee> {
         None
     }

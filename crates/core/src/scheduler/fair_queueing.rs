@@ -10,16 +10,17 @@
 //! - A packet gets its tags when it reaches the front of its queue. A packet that is pushed out or
 //!   dropped at the head costs its flow nothing, and a change of the weight applies to every packet
 //!   behind the first.
-//! - A **held** flow keeps its tags, but once its first packet has been served, the next one's finish
-//!   tag is no earlier than virtual time: it is at most a packet behind. Virtual time runs fast where
-//!   others leave capacity unused. A flow under a ceiling, which may not use that capacity, would fall
-//!   behind without end, and later displace flows that only claim their reservations.
-//! - A flow that was **absent** rejoins with its first packet starting no earlier than the virtual
-//!   time at its return; a flow ahead of virtual time stays ahead.
+//! - A flow that was **held or absent** rejoins as if its packets had arrived at its return: the first
+//!   starts no earlier than virtual time then, and the others follow. A flow ahead of virtual time
+//!   stays ahead. So a ceiling is a shaper in front of the scheduler, and every other flow keeps its
+//!   bound. Virtual time runs fast where others leave capacity unused: a flow under a ceiling, which
+//!   may not use that capacity, would otherwise fall behind, and later displace flows that only claim
+//!   their reservations.
 //! - When a busy period ends, virtual time advances to the latest finish tag: no flow is ahead of
-//!   another in the next one. A scheduler does not learn when the last bit leaves. The period
-//!   counts as over once every flow has had time to be served up to its tags at its own weight, and
-//!   not before the last bit has left at the rate of the server, if that rate is known.
+//!   another in the next one. A scheduler does not learn when the last bit leaves: the period ends when
+//!   it has left at the rate of the server. Where that rate is unknown, virtual time advances as real
+//!   time does from the beginning of the last service, up to the latest finish tag. Packets that are
+//!   held do not prolong a busy period.
 //! - A flow opened at the index of a closed flow starts anew.
 //! - Push-out takes the packet with the latest finish tag.
 
@@ -50,8 +51,10 @@ pub struct FairQueueing<R> {
     rate: Option<Rate>,
     /// The latest finish tag of all packets served.
     latest: VirtualTime,
-    /// The time from which the busy period is certainly over, unless packets are queued.
-    over: Time,
+    /// Virtual time when the service of the last packet began, and the time at which it ends.
+    reached: VirtualTime,
+    began: Time,
+    sent: Time,
     /// The origin of push-out's ranks: virtual time when the first packet was queued, in ticks.
     epoch: u128,
 }
@@ -68,7 +71,9 @@ impl<R: FairRule> FairQueueing<R> {
             now: Time::from_ticks(0),
             rate: None,
             latest: VirtualTime::default(),
-            over: Time::from_ticks(0),
+            reached: VirtualTime::default(),
+            began: Time::from_ticks(0),
+            sent: Time::from_ticks(0),
             epoch: 0,
         }
     }
@@ -80,22 +85,38 @@ impl<R: FairRule> FairQueueing<R> {
         self.rule.pass(self.now);
     }
 
-    /// Returns the end of the busy period, if no packet arrives and no other is queued: the last
-    /// bit of this packet of `len` bytes has left, which is not reported to a scheduler, and every
-    /// flow would have been served up to its tags at its own weight.
-    #[inline]
-    fn end_of_busy_period(&self, len: u32) -> Time {
-        let sent = self.rate.map_or(Span::ZERO, |rate| rate.time_for(len));
-        let tags = self.latest.span_since(self.rule.virtual_time());
-        self.now + sent.max(tags)
+    /// Returns the end of the busy period, if no packet arrives and no other waits.
+    fn over(&self) -> Time {
+        match self.rate {
+            Some(_) => self.sent,
+            None => self.began + self.latest.span_since(self.reached),
+        }
     }
 
-    /// Starts anew at a packet that arrives at an empty node.
-    fn begin(&mut self) {
-        if self.now >= self.over {
-            self.rule.advance_to(self.latest);
+    /// Returns true if no packet waits that may be sent.
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.ready.top().is_none() && self.early.top().is_none()
+    }
+
+    /// Advances virtual time after a time in which no packet waited that might be sent.
+    fn pass_idle_time(&mut self) {
+        if self.now >= self.over() {
+            self.rule.end_busy_period(self.latest);
+        } else if self.rate.is_none() {
+            self.rule.advance_to(self.reached.later_by(self.now.since(self.began)));
         }
-        self.epoch = self.rule.virtual_time().ticks();
+    }
+
+    /// Lets the flow be served again.
+    fn rejoin(&mut self, flow: FlowIx, queues: &Queues) {
+        if self.is_idle() {
+            self.pass_idle_time();
+        }
+        let tags = &mut self.flows[flow.ix()];
+        let late = queues.first(flow).map(|first| self.rule.late(tags, &first.packet));
+        tags.delay(late.unwrap_or(0));
+        self.rule.rejoin(flow, tags, late);
     }
 
     /// Updates the flow's place after its first packet or its participation has changed.
@@ -175,7 +196,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let before = self.flows.get(flow.ix()).filter(|tags| tags.open).map(|tags| tags.weight);
         self.rule.set_weight(flow, before, weight)?;
         let zero = VirtualTime::default();
-        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false, held: false };
+        let newcomer = Tags { start: zero, finish: zero, last: zero, weight, open: false };
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, newcomer);
             self.ready.grow_to(flow.0 + 1);
@@ -200,7 +221,7 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         if end <= self.rule.virtual_time() {
             return Time::from_ticks(0);
         }
-        self.rule.caught_up_at(now, flow, end, queues.is_empty().then_some(self.over))
+        self.rule.caught_up_at(now, flow, end, queues.is_empty().then_some(self.over()))
     }
 
     fn lead(&self, now: Time, flow: FlowIx) -> Span {
@@ -216,13 +237,15 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         self.pass(cx.now);
         let flow = packet.flow;
         let queued = queues.len(flow) > 0;
-        if queues.is_empty() {
-            self.begin();
+        if self.is_idle() {
+            self.pass_idle_time();
+            if queues.is_empty() {
+                self.epoch = self.rule.virtual_time().ticks();
+            }
         }
         let tags = &mut self.flows[flow.ix()];
         self.rule.stamp(packet, tags, queued);
         if !queued {
-            tags.held = queues.participation(flow) == Participation::Held;
             self.rule.backlogged(flow, tags);
             if queues.takes_part(flow) {
                 self.place_head(flow, queues.arriving());
@@ -251,17 +274,13 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
         let tags = &mut self.flows[packet.flow.ix()];
         self.rule.served(tags, packet.len);
         self.latest = self.latest.max(tags.finish);
-        let held = core::mem::take(&mut tags.held);
         match queues.first(packet.flow) {
-            Some(next) => {
-                self.rule.follow(tags, &next.packet);
-                if held && !R::CATCHES_UP {
-                    tags.delay(self.rule.virtual_time().since(tags.finish));
-                }
-            }
+            Some(next) => self.rule.follow(tags, &next.packet),
             None => self.rule.emptied(packet.flow, tags),
         }
-        self.over = self.end_of_busy_period(packet.len);
+        self.reached = self.rule.virtual_time();
+        self.began = self.now;
+        self.sent = self.now + self.rate.map_or(Span::ZERO, |rate| rate.time_for(packet.len));
         self.place(packet.flow, queues);
     }
 
@@ -301,19 +320,10 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
 
     fn take_part(&mut self, now: Time, flow: FlowIx, before: Participation, queues: &Queues) {
         self.pass(now);
-        let (was, is) = (before, queues.participation(flow));
-        if was != Participation::Absent && is == Participation::Absent {
-            self.rule.leave(flow);
-        }
-        self.flows[flow.ix()].held |= is == Participation::Held && queues.len(flow) > 0;
-        if was == Participation::Absent && is != Participation::Absent {
-            let tags = &mut self.flows[flow.ix()];
-            let late = self.rule.virtual_time().since(tags.start);
-            let queued = queues.len(flow) > 0;
-            if queued {
-                tags.delay(late);
-            }
-            self.rule.rejoin(flow, tags, queued.then_some(late));
+        match (before == Participation::Active, queues.takes_part(flow)) {
+            (true, false) => self.rule.leave(flow, &self.flows[flow.ix()], queues.bytes_of(flow)),
+            (false, true) => self.rejoin(flow, queues),
+            _ => {}
         }
         self.place(flow, queues);
     }

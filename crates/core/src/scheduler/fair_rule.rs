@@ -31,8 +31,6 @@ pub struct Tags {
     pub(super) weight: Rate,
     /// True if the flow is open; false if it is closed with packets still queued.
     pub(super) open: bool,
-    /// True if the flow was held, with packets, since the service of its last packet began.
-    pub(super) held: bool,
 }
 
 impl Tags {
@@ -48,10 +46,6 @@ impl Tags {
 pub trait FairRule {
     /// The criterion that selects a flow.
     const ORDER: Order;
-
-    /// True if a flow that was held catches up with all that it has missed; false if it is at most a
-    /// packet behind virtual time.
-    const CATCHES_UP: bool = false;
 
     /// Sets the rate of the server behind the node; see
     /// [`Scheduler::set_rate`](super::Scheduler::set_rate).
@@ -108,6 +102,12 @@ pub trait FairRule {
         let _ = start;
     }
 
+    /// Ends the busy period: virtual time has passed all tags, of which `latest` is the latest one of
+    /// the packets that were served.
+    fn end_busy_period(&mut self, latest: VirtualTime) {
+        self.advance_to(latest);
+    }
+
     /// Updates the tags of a flow for a packet that is about to be pushed; `queued` is true if
     /// other packets of the flow wait.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
@@ -142,13 +142,13 @@ pub trait FairRule {
     /// it.
     fn drop_first(&self, tags: &mut Tags, gone: &Packet, next: Option<&Packet>) {
         tags.finish = next.map_or(tags.start, |next| tags.start.after(next.len, tags.weight));
-        tags.last = tags.last.before(gone.len, tags.weight);
+        tags.last = tags.last.before(gone.len.into(), tags.weight);
     }
 
     /// Updates the tags after the latest packet, `gone`, was pushed out; `queued` is true if others
     /// wait.
     fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, queued: bool) {
-        tags.last = tags.last.before(gone.len, tags.weight);
+        tags.last = tags.last.before(gone.len.into(), tags.weight);
         if !queued {
             tags.finish = tags.start;
         }
@@ -161,12 +161,18 @@ pub trait FairRule {
         tags.last = behind.fold(tags.finish, |last, len| last.after(len, tags.weight));
     }
 
-    /// Makes the flow absent from now on.
-    fn leave(&mut self, flow: FlowIx) {
-        let _ = flow;
+    /// Keeps the flow from being served from now on; `bytes` of it are queued.
+    fn leave(&mut self, flow: FlowIx, tags: &Tags, bytes: u64) {
+        let _ = (flow, tags, bytes);
     }
 
-    /// Ends the flow's absence; the tags of its queued packets, if any, are later by `late`.
+    /// Returns by how much virtual time is later than the start of the flow's `first` packet.
+    fn late(&self, tags: &Tags, first: &Packet) -> u128 {
+        let _ = first;
+        self.virtual_time().since(tags.start)
+    }
+
+    /// Lets the flow be served again; the tags of its queued packets, if any, are later by `late`.
     fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
         let _ = (flow, tags, late);
     }

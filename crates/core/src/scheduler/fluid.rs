@@ -14,15 +14,18 @@ use core::cmp::Reverse;
 /// A flow in the fluid system.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Fluid {
-    /// The end of its latest backlog.
-    pub(super) end: VirtualTime,
-    /// The weight of its latest packet; 0 when it is not backlogged.
+    /// The end of its backlog.
+    end: VirtualTime,
+    /// The finish tag of its latest packet: later than `end` only while the flow is away.
+    pub(super) last: VirtualTime,
+    /// The weight of its latest packet there; 0 when it is not backlogged.
     pub(super) weight: u64,
     /// Number of changes of its weight that are still to come.
     steps: u32,
-    pub(super) absent: bool,
+    /// True while the flow is held or absent: its queued packets are not in the fluid system.
+    away: bool,
     /// True for a class.
-    pub(super) class: bool,
+    class: bool,
     /// True while a class stays backlogged whatever its `end`: its token waits, and takes part.
     waits: bool,
 }
@@ -74,14 +77,16 @@ impl FluidServer {
         self.weights > 0
     }
 
-    /// Returns the start of the flow's next packet, or of its token if it is a class.
+    /// Returns the start of the flow's next packet, or of its token if it is a class; `queued` is
+    /// true if another packet of the flow waits.
     #[inline]
-    pub(super) fn start(&mut self, flow: FlowIx, token: bool) -> VirtualTime {
+    pub(super) fn start(&mut self, flow: FlowIx, token: bool, queued: bool) -> VirtualTime {
         let fluid = &mut self.flows[flow.ix()];
         fluid.class = token;
-        match fluid.waits && fluid.weight > 0 {
-            true => fluid.end,
-            false => fluid.end.max(self.virtual_time),
+        let follows = (fluid.waits && fluid.weight > 0) || (fluid.away && queued);
+        match follows {
+            true => fluid.last,
+            false => fluid.last.max(self.virtual_time),
         }
     }
 
@@ -113,13 +118,14 @@ impl FluidServer {
         }
     }
 
-    /// Extends the flow's backlog in the fluid system to `end`, at this weight.
+    /// Extends the flow's backlog in the fluid system to `end`, at this weight, unless it is away.
     pub(super) fn extend(&mut self, flow: FlowIx, end: VirtualTime, weight: u64) {
         let fluid = &mut self.flows[flow.ix()];
-        let before = core::mem::replace(&mut fluid.end, end);
-        if fluid.absent {
+        fluid.last = end;
+        if fluid.away {
             return;
         }
+        let before = core::mem::replace(&mut fluid.end, end);
         if fluid.weight == 0 {
             self.weights += u128::from(weight);
         } else if fluid.weight != weight {
@@ -138,16 +144,28 @@ impl FluidServer {
     /// server. When the flow's weight has changed in the meantime, it stays.
     pub(super) fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
         let fluid = &mut self.flows[flow.ix()];
+        if fluid.away {
+            fluid.last = fluid.last.before(len.into(), weight);
+            return;
+        }
         let changes = fluid.steps > 0 || fluid.weight != weight.weight();
         if changes || fluid.end <= self.virtual_time {
             return;
         }
-        fluid.end = fluid.end.before(len, weight).max(self.virtual_time);
+        let end = fluid.end.before(len.into(), weight).max(self.virtual_time);
+        fluid.last = end;
+        self.end_at(flow, end);
+    }
+
+    /// Ends the flow's backlog in the fluid system sooner.
+    fn end_at(&mut self, flow: FlowIx, end: VirtualTime) {
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.end = end;
         if fluid.waits {
             return;
         }
-        if fluid.end > self.virtual_time {
-            let (ticks, fraction) = fluid.end.parts();
+        if end > self.virtual_time {
+            let (ticks, fraction) = end.parts();
             self.backlogged.set(flow, ticks, fraction);
         } else {
             self.weights -= u128::from(core::mem::take(&mut fluid.weight));
@@ -155,16 +173,48 @@ impl FluidServer {
         }
     }
 
+    /// Takes the queued packets of the flow, of `bytes` in all, out of the fluid system until the
+    /// flow [rejoins](Self::rejoin). Service that it has received in advance stays.
+    pub(super) fn leave(&mut self, flow: FlowIx, bytes: u64, weight: Rate) {
+        self.waits(flow, false);
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.away = true;
+        let first = fluid.last.before(bytes, weight);
+        if fluid.weight > 0 && first < fluid.end {
+            let own = self.take_steps(flow, first);
+            let queued: i128 = own.iter().map(|Reverse((.., by))| by).sum();
+            let fluid = &mut self.flows[flow.ix()];
+            fluid.weight = u128::from(fluid.weight).saturating_add_signed(-queued) as u64;
+            self.end_at(flow, first);
+        }
+    }
+
+    /// Ends the flow's absence. The tags of its queued packets, if any, are later by `late`.
+    pub(super) fn rejoin(&mut self, flow: FlowIx, late: Option<u128>, weight: Rate) {
+        let fluid = &mut self.flows[flow.ix()];
+        fluid.away = false;
+        if let Some(late) = late {
+            let end = fluid.last.later(late);
+            self.extend(flow, end, weight.weight());
+        }
+    }
+
+    /// Takes the changes of the flow's weight at virtual time `from` or later.
+    fn take_steps(&mut self, flow: FlowIx, from: VirtualTime) -> Vec<Step> {
+        if self.flows[flow.ix()].steps == 0 {
+            return Vec::new();
+        }
+        let is_taken = |Reverse((at, whose, _)): &Step| *whose == Some(flow) && *at >= from;
+        let (own, others): (Vec<Step>, Vec<Step>) = self.steps.drain().partition(is_taken);
+        self.steps = others.into();
+        self.flows[flow.ix()].steps -= own.len() as u32;
+        own
+    }
+
     /// Takes the flow out of the fluid system. Returns the future changes of its weight, and its
     /// current weight.
-    pub(super) fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
-        let mut own = Vec::new();
-        if core::mem::take(&mut self.flows[flow.ix()].steps) > 0 {
-            let of_flow = |step: &Step| step.0.1 == Some(flow);
-            let others: Vec<Step>;
-            (own, others) = self.steps.drain().partition(of_flow);
-            self.steps = others.into();
-        }
+    fn withdraw(&mut self, flow: FlowIx) -> (Vec<Step>, u64) {
+        let own = self.take_steps(flow, VirtualTime::default());
         self.backlogged.remove(flow);
         let to_come: i128 = own.iter().map(|Reverse((.., by))| by).sum();
         let latest = core::mem::take(&mut self.flows[flow.ix()].weight);
@@ -178,7 +228,7 @@ impl FluidServer {
     #[inline]
     pub(super) fn waits(&mut self, flow: FlowIx, waits: bool) {
         let fluid = &self.flows[flow.ix()];
-        if !fluid.class || fluid.absent || fluid.waits == waits {
+        if !fluid.class || fluid.away || fluid.waits == waits {
             return;
         }
         self.wait(flow, waits);
@@ -227,9 +277,17 @@ impl FluidServer {
     /// Serves the remaining fluid.
     pub(super) fn finish(&mut self) {
         while let Some(next) = self.next_change() {
+            self.advance_to(next);
+        }
+    }
+
+    /// Serves the fluid until virtual time is `start`.
+    pub(super) fn advance_to(&mut self, start: VirtualTime) {
+        while let Some(next) = self.next_change().filter(|next| *next <= start) {
             self.virtual_time = self.virtual_time.max(next);
             self.change();
         }
+        self.virtual_time = self.virtual_time.max(start);
     }
 
     /// Returns the work after which virtual time is at least `end`, while no packet arrives.

@@ -56,6 +56,10 @@ impl PolicyParams for ScfqParams {
         ScfqParams { unreserved: UNRESERVED }
     }
 
+    fn returns_as_newcomers(&self) -> bool {
+        true
+    }
+
     /// A packet leaves by the time at which a server of the flow's share would have finished it, and
     /// the time of a largest packet of every other flow (Golestani 1994; Goyal, Lam and Vin 1997).
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {

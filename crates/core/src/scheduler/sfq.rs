@@ -14,11 +14,12 @@ use super::fair_rule::{FairRule, Order, Tags};
 use super::virtual_time::{UNRESERVED, VirtualTime};
 use super::weights::share;
 use crate::contract::Refused;
-use crate::curves::{bytes_per_second, whole};
+use crate::curves::{Exact, whole};
 use crate::params::{
     Carry, FixedPort, Line, NoLine, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters,
 };
 use crate::units::Rate;
+use num_traits::Zero;
 
 parameters! {
     /// Parameters of start-time fair queueing.
@@ -56,23 +57,20 @@ impl PolicyParams for SfqParams {
         SfqParams { unreserved: UNRESERVED }
     }
 
+    fn returns_as_newcomers(&self) -> bool {
+        true
+    }
+
     /// A packet leaves by the time at which a server of the rate r would have begun it, its own time
     /// on the link, and that of a largest packet of every other flow (Goyal, Vin and Cheng 1996). A
     /// server of the rate r takes `len / r`, which is no less than `len / C`, for the smallest packet,
     /// too: the difference comes off.
-    ///
-    /// The paper advances virtual time to the latest finish tag when a busy period ends. Here this
-    /// happens once all flows have had the time to be served their tags at their weights: until then
-    /// a flow is ahead of those that come, as one of its weight is, not one of its share. So r is the
-    /// share, but no more than the weight. Virtual time stands still meanwhile, and a flow is up to a
-    /// packet of its own ahead of it when the others come: they may send for `len / r − len / C` first.
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
         let rule = port.has_whole_link().map(|()| {
-            let weight = bytes_per_second(port.flows[index].contract.reserve.unwrap_or(self.unreserved));
-            let share = share(port, index, self.unreserved).min(weight);
-            // The largest packet is the lead, and the smallest one counts at r in the curve.
-            let differ = whole(port.flows[index].largest) - whole(port.flows[index].smallest);
-            let late = port.largest_of_others(index) + &differ * &port.rate / &share - differ;
+            let share = share(port, index, self.unreserved);
+            let own = whole(port.flows[index].smallest);
+            let late = port.largest_of_others(index) + &own - own * &port.rate / &share;
+            let late = late.max(Exact::zero());
             port.own_line(index, share, &late, "SFQ (Goyal, Vin and Cheng 1996)")
         });
         port.or_arbitrary(index, rule)

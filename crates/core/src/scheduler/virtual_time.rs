@@ -57,19 +57,23 @@ impl VirtualTime {
     /// The finish of `len` bytes whose service begins now, at this weight: exact.
     #[inline]
     pub(super) fn after(self, len: u32, weight: Rate) -> VirtualTime {
-        self.later(weight.exact_time_for(len))
+        self.later(weight.exact_time_for(len.into()))
     }
 
-    /// The beginning of `len` bytes whose service finishes now, at this weight: exact; stops at
-    /// zero.
-    pub(super) fn before(self, len: u32, weight: Rate) -> VirtualTime {
-        VirtualTime(self.0.saturating_sub(weight.exact_time_for(len)))
+    /// The beginning of `bytes` whose service finishes now, at this weight: exact; stops at zero.
+    pub(super) fn before(self, bytes: u64, weight: Rate) -> VirtualTime {
+        VirtualTime(self.0.saturating_sub(weight.exact_time_for(bytes)))
     }
 
     /// Later by this number of units, each 2⁻²⁴ tick; saturates.
     #[inline]
     pub(super) fn later(self, units: u128) -> VirtualTime {
         VirtualTime(self.0.saturating_add(units))
+    }
+
+    /// Later by this time at the flow's own weight; saturates.
+    pub(super) fn later_by(self, span: Span) -> VirtualTime {
+        self.later(u128::from(span.ticks()) << Self::FRACTION_BITS)
     }
 
     /// The difference from `earlier`, in units of 2⁻²⁴ tick; 0 when it is not later.
@@ -212,7 +216,7 @@ mod tests {
         assert_eq!(VirtualTime::from_ticks(whole.ticks()).ticks(), whole.ticks());
         assert_eq!(whole.parts(), (1 << 70, 0));
         let slow = Rate::from_bits_per_second(1).unwrap();
-        assert_eq!(whole.after(u32::MAX, slow).before(u32::MAX, slow), whole);
+        assert_eq!(whole.after(u32::MAX, slow).before(u32::MAX.into(), slow), whole);
         assert_eq!(VirtualTime(u128::MAX).after(1, slow).ticks(), u128::MAX >> 24);
     }
 

@@ -71,6 +71,10 @@ impl PolicyParams for Wf2qPlusParams {
         Some(KeepsRates { in_classes: true, longest_packet: None })
     }
 
+    fn returns_as_newcomers(&self) -> bool {
+        true
+    }
+
     /// A packet leaves by the time at which a server of the flow's share would have finished it, and
     /// L / C, L being the largest packet of any flow (Bennett and Zhang 1997, theorem 4).
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {

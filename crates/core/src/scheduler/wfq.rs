@@ -18,10 +18,10 @@
 //! - The unserved part of a packet that is pushed out leaves the fluid server, unless the flow's
 //!   weight has changed in the meantime. A packet that is dropped at the head stays in the fluid
 //!   server: clocks keep the advance.
-//! - At a port, the fluid server never pauses. It serves the fluid left by a held or closed flow,
-//!   and continues while packets are held back for another reason.
-//! - A flow that is absent leaves the fluid server, and rejoins it with its queued packets, or with
-//!   its lead.
+//! - At a port, the fluid server never pauses. It serves the fluid left by a closed flow, and
+//!   continues while packets are held back for another reason than a ceiling.
+//! - The queued packets of a flow that is held or absent leave the fluid server, and rejoin it with
+//!   the flow. Packets that were sent ahead of the fluid server stay in it.
 //! - A change of the server's rate applies from then on. When the rate is no longer known, the last
 //!   known rate stays.
 //!
@@ -89,6 +89,10 @@ impl PolicyParams for WfqParams {
         Some(KeepsRates { in_classes: false, longest_packet: None })
     }
 
+    fn returns_as_newcomers(&self) -> bool {
+        true
+    }
+
     /// A packet leaves by the time at which a server of the flow's share would have finished it, and
     /// L / C, L being the largest packet of any flow (Parekh and Gallager 1993, theorem 1).
     fn line(&self, port: &FixedPort<'_>, index: usize) -> Result<Line, NoLine> {
@@ -139,8 +143,6 @@ impl Wfq {
 
 impl FairRule for Wfq {
     const ORDER: Order = Order::Finish;
-    // The fluid server has served a held flow meanwhile.
-    const CATCHES_UP: bool = true;
 
     fn set_rate(&mut self, _: Time, rate: Option<Rate>) {
         self.rate = rate.map_or(self.rate, Rate::weight);
@@ -191,7 +193,7 @@ impl FairRule for Wfq {
     /// The tag of a packet is its finish time in the fluid server less that of the packet before
     /// it, in ticks.
     fn stamp(&mut self, packet: &mut Packet, tags: &mut Tags, queued: bool) {
-        let start = self.fluid.start(packet.flow, packet.body == BodyId::TOKEN);
+        let start = self.fluid.start(packet.flow, packet.body == BodyId::TOKEN, queued);
         let end = start.after(packet.len, tags.weight);
         self.fluid.extend(packet.flow, end, tags.weight.weight());
         let before = if queued { tags.last.ticks() } else { end.ticks() };
@@ -208,9 +210,15 @@ impl FairRule for Wfq {
         }
     }
 
-    /// Empties the fluid server of a class without packets: it still holds the fluid of packets
-    /// that were not sent.
-    fn advance_to(&mut self, _: VirtualTime) {
+    /// In a class, which works by the packets served; at a port, the fluid server has gone on.
+    fn advance_to(&mut self, start: VirtualTime) {
+        if self.follows_service {
+            self.fluid.advance_to(start);
+        }
+    }
+
+    /// Empties the fluid server of a class: it still holds the fluid of packets that were not sent.
+    fn end_busy_period(&mut self, _: VirtualTime) {
         if self.follows_service {
             self.fluid.finish();
         }
@@ -218,7 +226,7 @@ impl FairRule for Wfq {
 
     fn follow(&self, tags: &mut Tags, next: &Packet) {
         tags.finish = VirtualTime::from_ticks(tags.finish.ticks() + u128::from(next.tag));
-        tags.start = tags.finish.before(next.len, tags.weight);
+        tags.start = tags.finish.before(next.len.into(), tags.weight);
     }
 
     fn drop_first(&self, tags: &mut Tags, _: &Packet, next: Option<&Packet>) {
@@ -239,24 +247,22 @@ impl FairRule for Wfq {
 
     fn weigh(&self, _: &mut Tags, _: impl Iterator<Item = u32>) {}
 
-    fn leave(&mut self, flow: FlowIx) {
-        self.fluid.waits(flow, false);
-        self.fluid.withdraw(flow);
-        self.fluid.flows[flow.ix()].absent = true;
+    fn leave(&mut self, flow: FlowIx, tags: &Tags, bytes: u64) {
+        self.fluid.leave(flow, bytes, tags.weight);
+    }
+
+    /// In whole ticks, as the tags of queued packets are.
+    fn late(&self, tags: &Tags, first: &Packet) -> u128 {
+        let least = self.fluid.virtual_time.after(first.len, tags.weight).ticks();
+        VirtualTime::from_ticks(least).since(tags.finish)
     }
 
     fn rejoin(&mut self, flow: FlowIx, tags: &Tags, late: Option<u128>) {
-        let fluid = &mut self.fluid.flows[flow.ix()];
-        fluid.absent = false;
-        let end = late.map_or(fluid.end, |late| fluid.end.later(late).max(tags.last));
-        // Its lead is served; otherwise virtual time would never reach the end.
-        if end > self.fluid.virtual_time {
-            self.fluid.extend(flow, end, tags.weight.weight());
-        }
+        self.fluid.rejoin(flow, late, tags.weight);
     }
 
     fn end(&self, flow: FlowIx, _: &Tags) -> VirtualTime {
-        self.fluid.flows[flow.ix()].end
+        self.fluid.flows[flow.ix()].last
     }
 
     /// The time at which the fluid server is done with the flow, if no packet arrives; an upper

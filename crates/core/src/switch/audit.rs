@@ -124,11 +124,11 @@ impl Port {
             if node.queues.is_empty() || above.queues.takes_part(FlowIx(slot as u32)) {
                 continue;
             }
-            let clear_at = node.ceiling.as_ref().map_or(now, |ceiling| ceiling.clear_at());
+            let clear_at = node.ceiling.as_ref().map_or(Time::ORIGIN, |ceiling| ceiling.clear_at());
             let until = match node.selected(now) {
                 _ if clear_at > now => clear_at,
                 Select::Flow(_) => now,
-                Select::NotBefore(time) if time < Time::NEVER => time,
+                Select::NotBefore(time) if time < Time::NEVER => time.max(clear_at),
                 Select::NotBefore(_) | Select::Idle => continue,
             };
             if !self.releases_by(at, until) {

@@ -23,7 +23,7 @@ fn reserving(bits: u64) -> Contract {
 }
 
 fn class(scheduler: &SchedulerKind, parent: usize, contract: Contract) -> Port<'_> {
-    Port { class: Some(ClassPlace { parent, contract }), ..port(scheduler, LINK) }
+    Port { class: Some(ClassPlace { parent, contract, ceiling: None }), ..port(scheduler, LINK) }
 }
 
 /// Delays in milliseconds, or the reasons for which there is none.

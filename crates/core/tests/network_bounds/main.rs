@@ -1,6 +1,7 @@
 //! Bounds of networks: the formulas of the literature, and an exhaustive search for worse delays in
 //! small tandems.
 
+mod ceilings;
 mod classes;
 #[path = "../common/mod.rs"]
 mod common;
@@ -31,6 +32,7 @@ fn flow(route: &[usize], size: u32, burst: u64, bits: u64, contract: Contract) -
     Flow {
         route: route.to_vec(),
         contracts: vec![contract; route.len()],
+        ceilings: vec![None; route.len()],
         largest: size,
         smallest: size,
         arrivals: Some(ArrivalCurve::bucket(whole(burst), bytes_per_second(rate(bits)))),

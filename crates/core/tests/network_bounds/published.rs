@@ -58,17 +58,17 @@ fn rate_guarantees_add_up_as_published() {
 
 /// Golestani 1994 for SCFQ: a packet of every other flow comes on top. With n equal flows of packets
 /// of L bytes at one hop: `σ / r + (n − 1) L / C`. Goyal, Vin and Cheng 1996 for SFQ: less by `L / r −
-/// L / C`, which our virtual time costs, because it stands still while the link is idle.
+/// L / C`.
 #[test]
 fn self_clocked_and_start_time_fair_queueing_wait_for_a_packet_of_each_flow() {
-    for name in ["scfq", "sfq"] {
+    for (name, own) in [("scfq", LINK / 10), ("sfq", LINK)] {
         let scheduler = kind(name);
         let bits = LINK / 10;
         let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
         plan.flows.push(flow(&[0], 1_000, 3_000, bits, reserve(bits)));
         (1..10).for_each(|_| plan.flows.push(flood(&[0], 1_000, reserve(bits))));
         let time = |bytes: u64, bits: u64| of(8 * bytes, bits);
-        let published = time(3_000, bits) + time(9_000, LINK);
+        let published = time(2_000, bits) + time(1_000, own) + time(9_000, LINK);
         assert_eq!(bounds_of(&plan).flows[0].as_ref().unwrap().delay, published, "{name}");
     }
 }

@@ -41,8 +41,8 @@ pub enum Promise {
 
 impl GateFile {
     /// Promises to flows in a direction, in the order of the file. A named flow has no bound where
-    /// its scheduler states none, where the rate of the link is not steady, and beside ceilings,
-    /// because the flows under them may later claim the service that they were denied.
+    /// its scheduler states none, where the rate of the link is not steady, and under a ceiling;
+    /// nor beside ceilings, unless its scheduler serves what they have held as if it came later.
     pub fn promises(&self, direction: Direction) -> Vec<Promise> {
         let shares = Shares::of(self, direction);
         let mut promises = Vec::new();
@@ -83,11 +83,13 @@ impl GateFile {
     fn behind(&self, flow: &GateFlow, direction: Direction, shares: &Shares) -> Option<Span> {
         let emulated = self.emulated[direction as usize].as_ref();
         let steady = emulated.is_none_or(|line| line.pace.is_steady());
-        if !steady || flow.terms[direction as usize].ceiling.is_some() {
+        let parent = |class: &usize| self.classes[*class].class.parent;
+        let classes: Vec<usize> = std::iter::successors(flow.class, parent).collect();
+        let mut ceilings = classes.iter().map(|class| self.classes[*class].terms[direction as usize].ceiling);
+        if !steady || flow.terms[direction as usize].ceiling.is_some() || ceilings.any(|one| one.is_some()) {
             return None;
         }
-        let parent = |class: &usize| self.classes[*class].class.parent;
-        let mut nodes: Vec<Option<usize>> = std::iter::successors(flow.class, parent).map(Some).collect();
+        let mut nodes: Vec<Option<usize>> = classes.into_iter().map(Some).collect();
         nodes.push(None);
         nodes.reverse();
         let servers: Option<Vec<Server>> =
@@ -117,8 +119,11 @@ impl GateFile {
         let within: Vec<(usize, &GateClass)> =
             self.classes.iter().enumerate().filter(|(_, class)| class.class.parent == node).collect();
         let shared = shares.shared.iter().filter(|shared| shared.class == node);
-        let capped = flows.iter().any(|flow| flow.circuits.is_some() || flow.terms[side].ceiling.is_some())
+        let capped = flows.iter().any(|flow| flow.terms[side].ceiling.is_some())
             || within.iter().any(|(_, class)| class.terms[side].ceiling.is_some());
+        let held = capped && !chosen.policy.returns_as_newcomers();
+        // Circuits of a list are not counted.
+        let many = flows.iter().any(|flow| flow.circuits.is_some()) && !keeps.in_classes;
         let early = chosen.policy.record().reads.contains(&"head_start")
             && flows.iter().any(|flow| flow.contract.contract().head_start > Span::ZERO);
         let reserved = flows.iter().filter_map(|flow| flow.terms[side].reserve);
@@ -126,11 +131,10 @@ impl GateFile {
         let slowest = reserved.filter_map(Rate::from_bits_per_second).chain(rest).min();
         let too_slow =
             keeps.longest_packet.zip(slowest).is_some_and(|(most, slowest)| slowest.time_for(largest) > most);
-        if capped || early || too_slow {
+        if held || many || early || too_slow {
             return None;
         }
-        // The class that the flow is in is one of those at the scheduler above.
-        let classes = within.len() - usize::from(classes && !within.is_empty()) + shared.count();
+        let classes = if keeps.in_classes { 0 } else { within.len() + shared.count() };
         Some(Server { rate, largest, classes })
     }
 }

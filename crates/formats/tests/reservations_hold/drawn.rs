@@ -22,8 +22,8 @@ pub struct Drawn {
     pub slack: f64,
     pub pattern: Pattern,
     /// Longest time after its own line would have sent it that a packet of the named flow may
-    /// leave: a largest packet's time at the link, and as much for each class beside; at its class,
-    /// one more for the class's own debt.
+    /// leave: a largest packet's time at the link, and as much for each class beside, except under
+    /// WF²Q+; at its class, one more for the class's own debt.
     pub bound: f64,
     /// Reservation of each member of the first flow with `each`.
     pub each: f64,
@@ -89,10 +89,17 @@ pub fn draw(seed: u64, most_addresses: f64) -> Drawn {
     let datagrams = claim.is_empty() && scheduler.contains("virtual-clock");
     let full = f64::from(FULL) * 8.0;
     let bound = match site.filter(|_| together) {
-        Some(site) => (1.0 + f64::from(web)) * full / rate + 3.0 * full / site,
+        Some(site) => full / rate + 2.0 * full / site,
+        None if fair => full / rate,
         None => (1.0 + f64::from(web) + f64::from(!datagrams)) * full / rate,
     };
-    flows += &format!("[[flow]]\nname = \"hosts\"\n{unit}\n{claim}{class}");
+    // Ceilings take nothing from a bound, except VirtualClock's.
+    let mut held = Rng::named(seed, "ceilings");
+    let ceiling = match held.chance(0.4) && !scheduler.contains("virtual-clock") {
+        true => format!("ceiling = \"{}bit\"\n", (each * (1.0 + 3.0 * held.unit())).round()),
+        false => String::new(),
+    };
+    flows += &format!("[[flow]]\nname = \"hosts\"\n{unit}\n{claim}{ceiling}{class}");
     let (least, most) = one_of(rng, &[(64, 64), (FULL, FULL), (64, FULL), (60, 300)]);
     let pattern = Pattern {
         addresses: between(rng, 1.0, most_addresses) as u64,

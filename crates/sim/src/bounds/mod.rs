@@ -15,7 +15,7 @@ use tidegate_core::bounds::analysis::{self, FlowBound};
 use tidegate_core::bounds::network::{Flow, Network as Calculus, Unbounded};
 use tidegate_core::curves::{ArrivalCurve, Exact, whole};
 use tidegate_core::params::Limit;
-use tidegate_core::shaper::Excess;
+use tidegate_core::shaper::{Ceiling, Excess};
 
 /// Bounds of a network.
 #[derive(Clone, Debug)]
@@ -40,6 +40,7 @@ pub fn bounds(network: &Network) -> NetworkBounds {
     let flows = network.flows.iter().zip(&sources).map(|(flow, source)| Flow {
         route: places.route(flow),
         contracts: flow.plans.iter().map(|plan| plan.contract).collect(),
+        ceilings: flow.plans.iter().map(|plan| plan.ceiling.map(Ceiling::new)).collect(),
         largest: flow.largest().max(flow.traffic.sizes().map_or(0, |sizes| sizes.largest)),
         smallest: smallest(flow),
         arrivals: source.as_ref().ok().cloned(),

@@ -5,6 +5,7 @@ use crate::network::{FlowSetup, Network};
 use std::borrow::Cow;
 use std::ops::Range;
 use tidegate_core::bounds::network::{ClassPlace, Port};
+use tidegate_core::shaper::Ceiling;
 use tidegate_core::switch::plan::FlowPlan;
 
 /// Index of the place of each link's port; its classes follow it.
@@ -49,7 +50,8 @@ impl Places {
             ports.push(port);
             ports.extend(link.port.classes.iter().map(|class| {
                 let parent = self.0[ix] + class.parent.map_or(0, |parent| usize::from(parent) + 1);
-                let place = ClassPlace { parent, contract: class.contract };
+                let ceiling = class.ceiling.map(|rate| Ceiling::new(rate).with_burst(class.ceiling_burst));
+                let place = ClassPlace { parent, contract: class.contract, ceiling };
                 Port { scheduler: &*class.scheduler, class: Some(place), ..port }
             }));
         }

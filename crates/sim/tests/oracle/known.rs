@@ -31,21 +31,6 @@ pub fn turns_of_what_is_held_are_not_modelled(network: &Network, switch: usize) 
     })
 }
 
-/// WFQ serves a class that is held no longer than it may send, and the switch notes that a ceiling
-/// is over when it looks at the port next. The model has no such moments: of such switches only the
-/// invariants are checked.
-pub fn fluid_of_held_classes_is_not_modelled(network: &Network, switch: usize) -> bool {
-    let wfq = |kind: &SchedulerKind| kind.record().name == "wfq";
-    let mut ports = network.links.iter().enumerate().filter(|(_, link)| link.from == switch);
-    ports.any(|(link, plan)| {
-        let above = |class: &ClassPlan| match class.parent {
-            None => wfq(&plan.port.scheduler),
-            Some(parent) => wfq(&plan.port.classes[usize::from(parent)].scheduler),
-        };
-        plan.port.classes.iter().any(above) && holds_members(network, link)
-    })
-}
-
 /// Droppers that remember, and schedulers that look at their flows when a packet is to be sent or
 /// tell packets apart by their ECN field, are followed packet by packet by oracles of their own
 /// (`droppers`, `fq_codel` and `dualpi2` of the core's tests), and so are clocks with a bound on

@@ -12,6 +12,7 @@ mod case;
 mod conformance;
 #[path = "../common/generate/mod.rs"]
 mod generate;
+mod held;
 mod history;
 mod known;
 #[path = "../common/long.rs"]

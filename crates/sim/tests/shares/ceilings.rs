@@ -115,10 +115,9 @@ fn reservations_hold_beside_ceilings() {
                 },
             });
         }
-        // Its own packets at its rate, and for each of the others one at the link, and one more after it
-        // was held.
+        // Its own packets at its rate, and for each of the others one at the link.
         let others: f64 = members[1..].iter().map(|member| f64::from(member.size)).sum();
-        let allowed = 8.0 * (2.0 * others * reserve / LINK + 3.0 * f64::from(size));
+        let allowed = 8.0 * (others * reserve / LINK + 3.0 * f64::from(size));
         for after in [0.1, 1.0, 4.0] {
             let behind = reserve * after - received(scheduler, &members, seed, after);
             let lines = || members.iter().map(Member::lines).collect::<String>();

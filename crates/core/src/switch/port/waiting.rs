@@ -111,7 +111,7 @@ impl Port {
                 self.retire_if_drained(cx.now, flow);
             }
         }
-        if !self.held.is_empty() {
+        if !self.busy && !self.held.is_empty() {
             self.release_due(cx.now);
         }
         match self.backlog.packets > 0 && !self.busy {
@@ -122,7 +122,8 @@ impl Port {
         started
     }
 
-    /// Releases members that ceilings held until now.
+    /// Releases members that ceilings held until now. The link is free: while it is busy they stay
+    /// held, until the next packet is about to start.
     #[inline(never)]
     pub(super) fn release_due(&mut self, now: Time) {
         while let Some(Reverse((at, member))) = self.held.peek().copied()
@@ -172,7 +173,9 @@ impl Port {
     /// Like [`ask`](Self::ask), with the time at which the tree may send.
     pub(super) fn ask_at(&mut self, cx: &mut Ctx<'_>, tree_at: Time) {
         let mut next = self.shaping.next().unwrap_or(Time::NEVER).min(tree_at);
-        if let Some(Reverse((at, _))) = self.held.peek() {
+        if !self.busy
+            && let Some(Reverse((at, _))) = self.held.peek()
+        {
             next = next.min(*at);
         }
         let next = next.max(cx.now);

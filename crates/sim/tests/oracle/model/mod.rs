@@ -146,7 +146,6 @@ pub fn skipped(network: &Network) -> BTreeSet<usize> {
         .filter(|switch| {
             known::what_is_held_is_not_modelled(network, *switch)
                 || known::turns_of_what_is_held_are_not_modelled(network, *switch)
-                || known::fluid_of_held_classes_is_not_modelled(network, *switch)
                 || known::others_follow_it(network, *switch)
                 || known::marks_are_not_modelled(network, *switch)
         })

@@ -71,6 +71,8 @@ pub struct Port {
     pub backlog: (u64, u64),
     /// The order of the latest packet that joined the queue.
     pub latest: u64,
+    /// Until then, a link that was free has noticed who was held no longer.
+    noticed: Ticks,
 }
 
 impl Port {
@@ -83,6 +85,7 @@ impl Port {
             serving: None,
             backlog: (0, 0),
             latest: 0,
+            noticed: now,
         }
     }
 
@@ -120,6 +123,7 @@ impl Port {
         node.members[at.place].contract = change.contract;
         at.contract = change.contract;
         node.rule.opened(now, at.place, change.contract.reserve);
+        self.tree.notice_upwards(now, at.leaf);
         if let (Some(envelope), Some(plan)) = (&mut at.envelope, change.envelope) {
             envelope.change(now, plan);
         }
@@ -187,6 +191,16 @@ impl Port {
         self.flows.iter().filter_map(release).min()
     }
 
+    /// A link that is free, and waits for an opportunity, has noticed in time who was held no longer.
+    fn catch_up(&mut self, now: Ticks) {
+        if self.serving.is_none() {
+            for at in self.tree.turning_points(self.noticed).into_iter().filter(|at| *at <= now) {
+                self.tree.release(at);
+            }
+            self.noticed = now;
+        }
+    }
+
     /// Meters, droppers, queue.
     fn admit(&mut self, now: Ticks, coming: Coming, order: u64) -> Result<(), Reason> {
         let Coming { packet, len, carry, mut colour } = coming;
@@ -210,6 +224,7 @@ impl Port {
         self.backlog = (self.backlog.0 + 1, self.backlog.1 + u64::from(len));
         self.latest = order;
         let queued = Queued { packet: Some(packet), len, arrived: now, order, stamp: 0, carry, colour };
+        self.catch_up(now);
         self.tree.push(now, leaf, place, queued);
         Ok(())
     }
@@ -301,6 +316,7 @@ impl Port {
         if self.line.opens(now) != now {
             return Err("the link has no opportunity then".into());
         }
+        self.catch_up(now);
         let (leaf, place) = self.tree.next(now).ok_or("nothing may be sent then")?;
         let queued = self.tree.take(now, leaf, place);
         let until = self.line.carry(now, queued.len);
@@ -313,6 +329,7 @@ impl Port {
     /// The last bit of the packet in service is out.
     pub fn finish(&mut self) -> Option<Serving> {
         let serving = self.serving.take()?;
+        self.noticed = serving.until;
         self.left(serving.leaf, serving.queued.len);
         self.forget_if_drained(serving.packet.flow);
         Some(serving)

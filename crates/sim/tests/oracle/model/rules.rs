@@ -3,6 +3,7 @@
 mod fair;
 mod frame;
 mod restamped;
+mod tags;
 mod turns;
 
 pub use restamped::Memory;
@@ -174,7 +175,8 @@ impl Rule {
         }
     }
 
-    /// A packet joins the queue of a member; `others` is true if any member has packets.
+    /// A packet joins the queue of a member; `others` is true if any member has packets that it could
+    /// send.
     pub fn joins(&mut self, now: Ticks, place: usize, queue: &[Queued], packet: &Queued, others: bool) {
         if let Rule::Fair(fair) = self {
             fair.joins(now, place, packet, !queue.is_empty(), !others);
@@ -193,10 +195,10 @@ impl Rule {
         if let Rule::Fair(fair) = self { fair.resized(place, len) } else { false }
     }
 
-    /// The latest packet of a member was pushed out; `queue` is the rest of its queue.
-    pub fn pushed_out(&mut self, now: Ticks, place: usize, queue: &[Queued]) {
+    /// The latest packet of a member, `gone`, was pushed out; `queue` is the rest of its queue.
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, gone: &Queued, queue: &[Queued]) {
         if let Rule::Fair(fair) = self {
-            fair.pushed_out(now, place, !queue.is_empty());
+            fair.pushed_out(now, place, gone.len, !queue.is_empty());
         }
     }
 
@@ -278,10 +280,17 @@ impl Rule {
         }
     }
 
-    /// A member that has packets cannot send one.
-    pub fn is_held(&mut self, place: usize) {
+    /// A member is held from now on.
+    pub fn leaves(&mut self, now: Ticks, place: usize) {
         if let Rule::Fair(fair) = self {
-            fair.is_held(place);
+            fair.leaves(now, place);
+        }
+    }
+
+    /// A member is held no longer; `others` is true if any other has packets that it could send.
+    pub fn returns(&mut self, now: Ticks, place: usize, queue: &[Queued], others: bool) {
+        if let Rule::Fair(fair) = self {
+            fair.returns(now, place, queue, !others);
         }
     }
 

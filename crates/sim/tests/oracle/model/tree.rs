@@ -5,6 +5,8 @@
 //! token with the class's next packet; under the others, bytes sent beyond the token's length are
 //! charged to the next token.
 
+mod held;
+
 use super::Ticks;
 use super::buckets::Ceiling;
 use super::rules::{Memory, Rule};
@@ -52,6 +54,8 @@ pub struct Member {
     /// State of a rule with stamps of its own.
     pub memory: Memory,
     pub queue: Vec<Queued>,
+    /// True while it is held, until the switch has noticed that it no longer is.
+    is_away: bool,
 }
 
 /// A scheduler and its members.
@@ -113,7 +117,8 @@ impl Tree {
         let node = &mut self.nodes[at];
         let ceiling = ceiling.map(Ceiling::new);
         let (aux_vc, checked, memory) = (0, None, Memory::default());
-        node.members.push(Member { who, contract, ceiling, aux_vc, checked, memory, queue: Vec::new() });
+        let (queue, is_away) = (Vec::new(), false);
+        node.members.push(Member { who, contract, ceiling, aux_vc, checked, memory, queue, is_away });
         let place = node.members.len() - 1;
         node.rule.opened(now, place, contract.reserve);
         place
@@ -139,22 +144,14 @@ impl Tree {
     }
 
     fn select_without_ceiling(&self, at: usize, now: Ticks) -> Option<usize> {
-        let node = &self.nodes[at];
-        let places = 0..node.members.len();
-        let able: Vec<usize> = places.filter(|place| self.may_send(&node.members[*place], now)).collect();
-        node.rule.first(now, &node.members, &able)
+        self.select_among(at, now, |member| self.may_send(member, now))
     }
 
-    /// Tells every rule which of its members have packets and cannot send one.
-    fn hold(&mut self, now: Ticks) {
-        for at in 0..self.nodes.len() {
-            for place in 0..self.nodes[at].members.len() {
-                let member = &self.nodes[at].members[place];
-                if !member.queue.is_empty() && !self.may_send(member, now) {
-                    self.nodes[at].rule.is_held(place);
-                }
-            }
-        }
+    fn select_among(&self, at: usize, now: Ticks, is_able: impl Fn(&Member) -> bool) -> Option<usize> {
+        let node = &self.nodes[at];
+        let places = 0..node.members.len();
+        let able: Vec<usize> = places.filter(|place| is_able(&node.members[*place])).collect();
+        node.rule.first(now, &node.members, &able)
     }
 
     /// True if a packet may start.
@@ -165,9 +162,17 @@ impl Tree {
     /// The leaf of the next packet, and its place there, for tokens as long as what their classes
     /// would send.
     pub fn next(&mut self, now: Ticks) -> Option<(usize, usize)> {
+        self.release(now);
         let mut at = 0;
         loop {
-            let place = self.select(at, now)?;
+            let Some(place) = self.select_noticed(at, now) else {
+                if at == 0 {
+                    return None;
+                }
+                self.notice_upwards(now, at);
+                at = 0;
+                continue;
+            };
             if self.resize_token(at, self.nodes[at].members[place].queue[0].len) {
                 at = 0;
                 continue;
@@ -221,16 +226,16 @@ impl Tree {
         self.stamp_and_queue(now, leaf, place, packet);
         let mut at = leaf;
         while let Some((above, place)) = self.nodes[at].above {
+            self.notice(now, at);
             if self.nodes[above].members[place].queue.is_empty() {
                 self.announce(now, at);
             }
             at = above;
         }
-        self.hold(now);
     }
 
     fn stamp_and_queue(&mut self, now: Ticks, at: usize, place: usize, mut packet: Queued) {
-        let others = self.has_packets(at);
+        let others = self.any_waits(at);
         let node = &mut self.nodes[at];
         node.rule.joins(now, place, &node.members[place].queue, &packet, others);
         packet.stamp = node.rule.stamp(&mut node.members[place], &packet, node.emptied);
@@ -245,7 +250,7 @@ impl Tree {
         let Some((above, place)) = self.nodes[at].above else { return };
         let firsts = self.nodes[at].members.iter().filter_map(|member| member.queue.first());
         let Some(oldest) = firsts.min_by_key(|first| first.order) else { return };
-        let head = match self.select_without_ceiling(at, now) {
+        let head = match self.select_noticed_without_ceiling(at, now) {
             Some(member) => &self.nodes[at].members[member].queue[0],
             None => oldest,
         };
@@ -282,12 +287,16 @@ impl Tree {
             let node = &mut self.nodes[above];
             node.rule.depart(now, &node.members[place], &mut token);
             charge(&mut node.ceiling);
+            self.notice(now, at);
             at = above;
         }
         if announced_first {
             charge(&mut self.nodes[leaf].members[place].ceiling);
         }
-        self.hold(now);
+        if self.nodes[leaf].members[place].ceiling.is_some_and(|ceiling| ceiling.clear_at > now) {
+            self.set_away(now, leaf, place, true);
+            self.notice_upwards(now, leaf);
+        }
         sent
     }
 
@@ -336,10 +345,9 @@ impl Tree {
                 Who::Flow(flow) => {
                     let node = &mut self.nodes[at];
                     let gone = node.members[place].queue.pop()?;
-                    node.rule.pushed_out(now, place, &node.members[place].queue);
+                    node.rule.pushed_out(now, place, &gone, &node.members[place].queue);
                     node.rule.removed(place, &node.members);
                     self.withdraw(now, at);
-                    self.hold(now);
                     return Some((at, flow, gone));
                 }
             }
@@ -370,12 +378,15 @@ impl Tree {
     /// Classes without packets have no token.
     fn withdraw(&mut self, now: Ticks, mut at: usize) {
         while let Some((above, place)) = self.nodes[at].above {
-            if !self.has_packets(at) && self.nodes[above].members[place].queue.pop().is_some() {
+            if !self.has_packets(at)
+                && let Some(token) = self.nodes[above].members[place].queue.pop()
+            {
                 let node = &mut self.nodes[above];
-                node.rule.pushed_out(now, place, &[]);
+                node.rule.pushed_out(now, place, &token, &[]);
                 node.rule.removed(place, &node.members);
                 self.nodes[at].uncharged = 0;
             }
+            self.notice(now, at);
             at = above;
         }
     }

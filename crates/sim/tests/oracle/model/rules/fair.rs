@@ -1,15 +1,9 @@
 //! The fair queues: every tag is looked for among all members whenever it is asked for.
-//!
-//! Virtual time is in units of 2⁻⁴⁰ tick, and rounded down at every step.
 
 use super::super::Ticks;
 use super::super::tree::{Member, Queued};
+use super::tags::{FRACTION, SERVER, Tag, scaled, span, ticks, weight};
 use tidegate_core::units::Rate;
-
-/// Virtual time.
-type Tag = u128;
-
-const FRACTION: u32 = 40;
 
 /// Kind of fair queue.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,8 +27,8 @@ struct Flow {
     waits: bool,
     /// True for a class, of which a token is queued.
     is_class: bool,
-    /// True if it was not able to send at some time since it last did, with packets.
-    was_held: bool,
+    /// True while it is held.
+    is_away: bool,
     start: Tag,
     finish: Tag,
     /// WFQ: the finish tags of the queued packets, and the content of the fluid system.
@@ -54,39 +48,12 @@ pub struct Fair {
     as_of: Ticks,
     /// WF²Q+: the remainder of the packet in service, in bytes times 2⁴⁰.
     undone: u128,
-    /// The latest finish tag of a served packet, and the end of the busy period.
+    /// The latest finish tag of a served packet.
     latest: Tag,
-    over: Ticks,
-}
-
-/// Weight that serves a byte in one unit of [`Tag`].
-const SERVER: u128 = 800_000_000_000 << 16;
-
-/// Whole ticks; nearly the next one counts as the next.
-fn ticks(tag: Tag) -> u128 {
-    (tag + (1 << (FRACTION - 6))) >> FRACTION
-}
-
-/// Service time of `len` bytes at this rate, from the time of 2²⁴ bytes, which is how a rate is
-/// held.
-fn span(rate: Rate, len: u32) -> Tag {
-    (u128::from(len) * u128::from(rate.time_for(1 << 24).ticks())) << (FRACTION - 24)
-}
-
-/// The rate as it is held, in units of 2⁻¹⁶ bit/s.
-fn weight(rate: Rate) -> u128 {
-    let held = u128::from(rate.time_for(1 << 24).ticks());
-    ((800_000_000_000u128 << 40) + held / 2) / held
-}
-
-/// `a × b / c`, rounded down: long division, digit by digit.
-fn scaled(a: u128, b: u128, c: u128) -> u128 {
-    let (mut quotient, mut rest) = (0, 0);
-    for digit in (0..128 / 16).rev().map(|nth| (a >> (16 * nth)) & 0xffff) {
-        let left = (rest << 16) + digit * b;
-        (quotient, rest) = ((quotient << 16) + left / c, left % c);
-    }
-    quotient
+    /// Virtual time at the beginning of the last service, when that was, and when it ends.
+    reached: Tag,
+    began: Ticks,
+    sent: Ticks,
 }
 
 impl Fair {
@@ -101,7 +68,9 @@ impl Fair {
             as_of: 0,
             undone: 0,
             latest: 0,
-            over: 0,
+            reached: 0,
+            began: 0,
+            sent: 0,
         }
     }
 
@@ -124,7 +93,7 @@ impl Fair {
 
     /// The fluid server serves every member with content in it, and classes with a token.
     fn serve_fluid(&mut self, mut left: Tag, rate: u128) {
-        let may_have_more = |flow: &&Flow| flow.is_class && flow.waits;
+        let may_have_more = |flow: &&Flow| flow.is_class && flow.waits && !flow.is_away;
         loop {
             let firsts = || self.flows.iter().filter_map(|flow| flow.fluid.first());
             let weights: u128 = firsts().map(|first| first.weight).sum();
@@ -145,7 +114,7 @@ impl Fair {
         }
     }
 
-    /// A class has no token any more. If it was served beyond the last one, the others receive that
+    /// A class has no token any more, or may not send it. If it was served beyond the last one, the others receive that
     /// service.
     fn ends(&mut self, place: usize) {
         let flow = &mut self.flows[place];
@@ -192,7 +161,7 @@ impl Fair {
                 rate,
                 waits: false,
                 is_class: false,
-                was_held: false,
+                is_away: false,
                 start: 0,
                 finish: 0,
                 finishes: Vec::new(),
@@ -201,18 +170,34 @@ impl Fair {
         }
     }
 
+    /// No member could send anything since the last service. When its last bit is out, nobody is ahead any
+    /// more; where that is not known, virtual time goes on with the clock until then.
+    fn was_idle(&mut self, now: Ticks) {
+        let is_fluid = self.which == Which::Wfq;
+        if is_fluid && self.at_port {
+            return;
+        }
+        let ahead = self.latest.saturating_sub(self.reached).div_ceil(1 << FRACTION) as Ticks;
+        let over = if self.server.is_some() { self.sent } else { self.began + ahead };
+        if now >= over {
+            let ends = self.flows.iter().flat_map(|flow| &flow.fluid).map(|packet| packet.end);
+            let last = if is_fluid { ends.max().unwrap_or(0) } else { self.latest };
+            self.virtual_time = self.virtual_time.max(last);
+            self.flows.iter_mut().for_each(|flow| flow.fluid.clear());
+        } else if self.server.is_none() {
+            let reached = self.reached + (Tag::from(now - self.began) << FRACTION);
+            self.virtual_time = self.virtual_time.max(reached);
+            self.flows.iter_mut().for_each(|flow| flow.fluid.retain(|packet| packet.end > reached));
+        }
+    }
+
     /// A packet joins its member's queue. `queued` is true if the queue has other packets, `alone`
-    /// if no member has any.
+    /// if no member has any that it could send.
     pub fn joins(&mut self, now: Ticks, place: usize, packet: &Queued, queued: bool, alone: bool) {
         self.pass(now);
         let len = packet.len;
-        if alone && now >= self.over && self.which != Which::Wfq {
-            self.virtual_time = self.virtual_time.max(self.latest);
-        }
-        if alone && now >= self.over && !self.at_port && self.which == Which::Wfq {
-            let ends = self.flows.iter().flat_map(|flow| &flow.fluid).map(|packet| packet.end);
-            self.virtual_time = ends.max().unwrap_or(0).max(self.virtual_time);
-            self.flows.iter_mut().for_each(|flow| flow.fluid.clear());
+        if alone {
+            self.was_idle(now);
         }
         let now = self.virtual_time;
         let flow = &mut self.flows[place];
@@ -220,11 +205,13 @@ impl Fair {
         if self.which == Which::Wfq {
             // `finish` is that of the latest packet that came.
             flow.is_class = packet.packet.is_none();
-            let goes_on = flow.is_class && queued;
+            let goes_on = queued && (flow.is_class || flow.is_away);
             let start = if goes_on { flow.finish } else { flow.finish.max(now) };
             flow.finish = start + span(flow.rate, len);
             flow.finishes.push(flow.finish);
-            flow.fluid.push(Fluid { start, end: flow.finish, weight: weight(flow.rate) });
+            if !flow.is_away {
+                flow.fluid.push(Fluid { start, end: flow.finish, weight: weight(flow.rate) });
+            }
         } else if !queued {
             flow.start = flow.finish.max(now);
             flow.finish = flow.start + span(flow.rate, len);
@@ -263,20 +250,50 @@ impl Fair {
         self.latest = self.latest.max(finish);
         let flow = &mut self.flows[place];
         if let Some(next) = next.filter(|_| self.which != Which::Wfq) {
-            // Behind a hold, the finish tag is no earlier than virtual time.
-            let least = if flow.was_held { self.virtual_time } else { 0 };
-            flow.finish = (finish + span(flow.rate, next)).max(least);
-            flow.start = flow.finish - span(flow.rate, next);
+            flow.start = finish;
+            flow.finish = finish + span(flow.rate, next);
         }
-        flow.was_held = false;
-        let sent = self.server.map_or(0, |rate| rate.time_for(len).ticks());
-        let tags = self.latest.saturating_sub(self.virtual_time).div_ceil(1 << FRACTION);
-        self.over = now + sent.max(tags as Ticks);
+        self.reached = self.virtual_time;
+        self.began = now;
+        self.sent = now + self.server.map_or(0, |rate| rate.time_for(len).ticks());
     }
 
-    /// A member that has packets cannot send one.
-    pub fn is_held(&mut self, place: usize) {
-        self.flows[place].was_held = true;
+    /// A member is held: what it has queued leaves the fluid system.
+    pub fn leaves(&mut self, now: Ticks, place: usize) {
+        self.pass(now);
+        self.flows[place].is_away = true;
+        if self.which == Which::Wfq && self.flows[place].is_class && self.flows[place].waits {
+            self.ends(place);
+        }
+        let flow = &mut self.flows[place];
+        flow.fluid.truncate(flow.fluid.len().saturating_sub(flow.finishes.len()));
+    }
+
+    /// A member is held no longer: its packets are as if they arrived now. `alone` is true if no other
+    /// has any that it could send.
+    pub fn returns(&mut self, now: Ticks, place: usize, queue: &[Queued], alone: bool) {
+        self.pass(now);
+        if alone {
+            self.was_idle(now);
+        }
+        let now = self.virtual_time;
+        let flow = &mut self.flows[place];
+        flow.is_away = false;
+        let Some(first) = queue.first() else { return };
+        if self.which == Which::Wfq {
+            let least = ticks(now + span(flow.rate, first.len));
+            let late = least.saturating_sub(ticks(flow.finishes[0])) << FRACTION;
+            flow.finish += late;
+            for (finish, packet) in flow.finishes.iter_mut().zip(queue) {
+                *finish += late;
+                let start = finish.saturating_sub(span(flow.rate, packet.len));
+                flow.fluid.push(Fluid { start, end: *finish, weight: weight(flow.rate) });
+            }
+        } else {
+            let late = now.saturating_sub(flow.start);
+            flow.start += late;
+            flow.finish += late;
+        }
     }
 
     /// The token of a member has another length. WFQ's fluid server may have served a part of it.
@@ -288,13 +305,17 @@ impl Fair {
         self.which != Which::Wfq
     }
 
-    /// The latest packet of a member was pushed out; `queued` is true if it has others.
-    pub fn pushed_out(&mut self, now: Ticks, place: usize, queued: bool) {
+    /// The latest packet of a member, of `len` bytes, was pushed out; `queued` is true if it has
+    /// others.
+    pub fn pushed_out(&mut self, now: Ticks, place: usize, len: u32, queued: bool) {
         self.pass(now);
         let virtual_time = self.virtual_time;
         let flow = &mut self.flows[place];
         flow.waits = queued;
-        if self.which == Which::Wfq {
+        if self.which == Which::Wfq && flow.is_away {
+            flow.finishes.pop();
+            flow.finish = flow.finish.saturating_sub(span(flow.rate, len));
+        } else if self.which == Which::Wfq {
             flow.finishes.pop();
             let alike = flow.fluid.iter().all(|packet| packet.weight == weight(flow.rate));
             let is_class = flow.is_class;
