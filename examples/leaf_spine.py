@@ -33,7 +33,7 @@ access = { rate = "10gbit", delay = "1us" }
 name = "transfers"
 among = { pairs = "all-to-all" }
 size = "1500B"
-transport = { kind = "tcp", minimum_rto = "5ms" }
+transport = { kind = "tcp", stack = "rfc", minimum_rto = "5ms" }
 data = { kind = "transfers", arrivals = "poisson", once = true }
 """
 HOSTS, RATE = 144, 10e9

@@ -31,9 +31,6 @@ size = "1500B"
 [connection.transport]
 kind = "tcp"
 congestion = "bbr"
-recovery = "rack"
-handshake = "on"
-timestamps = "on"
 header = "66B"
 """
 NETWORKS = [(20, 20, 200), (100, 10, 500)]

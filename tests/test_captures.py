@@ -31,7 +31,7 @@ name = "marked"
 from = "l1"
 to = "r1"
 size = "1500B"
-transport = { kind = "tcp", ecn = "on", handshake = "on" }
+transport = { kind = "tcp", stack = "rfc", ecn = "on", handshake = "on" }
 [[flow]]
 name = "call"
 from = "l2"

@@ -50,7 +50,7 @@ start = "0.5s"
 from = "h1"
 to = "h2"
 size = "1500B"
-transport = {{ kind = "tcp", congestion = {control}, {more} }}
+transport = {{ kind = "tcp", stack = "rfc", congestion = {control}, {more} }}
 """
 
 

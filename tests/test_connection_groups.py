@@ -32,7 +32,7 @@ to = "r2"
 size = "1500B"
 start = "1s"
 every = "300ms"
-transport = { kind = "tcp", congestion = "cubic" }
+transport = { kind = "tcp", stack = "rfc", congestion = "cubic" }
 data = { kind = "transfers", size = "100kB", arrivals = "think", think = "50ms" }
 """
 GROUP = 'group = "web"\n'

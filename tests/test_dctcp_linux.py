@@ -15,7 +15,7 @@ name = "{name}"
 from = "{start}"
 to = "{end}"
 size = "1500B"
-transport = {{ kind = "tcp", congestion = "dctcp", ecn = "on", recovery = "rack", header = "66B" }}
+transport = {{ kind = "tcp", congestion = "dctcp", ecn = "on", header = "66B" }}
 """
 SCENARIO = """version = 1
 name = "acks"

@@ -46,17 +46,7 @@ size = "1500B"
 kind = "tcp"
 congestion = "dctcp"
 ecn = "on"
-recovery = "rack"
-delayed_acks = "40ms"
-growth = "segments"
-timestamps = "on"
-quick_acks = 16
-rto_floor = "variation"
-reduction = "prr"
-handshake = "on"
-timer_slack = "2ms"
 header = "66B"
-receiver_window = "2027200B"
 """
 NETWORKS = {
     "two": {"pairs": 2, "rate": 100, "delay": 5},

@@ -67,7 +67,7 @@ count = 3
 from = "s1"
 to = "s2"
 size = "1000B"
-transport = "tcp"
+transport = {{ kind = "tcp", stack = "rfc" }}
 """
 
 

@@ -43,7 +43,7 @@ name = "upload"
 from = "l1"
 to = "r1"
 size = "1500B"
-transport = { kind = "tcp", congestion = "cubic" }
+transport = { kind = "tcp", stack = "rfc", congestion = "cubic" }
 
 [[flow]]
 name = "call"

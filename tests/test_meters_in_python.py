@@ -202,7 +202,7 @@ name = "bulk"
 from = "s1"
 to = "s2"
 size = "1500B"
-transport = {{ kind = "tcp", ecn = "{ecn}" }}
+transport = {{ kind = "tcp", stack = "rfc", ecn = "{ecn}" }}
 """)
 
 

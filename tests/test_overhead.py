@@ -79,7 +79,7 @@ def test_a_transfer_on_an_empty_path_with_overhead_has_no_slowdown():
         from = "a"
         to = "c"
         size = "1500B"
-        transport = { kind = "tcp", initial_window = 100 }
+        transport = { kind = "tcp", stack = "rfc", initial_window = 100 }
         data = { kind = "transfers", size = "60kB", arrivals = "think", think = "100ms" }
     """
     slowdowns = tidegate.simulate(scenario).transfers.to_pandas()["slowdown"].dropna()

@@ -151,7 +151,7 @@ count = 3
 from = "s1"
 to = "s2"
 size = "1500B"
-transport = {{ kind = "tcp", ecn = "{ecn}" }}
+transport = {{ kind = "tcp", stack = "rfc", ecn = "{ecn}" }}
 """
 
 

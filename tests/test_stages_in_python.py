@@ -222,7 +222,7 @@ name = "c"
 from = "s1"
 to = "s3"
 size = "1000B"
-transport = { kind = "tcp", ecn = "on" }
+transport = { kind = "tcp", stack = "rfc", ecn = "on" }
 """
         results = tidegate.simulate(text[: text.index("[[flow]]")].replace("10p", "1000p") + connection)
         assert (results.flows["marked_packets"][0].as_py() > 5) == ("congested" in stage)

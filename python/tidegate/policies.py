@@ -2294,42 +2294,53 @@ class Tcp(Record):
     shrinks.
 
     Attributes:
+        stack: Defaults of the keys below: Linux 6.1 (linux), or the RFCs, with their default in each key's
+            help (rfc) (linux or rfc). Default: linux.
         congestion: Congestion control, which sets the congestion window. Default: cubic.
-        recovery: Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss probes,
-            RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first new
-            acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990). Default: sack.
-        growth: Unit in which the window grows: RFC 5681 (bytes), or as in Linux (segments) (bytes or
-            segments). Default: bytes.
-        slow_start: End of slow start: at the threshold, RFC 5681 (standard), or also by the growth of round
-            trips, as in Linux (hystart) (standard or hystart). Default: standard.
-        reduction: Reduction of the window: RFC 5681 (at-once), or over a round trip, RFC 6937 (prr), which
-            needs `recovery` to be `rack` (at-once or prr). Default: at-once.
+        recovery: Loss recovery: losses by time and tail loss probes, RFC 8985 (rack), the SACK scoreboard of
+            RFC 6675 (sack, the RFCs' default), RFC 6582 (newreno), or the fast recovery of 1990 that the
+            first new acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990).
+            Default: rack.
+        growth: Unit in which the window grows: as in Linux (segments), or RFC 5681 (bytes, the RFCs' default,
+            and that of a congestion control which counts no segments) (bytes or segments). Default: segments.
+        slow_start: End of slow start: also by the growth of round trips, as in Linux with CUBIC (hystart), or
+            at the threshold only, RFC 5681 (standard, the RFCs' default, and that of other controls)
+            (standard or hystart). Default: hystart.
+        reduction: Reduction of the window: over a round trip, RFC 6937 (prr), which needs `recovery` to be
+            `rack`, or RFC 5681 (at-once, the RFCs' default, and that without `rack`) (at-once or prr).
+            Default: prr.
         timestamps: Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
-            measures a round trip. They need `recovery` to be `rack` (on or off). Default: off.
-        handshake: Handshake before the first data (RFC 9293, section 3.5) (on or off). Default: off.
+            measures a round trip. They need `recovery` to be `rack`, and are off by default without it and in
+            the RFCs (on or off). Default: on.
+        handshake: Handshake before the first data (RFC 9293, section 3.5); the RFCs' default is off (on or
+            off). Default: on.
         ecn: Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender responds
             to marks (on or off). Default: off.
         granularity: Tick of the clock that measures round-trip times and timeouts; 500 ms in the 1990s (a
             time such as "5ms", or a number of seconds). Default: 1ms.
         minimum_rto: Least retransmission timeout, at least `granularity`; 1 s in RFC 6298 (a time such as
             "5ms", or a number of seconds). Default: 200ms.
-        rto_floor: Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
-            for variation, as in Linux (variation) (timeout or variation). Default: timeout.
-        timer_slack: Time by which timers of `rack` expire later than RFC 8985 asks for; 2 ms in Linux (a time
-            such as "5ms", or a number of seconds). Default: 0s.
+        rto_floor: Quantity that `minimum_rto` limits: the margin in the timeout for variation, as in Linux
+            (variation), or the timeout, RFC 6298 (timeout, the RFCs' default) (timeout or variation).
+            Default: variation.
+        timer_slack: Time by which timers of `rack` expire later than RFC 8985 asks for; the RFCs' default is
+            0 (a time such as "5ms", or a number of seconds). Default: 2ms.
         maximum_rto: Greatest retransmission timeout (a time such as "5ms", or a number of seconds). Default:
             60s.
         delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
-            (RFC 5681, section 4.2); without it, every segment is acknowledged at once (a time such as "5ms",
-            or a number of seconds).
-        quick_acks: Acknowledgements at the start of a connection that are not delayed; 16 in Linux (a whole
-            number from 0 to 1000). Default: 0.
+            (RFC 5681, section 4.2); with 0, the RFCs' default, every segment is acknowledged at once (a time
+            such as "5ms", or a number of seconds). Default: 40ms.
+        quick_acks: Acknowledgements at the start of a connection that are not delayed; the RFCs' default is 0
+            (a whole number from 0 to 1000). Default: 16.
+        push_acks: Acknowledgement at once of a segment that ends what the application has written (PSH), as
+            in Linux for an application that reads at once; the RFCs' default is off (on or off). Default: on.
         initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
             from 1 to 1000). Default: 10.
-        receiver_window: Receiver's buffer, which limits the data in flight (a size such as "250B", or a
-            number of bytes). Default: 1048576B.
-        header: Headers of a packet, and the size of an acknowledgement: data are `size` less this (a size
-            such as "250B", or a number of bytes). Default: 40B.
+        receiver_window: Limit of the data in flight: what Linux's memory for sending holds in segments of
+            1,448 bytes, or the receiver's buffer, by the RFCs' default 1 MiB (a size such as "250B", or a
+            number of bytes). Default: 2027200B.
+        header: Headers of a packet, and the size of an acknowledgement: data are `size` less this; 40 bytes
+            by default without time stamps (a size such as "250B", or a number of bytes). Default: 52B.
 
     Source: RFC 5681, 6298, 2018, 6675, 8985, 6937, 2883, 6582, 2581, 3168.
     """
@@ -2346,6 +2357,7 @@ class Tcp(Record):
         "header": quantities.Size,
     }
 
+    stack: Literal["linux", "rfc"] | None = None
     congestion: CongestionControlName | CongestionControlKind | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
     growth: Literal["bytes", "segments"] | None = None
@@ -2361,6 +2373,7 @@ class Tcp(Record):
     maximum_rto: str | float | None = None
     delayed_acks: str | float | None = None
     quick_acks: int | None = None
+    push_acks: Literal["on", "off"] | None = None
     initial_window: int | None = None
     receiver_window: str | int | None = None
     header: str | int | None = None

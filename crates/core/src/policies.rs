@@ -272,7 +272,7 @@ where
     check_record(record, what, fits, taken)?;
     let example = T::example();
     PolicyParams::check(&example).map_err(|fault| not_allowed(record, &fault))?;
-    outside::add(record, move |values| T::read(values).map(kind), kind(example))
+    outside::add(record, move |values| T::of_values(values).map(kind), kind(example))
 }
 
 fn not_allowed(record: &PolicyRecord, fault: &Fault) -> Refused {

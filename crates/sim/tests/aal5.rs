@@ -128,7 +128,7 @@ fn no_cell_comes_out_of_nothing() {
 #[test]
 fn tcp_over_cells_fills_its_link() {
     let connection = "[[connection]]\nname = \"c\"\nfrom = \"s0\"\nto = \"s1\"\nsize = \"1500B\"\n\
-                      adaptation = \"aal5\"\ntransport = { kind = \"tcp\", receiver_window = \"60kB\" }\n";
+                      adaptation = \"aal5\"\ntransport = { kind = \"tcp\", stack = \"rfc\", receiver_window = \"60kB\" }\n";
     let link = "rate = \"10mbit\"\ndelay = \"2ms\"\ndropper = { kind = \"drop-tail\", limit = \"4000p\" }";
     let world = run(&chain(1, link, "2s", connection), 1);
     let delivered = world.counts(0).delivered.unwrap() as f64 * 8.0 / 2.0;
@@ -153,7 +153,7 @@ fn a_host_prepares_a_packet_when_the_one_before_has_left() {
         let connection = format!(
             "[[connection]]\nname = \"c\"\nfrom = \"s0\"\nto = \"s1\"\nsize = \"{size}B\"\nadaptation = \"aal5\"\n\
              preparation = \"{preparation}us\"\n\
-             transport = {{ kind = \"tcp\", receiver_window = \"40kB\" }}\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", receiver_window = \"40kB\" }}\n"
         );
         let world = run(&chain(1, &link, "500ms", &connection), 1);
         let counts = packets(&world);

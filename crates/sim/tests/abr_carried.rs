@@ -56,7 +56,7 @@ fn connection(from: &str, transport: &str) -> String {
 }
 
 fn tcp(port: &str, link: &str, window: &str, more: &str) -> Network {
-    let transport = format!("{{ kind = \"tcp\", receiver_window = \"{window}\"{more} }}");
+    let transport = format!("{{ kind = \"tcp\", stack = \"rfc\", receiver_window = \"{window}\"{more} }}");
     let three: String = ["a", "b", "c"].iter().map(|from| connection(from, &transport)).collect();
     network(port, link, &three)
 }
@@ -224,7 +224,7 @@ fn a_host_waits_for_the_cells_of_its_packet() {
 fn answers_take_their_turn_among_the_data_in_their_direction() {
     for port in PORTS {
         for joined in [false, true] {
-            let mut two = connection("a", "{ kind = \"tcp\", receiver_window = \"100kB\" }");
+            let mut two = connection("a", "{ kind = \"tcp\", stack = \"rfc\", receiver_window = \"100kB\" }");
             let other = two
                 .replace("name = \"a\"\nfrom = \"a\"\nto = \"x\"", "name = \"b\"\nfrom = \"x\"\nto = \"a\"");
             assert_ne!(two, other);

@@ -36,7 +36,7 @@ fn goodput(
              [[link]]\nfrom = \"a{nth}\"\nto = \"s1\"\nrate = \"1gbit\"\ndelay = \"{half}ms\"\n\
              [[link]]\nfrom = \"s2\"\nto = \"b{nth}\"\nrate = \"1gbit\"\n\
              [[connection]]\nname = \"c{nth}\"\nfrom = \"a{nth}\"\nto = \"b{nth}\"\nsize = \"1500B\"\n\
-             transport = {{ kind = \"tcp\", congestion = \"{control}\", {LINUX} }}\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", congestion = \"{control}\", {LINUX} }}\n"
         );
     }
     measured(&text, seed)
@@ -87,7 +87,7 @@ fn connections_of_bbr_share() {
 const KERNEL: [(u32, f64); 3] = [(33, 0.886), (132, 0.542), (528, 0.300)];
 
 /// Settings of the lab's connections.
-const LAB: &str = "kind = \"tcp\", recovery = \"rack\", delayed_acks = \"40ms\", growth = \"segments\", \
+const LAB: &str = "kind = \"tcp\", stack = \"rfc\", recovery = \"rack\", delayed_acks = \"40ms\", growth = \"segments\", \
                    timestamps = \"on\", quick_acks = 16, rto_floor = \"variation\", reduction = \"prr\", \
                    handshake = \"on\", timer_slack = \"2ms\", header = \"66B\", receiver_window = \"2027200B\"";
 

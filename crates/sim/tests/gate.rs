@@ -201,7 +201,7 @@ fn a_connection_passes_a_gate_both_ways() {
     let connection = |ecn: &str, from: &str, to: &str, flow: &str| {
         let text = scenario(&format!(
             "[[connection]]\nname = \"c\"\ncount = 3\nfrom = \"{from}\"\nto = \"{to}\"\nsize = \"1514B\"\n\
-             headers = {{ flow = \"{flow}\" }}\ntransport = {{ kind = \"tcp\", header = \"66B\", ecn = \"{ecn}\" }}\n"
+             headers = {{ flow = \"{flow}\" }}\ntransport = {{ kind = \"tcp\", stack = \"rfc\", header = \"66B\", ecn = \"{ecn}\" }}\n"
         ));
         run(&network(&gate("", file), &text))
     };

@@ -38,7 +38,7 @@ fn run<const N: usize>(connections: [Connection<'_>; N], warmup: u32, duration: 
              [[link]]\nfrom = \"a{nth}\"\nto = \"s1\"\nrate = \"1gbit\"\ndelay = \"{half}ms\"\n\
              [[link]]\nfrom = \"s2\"\nto = \"b{nth}\"\nrate = \"1gbit\"\n\
              [[connection]]\nname = \"c{nth}\"\nfrom = \"a{nth}\"\nto = \"b{nth}\"\nsize = \"1500B\"\n\
-             transport = {{ kind = \"tcp\", {congestion}, recovery = \"rack\", receiver_window = \"16MB\" }}\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {congestion}, recovery = \"rack\", receiver_window = \"16MB\" }}\n"
         );
     }
     let scenario =

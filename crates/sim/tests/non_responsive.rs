@@ -70,7 +70,7 @@ impl Dumbbell<'_> {
             let reserve = if nth % 2 == 1 { format!("reserve = \"{target}kbit\"\n") } else { String::new() };
             text += &format!(
                 "[[connection]]\nname = \"c{nth}\"\nfrom = \"l{nth}\"\nto = \"r{nth}\"\nsize = \"1500B\"\n{reserve}\
-                 every = \"200ms\"\ntransport = {{ kind = \"tcp\", {settings}, \
+                 every = \"200ms\"\ntransport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, \
                  receiver_window = \"4MB\", header = \"40B\" }}\n"
             );
         }

@@ -19,7 +19,7 @@ fn delivered(settings: &str, data: &str, millis: u64) -> u64 {
         "version = 1\nduration = \"{millis}ms\"\n[[node]]\nname = \"a\"\n[[node]]\nname = \"b\"\n\
          [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"8mbit\"\ndelay = \"10ms\"\n\
          [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1040B\"\nstart = \"7ms\"\n\
-         data = {{ kind = \"on-off-data\", {data} }}\ntransport = {{ kind = \"tcp\", {settings}, receiver_window = \"40kB\" }}"
+         data = {{ kind = \"on-off-data\", {data} }}\ntransport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, receiver_window = \"40kB\" }}"
     );
     let scenario =
         Scenario::parse(&text, "a.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));

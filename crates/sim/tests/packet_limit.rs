@@ -45,7 +45,9 @@ fn in_heaps(rng: &mut Rng, text: &str) -> String {
     let window = 10 + rng.below(400);
     let transport = match rng.below(3) {
         0 => format!("transport = {{ kind = \"window\", window = {window} }}"),
-        1 => format!("transport = {{ kind = \"tcp\", initial_window = {window} }}\ncount = 3"),
+        1 => {
+            format!("transport = {{ kind = \"tcp\", stack = \"rfc\", initial_window = {window} }}\ncount = 3")
+        }
         _ => "transport = \"tcp\"".to_owned(),
     };
     text = text.replace("transport = \"tcp\"", &transport);

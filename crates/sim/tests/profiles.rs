@@ -164,7 +164,8 @@ fn a_sender_chooses_what_is_in_its_profile() {
 /// A connection's data leave in the colour that was chosen, and its answers in theirs.
 #[test]
 fn a_connection_has_colours() {
-    let connection = "[[connection]]\nname = \"c\"\nfrom = \"b\"\nto = \"a\"\nsize = \"1kB\"\ntransport = \"tcp\"\n\
+    let connection = "[[connection]]\nname = \"c\"\nfrom = \"b\"\nto = \"a\"\nsize = \"1kB\"\n\
+                      transport = { kind = \"tcp\", stack = \"rfc\" }\n\
                       data = { kind = \"transfers\", size = \"9600B\", think = \"100ms\" }\n\
                       colour = \"red\"\nanswers = { colour = \"yellow\" }\n";
     for (data, len, colour) in [

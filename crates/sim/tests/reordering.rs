@@ -80,7 +80,7 @@ fn relatives_of_the_path_that_reorders_are_used_to_the_full() {
                  node = [{{ name = \"a\", kind = \"host\" }}, {{ name = \"b\", kind = \"host\" }}]\n\
                  [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"{mbit}mbit\"\ndelay = \"{delay}ms\"\n{reorder}\
                  [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1514B\"\n\
-                 transport = {{ kind = \"tcp\", congestion = \"{congestion}\", recovery = \"{recovery}\" }}\n"
+                 transport = {{ kind = \"tcp\", stack = \"rfc\", congestion = \"{congestion}\", recovery = \"{recovery}\" }}\n"
             );
             let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);
             run(&assemble(&scenario.unwrap_or_else(|error| panic!("{error}"))).unwrap(), seed, [0])[0]
@@ -104,7 +104,7 @@ fn congested(congestion: &str, recovery: &str, queue: u32, seed: u64) -> [Seen; 
     let connection = |n: u32| {
         format!(
             "[[connection]]\nname = \"c{n}\"\nfrom = \"l{n}\"\nto = \"r{n}\"\nsize = \"1500B\"\nstart = \"{}ms\"\n\
-             transport = {{ kind = \"tcp\", congestion = \"{congestion}\", recovery = \"{recovery}\" }}\n",
+             transport = {{ kind = \"tcp\", stack = \"rfc\", congestion = \"{congestion}\", recovery = \"{recovery}\" }}\n",
             37 * seed * u64::from(n)
         )
     };

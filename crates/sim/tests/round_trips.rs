@@ -138,7 +138,7 @@ fn a_meter_has_the_smoothed_round_trip_time_after_every_acknowledgement() {
         let granularity = ["1ms", "10ms", "100ms"][rng.below(3) as usize];
         let connection = format!(
             "[[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", {settings}, granularity = \"{granularity}\" }}\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, granularity = \"{granularity}\" }}\n"
         );
         let delay = format!("{}us", 100 + rng.below(80_000));
         let loss = [0.0, 0.01][rng.below(2) as usize];

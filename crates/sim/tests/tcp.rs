@@ -45,7 +45,7 @@ fn without_loss_the_receivers_window_or_the_link_is_the_limit() {
             "version = 1\nduration = \"10s\"\nwarmup = \"1s\"\n\
              topology = {{ kind = \"chain\", switches = 2, {link}, access = {{ {link} }} }}\n\
              [[connection]]\nname = \"c\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", {settings}, receiver_window = \"{}B\" }}",
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, receiver_window = \"{}B\" }}",
             window * 960
         ));
         // Three links of 2 ms each way; a packet takes 1 ms on each, an acknowledgement 0.04 ms.
@@ -74,7 +74,7 @@ fn random_loss_gives_what_pftk_says() {
                  [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"100mbit\"\ndelay = \"50ms\"\nloss = {p}\nduplex = false\n\
                  [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"100mbit\"\ndelay = \"50ms\"\nduplex = false\n\
                  [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
-                 transport = {{ kind = \"tcp\", {settings} }}",
+                 transport = {{ kind = \"tcp\", stack = \"rfc\", {settings} }}",
                 seconds * if long::is_long() { 5 } else { 1 }
             ));
             let (measured, expected) =
@@ -107,7 +107,7 @@ fn bottleneck(settings: &str, delays: [u32; 2], dropper: &str, seconds: u32) -> 
              [[link]]\nfrom = \"{name}1\"\nto = \"s1\"\nrate = \"100mbit\"\ndelay = \"{delay}ms\"\n\
              [[link]]\nfrom = \"s2\"\nto = \"{name}2\"\nrate = \"100mbit\"\ndelay = \"1ms\"\n\
              [[connection]]\nname = \"{name}\"\nfrom = \"{name}1\"\nto = \"{name}2\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", {settings} }}\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {settings} }}\n"
         );
     }
     network(&text)
@@ -134,7 +134,7 @@ fn a_connection_alone_fills_its_link() {
              topology = {{ kind = \"dumbbell\", pairs = 1, rate = \"2mbit\", delay = \"20ms\" }}\n\
              port = {{ dropper = {{ kind = \"drop-tail\", limit = \"20p\" }} }}\n\
              [[connection]]\nname = \"c\"\nfrom = \"l1\"\nto = \"r1\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", {settings} }}"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {settings} }}"
         ));
         let measured = throughput(&network, &run(&network, 1), 0);
         assert!(measured > 1.9e6, "{settings}: {measured}");
@@ -196,7 +196,7 @@ fn lossy(settings: &str, loss: f64, warmup: &str, duration: &str) -> Network {
          [[link]]\nfrom = \"a\"\nto = \"b\"\nrate = \"4mbit\"\ndelay = \"10ms\"\nloss = {loss}\nduplex = false\n\
          [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"4mbit\"\ndelay = \"10ms\"\nduplex = false\n\
          [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
-         transport = {{ kind = \"tcp\", {settings}, receiver_window = \"20kB\" }}"
+         transport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, receiver_window = \"20kB\" }}"
     ))
 }
 
@@ -243,7 +243,7 @@ fn transfers_end_although_packets_are_reordered() {
              [[link]]\nfrom = \"a\"\nto = \"b\"\n{reordered}\n\
              [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1kB\"\n\
              data = {{ kind = \"transfers\", size = \"200kB\", think = \"100ms\" }}\n\
-             transport = {{ kind = \"tcp\", {settings} }}"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", {settings} }}"
         ));
         let world = run(&network, 1);
         let counts = world.counts(0);

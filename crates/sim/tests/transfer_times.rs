@@ -16,8 +16,7 @@ const TWO_LINKS: &str = "[[node]]\nname = \"a\"\nkind = \"host\"\n[[node]]\nname
 
 /// A sender whose window never limits it, in packets of 1000 bytes of data. Its timer waits for
 /// longer than any transfer.
-const WIDE: &str =
-    "kind = \"tcp\", initial_window = 1000, receiver_window = \"100MB\", minimum_rto = \"20s\"";
+const WIDE: &str = "kind = \"tcp\", stack = \"rfc\", initial_window = 1000, receiver_window = \"100MB\", minimum_rto = \"20s\"";
 
 /// The table of transfers of a run.
 fn run(text: &str, seed: u64) -> Table {
@@ -121,7 +120,10 @@ fn what_is_lost_is_sent_again_and_slows_a_transfer_down() {
         + "[[link]]\nfrom = \"b\"\nto = \"s\"\nrate = \"100mbit\"\nduplex = false\n";
     let data = "size = \"50kB\", think = \"1ms\"";
     let network = |links: &str| {
-        format!("version = 1\nduration = \"60s\"\n{links}{}", connection("", data, "kind = \"tcp\""))
+        format!(
+            "version = 1\nduration = \"60s\"\n{links}{}",
+            connection("", data, "kind = \"tcp\", stack = \"rfc\"")
+        )
     };
     let table = run(&network(&lossy), 1);
     let (again, slow) = (whole(&table, "sent_again"), numbers(&table, "slowdown"));

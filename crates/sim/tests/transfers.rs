@@ -29,7 +29,7 @@ fn network(settings: &str, (rate, loss): (&str, f64), data: &str, keys: &str) ->
          [[link]]\nfrom = \"b\"\nto = \"a\"\nrate = \"{rate}\"\ndelay = \"10ms\"\nduplex = false\n\
          [[connection]]\nname = \"c\"\nfrom = \"a\"\nto = \"b\"\nsize = \"1040B\"\n\
          data = {{ kind = \"transfers\", {data} }}\n\
-         transport = {{ kind = \"tcp\", {settings} }}"
+         transport = {{ kind = \"tcp\", stack = \"rfc\", {settings} }}"
     );
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transfers");
     let scenario = Scenario::parse(&text, "a.toml", &folder, &[]).unwrap_or_else(|error| panic!("{error}"));

@@ -63,7 +63,7 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
          {{ from = \"R\", to = \"L\", rate = \"{mbit}mbit\", delay = \"{delay}ms\", duplex = false }},\n\
          {{ from = \"R\", to = \"d\", rate = \"10gbit\" }}]\n\
          [[connection]]\nname = \"c\"\ncount = {connections}\nfrom = \"s\"\nto = \"d\"\nsize = \"1500B\"\nevery = \"20ms\"\n\
-         transport = {{ kind = \"tcp\", {settings}, receiver_window = \"64MB\" }}",
+         transport = {{ kind = \"tcp\", stack = \"rfc\", {settings}, receiver_window = \"64MB\" }}",
         seconds / 2
     );
     let scenario = Scenario::parse(&text, "a.toml", Path::new(""), &[]);

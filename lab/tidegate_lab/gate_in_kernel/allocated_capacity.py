@@ -96,8 +96,8 @@ class Experiment:
             links.append(f'{{ from = "l{number}", to = "left", {delay} }}')
             links.append(f'{{ from = "right", to = "r{number}", {delay} }}')
         transport = (
-            f'{{ kind = "tcp", congestion = "reno", recovery = "{self.recovery}", minimum_rto = "200ms", '
-            'initial_window = 1, receiver_window = "128000B", header = "40B" }'
+            f'{{ kind = "tcp", stack = "rfc", congestion = "reno", recovery = "{self.recovery}", '
+            'minimum_rto = "200ms", initial_window = 1, receiver_window = "128000B", header = "40B" }'
         )
         flows = [
             f'[[connection]]\nname = "c{number}"\nfrom = "l{number}"\nto = "r{number}"\nsize = "{SIZE}B"\n'

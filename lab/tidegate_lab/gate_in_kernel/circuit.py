@@ -67,12 +67,6 @@ COLUMNS = tuple(
     )
 )
 
-TRANSPORT = (
-    '{ kind = "tcp", congestion = "cubic", recovery = "rack", delayed_acks = "40ms", growth = "segments", '
-    'timestamps = "on", quick_acks = 16, rto_floor = "variation", reduction = "prr", handshake = "on", '
-    'timer_slack = "2ms", header = "66B", receiver_window = "2027200B" }'
-)
-
 
 def scenario(seconds: float) -> str:
     """Return the scenario: the call, and transfers whose servers are 14 to 32 ms away, there and back."""
@@ -94,7 +88,7 @@ def scenario(seconds: float) -> str:
             if number:
                 flows += (
                     f'[[connection]]\nname = "{direction}-{number}"\n{way}size = "1500B"\n'
-                    f'start = "{50 * number}ms"\ntransport = {TRANSPORT}\n'
+                    f'start = "{50 * number}ms"\ntransport = {{ kind = "tcp", header = "66B" }}\n'
                 )
             else:
                 # It stops before the end: what is on its way then is not lost.

@@ -16,17 +16,8 @@ PACKET, HEADER = 1514, 66
 """Bytes of a packet of data in Ethernet, and of its headers: IPv4, and TCP with time stamps."""
 ACCESS = 1
 """Delay of each access link, in ms."""
-WINDOW = 1400 * (PACKET - HEADER)
-"""The most data in flight, in bytes: the kernel's usual memory for sending, 4 MiB with its overhead, holds
-some 1,400 packets, and the receiver's window grows beyond that."""
 RECORDED = Path(__file__).with_name("tcp_recorded.json")
 """The kernel's figures, by the name of the setting."""
-TRANSPORT = (
-    'kind = "tcp", recovery = "rack", delayed_acks = "40ms", growth = "segments", timestamps = "on", '
-    'quick_acks = 16, rto_floor = "variation", reduction = "prr", handshake = "on", timer_slack = "2ms", '
-    f'header = "{HEADER}B", receiver_window = "{WINDOW}B"'
-)
-"""The settings of TCP that are Linux's, congestion control and ECN aside."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +68,6 @@ class Setting:
     def text(self) -> str:
         """Return the scenario."""
         ecn = ', ecn = "on"' if self.uses_ecn else ""
-        slow_start = ', slow_start = "hystart"' if self.congestion == "cubic" else ""
         lines = [
             f'version = 1\nname = "{self.name}"\nduration = "{self.duration}s"',
             f'topology = {{ kind = "dumbbell", pairs = {self.connections}, rate = "{self.rate}mbit", '
@@ -89,7 +79,7 @@ class Setting:
             lines.append(
                 f'[[connection]]\nname = "bulk{number}"\nfrom = "l{number}"\nto = "r{number}"\n'
                 f'start = "{(number - 1) * 10}ms"\nsize = "{PACKET}B"\n'
-                f'transport = {{ {TRANSPORT}, congestion = "{self.congestion}"{slow_start}{ecn} }}'
+                f'transport = {{ kind = "tcp", header = "{HEADER}B", congestion = "{self.congestion}"{ecn} }}'
             )
         return "\n".join(lines) + "\n"
 

@@ -104,7 +104,7 @@ def _beside_table_1(others: Mapping[str, Both]) -> Measure:
 def transport(delayed_acks: str = "") -> Both:
     """Set the TCP of Table I with other delayed acknowledgements, or without."""
     tcp = (
-        'kind = "tcp", congestion = "reno", recovery = "reno-1990", granularity = "100ms", '
+        'kind = "tcp", stack = "rfc", congestion = "reno", recovery = "reno-1990", granularity = "100ms", '
         'minimum_rto = "200ms", initial_window = 1, '
         f'receiver_window = "128000B", header = "40B"{delayed_acks}'
     )

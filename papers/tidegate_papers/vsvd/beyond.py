@@ -148,7 +148,7 @@ TCP_FILES = {
     "size": '"9180B"',
     "adaptation": '"aal5"',
     "vc": '{ icr = "10mbit", rif = 1 }',
-    "transport": '{ kind = "tcp", receiver_window = "2MB" }',
+    "transport": '{ kind = "tcp", stack = "rfc", receiver_window = "2MB" }',
 }
 """Files by TCP, whose cells the VCs carry."""
 

@@ -10,9 +10,9 @@
 //! use tidegate_core::endpoint::TransportKind;
 //!
 //! let tcp = TransportKind::named("tcp").unwrap().build()?;
-//! // 3,000 bytes of data in packets of 1500 bytes, 40 of which are headers.
+//! // 3,000 bytes of data in packets of 1500 bytes, 52 of which are headers.
 //! let packets = tcp.packets(3000, 1500).unwrap();
-//! assert_eq!((packets.count, packets.each, packets.last, packets.answer), (3, 1500, 120, 40));
+//! assert_eq!((packets.count, packets.each, packets.last, packets.answer), (3, 1500, 156, 52));
 //! # Ok::<(), tidegate_core::contract::Refused>(())
 //! ```
 

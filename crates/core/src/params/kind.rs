@@ -228,7 +228,7 @@ macro_rules! registry {
                 values: &[(&'static str, $crate::params::Value)],
             ) -> Option<Result<$name, $crate::params::Fault>> {
                 $($(#[$only])* if name == <$params as $crate::params::PolicyParams>::RECORD.name {
-                    let params = <$params as $crate::params::Parameters>::read(values);
+                    let params = <$params as $crate::params::PolicyParams>::of_values(values);
                     return Some(params.map($name::$variant));
                 })+
                 None

@@ -7,6 +7,7 @@ use super::line::{FixedPort, Line, NoLine};
 use super::record::{MarkResponse, Marking, PolicyRecord, ReceiverWindow};
 use super::role::{Role, Service};
 use super::table::Parameters;
+use super::value::Value;
 use crate::units::Span;
 
 /// Conditions under which a scheduler keeps the rates that flows reserve, as long as they are no
@@ -39,6 +40,23 @@ pub trait PolicyParams: Parameters {
     /// Values that are allowed together, for tests over all policies. At a link of 1 Mbit/s they
     /// suit flows that reserve 300 kbit/s in all and send packets of up to 1500 bytes.
     fn example() -> Self;
+
+    /// Returns the parameters with the defaults of those that were not given and whose default depends
+    /// on others.
+    fn with_defaults(self, is_given: &dyn Fn(&str) -> bool) -> Self {
+        let _ = is_given;
+        self
+    }
+
+    /// The policy with these values, each of its parameter's kind and in its range; a missing value
+    /// has its default.
+    ///
+    /// # Errors
+    /// When a required value is missing, is of another kind or cannot be held.
+    fn of_values(values: &[(&'static str, Value)]) -> Result<Self, Fault> {
+        let is_given = |key: &str| values.iter().any(|(name, _)| *name == key);
+        Self::read(values).map(|params| params.with_defaults(&is_given))
+    }
 
     /// Checks constraints across parameters.
     ///

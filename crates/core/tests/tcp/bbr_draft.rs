@@ -157,7 +157,7 @@ fn window_and_pace_are_those_of_the_draft() {
             congestion: CongestionControlKind::outside(BesideDraftParams { seed }),
             initial_window: pick(&mut rng, &[2, 10]),
             receiver_window: pick(&mut rng, &[30, 10_000]) * DATA as u32,
-            delayed_acks: pick(&mut rng, &[None, Some(Span::from_millis(40))]),
+            delayed_acks: pick(&mut rng, &[Span::ZERO, Span::from_millis(40)]),
             ..params(("bbr", LossRecovery::Rack))
         };
         let segments = pick(&mut rng, &[200, u64::MAX]);

@@ -244,7 +244,7 @@ fn samples_are_those_of_the_draft() {
         let params = TcpParams {
             congestion: CongestionControlKind::outside(RecorderParams { seed }),
             receiver_window: 1000 * DATA as u32,
-            delayed_acks: pick(&mut rng, &[None, Some(Span::from_millis(40))]),
+            delayed_acks: pick(&mut rng, &[Span::ZERO, Span::from_millis(40)]),
             // A timeout without a loss sends again what is in flight.
             minimum_rto: Span::from_secs(10),
             ..params(("bbr", LossRecovery::Rack))

@@ -170,7 +170,7 @@ fn case(rng: &mut Rng) -> (TcpParams, Path) {
         ecn: pick(rng, &[Ecn::On, Ecn::Off, Ecn::Off]),
         granularity: Span::from_millis(pick(rng, &[1, 100])),
         minimum_rto: Span::from_millis(pick(rng, &[100, 200, 1000])),
-        delayed_acks: pick(rng, &[None, None, Some(Span::from_millis(100))]),
+        delayed_acks: pick(rng, &[Span::ZERO, Span::ZERO, Span::from_millis(100)]),
         initial_window: pick(rng, &[1, 4, 10, 40]),
         receiver_window: pick(rng, &[30, 200, 2000]) * DATA as u32,
         ..params((control, recovery))

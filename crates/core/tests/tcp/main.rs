@@ -18,6 +18,7 @@ mod rack_paths;
 mod reno;
 mod rfc9438;
 mod sack;
+mod stack;
 mod throughput;
 mod timeouts;
 mod wire;

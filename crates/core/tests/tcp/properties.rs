@@ -238,7 +238,7 @@ fn case(rng: &mut Rng) -> (TcpParams, u64, Faults) {
         granularity,
         minimum_rto: Span::from_millis(pick(rng, &[100, 200, 1000])),
         maximum_rto: Span::from_secs(4),
-        delayed_acks: pick(rng, &[None, Some(Span::from_millis(100))]),
+        delayed_acks: pick(rng, &[Span::ZERO, Span::from_millis(100)]),
         initial_window: pick(rng, &[1, 2, 10]),
         receiver_window: pick(rng, &[1, 2, 5, 20, 60]) * DATA as u32,
         ..params(RENO_1990)

@@ -192,7 +192,7 @@ fn a_needless_probe_reduces_nothing() {
 /// (section 7.3): SRTT + 4 RTTVAR is below 1 s.
 #[test]
 fn one_segment_in_flight_waits_for_a_delayed_acknowledgement() {
-    let (delayed_acks, minimum_rto) = (Some(Span::from_millis(100)), Span::from_secs(1));
+    let (delayed_acks, minimum_rto) = (Span::from_millis(100), Span::from_secs(1));
     let params = TcpParams { delayed_acks, minimum_rto, ..params(RACK) };
     let mut wire = Wire::new(&params, 8, Script { lost: &["8", "8r"], ..Script::default() });
     wire.run(450);

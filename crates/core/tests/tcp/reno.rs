@@ -176,7 +176,7 @@ fn lost_acknowledgements_slow_the_growth_and_nothing_else() {
 /// grows by acknowledgements.
 #[test]
 fn delayed_acknowledgements() {
-    let delayed_acks = Some(Span::from_millis(100));
+    let delayed_acks = Span::from_millis(100);
     let params = TcpParams { initial_window: 4, delayed_acks, ..params(RENO_1990) };
     check(
         &params,
@@ -201,7 +201,7 @@ fn delayed_acknowledgements() {
 /// With nothing in flight the recovery leaves two segments (RFC 6582, step 3, option 1).
 #[test]
 fn no_acknowledgement_is_delayed_while_something_is_missing() {
-    let delayed_acks = Some(Span::from_millis(400));
+    let delayed_acks = Span::from_millis(400);
     check(
         &TcpParams { delayed_acks, ..params(NEW_RENO) },
         10,

@@ -35,7 +35,7 @@ pub fn params((control, recovery): Setting) -> TcpParams {
         congestion: congestion(control),
         recovery,
         ecn: tidegate_core::endpoint::tcp::Ecn::Off,
-        delayed_acks: None,
+        delayed_acks: Span::ZERO,
         initial_window: 8,
         receiver_window: 64 * DATA as u32,
         ..TcpParams::example()

@@ -22,19 +22,22 @@ struct Setting {
     value: Value,
     place: Place,
     given: bool,
+    /// True if the core itself has this value for a parameter that is not given.
+    is_default: bool,
 }
 
 impl Settings {
     /// The values of a table under these names.
     fn of(values: &Values, params: &[&Param]) -> Settings {
-        let wanted = values.held.iter().filter(|held| params.iter().any(|param| param.name == held.name));
-        let settings = wanted.filter_map(|held| {
+        let settings = values.held.iter().filter_map(|held| {
+            let param = params.iter().find(|param| param.name == held.name)?;
             let value = match &held.read {
                 Read::Value(value) => value.clone(),
                 Read::Table(values) => Value::Policy(policy(values)?),
                 _ => return None,
             };
-            Some(Setting { name: held.name, value, place: held.place, given: held.given })
+            let is_default = !held.given && (param.default)().as_ref() == Some(&value);
+            Some(Setting { name: held.name, value, place: held.place, given: held.given, is_default })
         });
         Settings { place: values.place, held: settings.collect() }
     }
@@ -58,9 +61,10 @@ impl Settings {
         self.find(name).map_or(self.place, |setting| setting.place)
     }
 
-    /// Every value, by its name.
+    /// Every value but those that the core finds itself, which may depend on others.
     pub(crate) fn values(&self) -> Vec<(&'static str, Value)> {
-        self.held.iter().map(|setting| (setting.name, setting.value.clone())).collect()
+        let stated = self.held.iter().filter(|setting| !setting.is_default);
+        stated.map(|setting| (setting.name, setting.value.clone())).collect()
     }
 }
 

@@ -85,7 +85,7 @@ fn connections(dropper: &str, ecn: [&str; 2]) -> String {
     let connection = |name: &str, ecn: &str| {
         format!(
             "[[connection]]\nname = \"{name}\"\nfrom = \"h1\"\nto = \"h2\"\nsize = \"1kB\"\n\
-             transport = {{ kind = \"tcp\", ecn = \"{ecn}\" }}\ncolour = \"yellow\"\n"
+             transport = {{ kind = \"tcp\", stack = \"rfc\", ecn = \"{ecn}\" }}\ncolour = \"yellow\"\n"
         )
     };
     format!(

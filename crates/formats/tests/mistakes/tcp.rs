@@ -59,12 +59,6 @@ const MISTAKES: &[Mistake] = &[
         None,
     ),
     (
-        "delayed_acks = \"100ms\"",
-        "delayed_acks = \"0ms\"",
-        "a.toml:9:162: `delayed_acks` is zero: leave it out to delay none",
-        None,
-    ),
-    (
         "initial_window = 2",
         "initial_window = 0",
         "a.toml:9:188: `initial_window`: 0 is out of range",

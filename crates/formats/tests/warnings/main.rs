@@ -237,7 +237,7 @@ fn a_receivers_window_below_the_bandwidth_delay_product_is_warned_of() {
         (4_000_000, 1000, 5),
         (4_000_000, 1000, 30),
     ] {
-        let transport = format!("{{ kind = \"tcp\", receiver_window = \"{window}B\" }}");
+        let transport = format!("{{ kind = \"tcp\", stack = \"rfc\", receiver_window = \"{window}B\" }}");
         let text = format!(
             "{}{}",
             dumbbell(&format!("{megabits}mbit"), &format!("{milliseconds}ms")),
@@ -260,8 +260,8 @@ fn a_receivers_window_below_the_bandwidth_delay_product_is_warned_of() {
     // Enough connections fill the link all the same, and so does other traffic; finite data need no
     // more.
     let long = dumbbell("1gbit", "50ms");
-    said(&format!("{long}{}", connection("\"tcp\"", "count = 10")), "`receiver_window`");
-    silent(&format!("{long}{}", connection("\"tcp\"", "count = 12")));
+    said(&format!("{long}{}", connection("\"tcp\"", "count = 5")), "`receiver_window`");
+    silent(&format!("{long}{}", connection("\"tcp\"", "count = 6")));
     silent(&format!(
         "{long}{}",
         connection("\"tcp\"", "data = { kind = \"transfers\", size = \"100kB\", think = \"1s\" }")

@@ -141,7 +141,8 @@ fn a_copy_of_a_built_in_policy_has_its_fingerprint() {
     assert_eq!(four, connected("{ kind = \"window\", window = 4 }"));
     assert_ne!(four, connected("\"window\""));
 
-    let controlled = |control: &str| connected(&format!("{{ kind = \"tcp\", congestion = {control} }}"));
+    let controlled =
+        |control: &str| connected(&format!("{{ kind = \"tcp\", stack = \"rfc\", congestion = {control} }}"));
     let reno = controlled("\"reno\"");
     assert_eq!(controlled("\"leaves\""), reno);
     assert_ne!(controlled("{ kind = \"leaves\", left = 0.9 }"), reno);

@@ -25,7 +25,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 pub use params::{
-    Ecn, Growth, Handshake, LossRecovery, Reduction, RtoFloor, SlowStart, TcpParams, Timestamps,
+    Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack, TcpParams,
+    Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
@@ -71,6 +72,7 @@ impl PolicyParams for TcpParams {
 
     fn example() -> TcpParams {
         TcpParams {
+            stack: Stack::Rfc,
             congestion: PolicyKind::BuiltIn(BuiltInCongestionControl::Reno(RenoParams {})),
             recovery: LossRecovery::Sack,
             growth: Growth::Bytes,
@@ -84,12 +86,17 @@ impl PolicyParams for TcpParams {
             rto_floor: RtoFloor::Timeout,
             timer_slack: Span::ZERO,
             maximum_rto: Span::from_secs(60),
-            delayed_acks: Some(Span::from_millis(100)),
+            delayed_acks: Span::from_millis(100),
             quick_acks: 0,
+            push_acks: PushAcks::Off,
             initial_window: 2,
             receiver_window: 65_536,
             header: 40,
         }
+    }
+
+    fn with_defaults(self, is_given: &dyn Fn(&str) -> bool) -> TcpParams {
+        TcpParams::with_defaults(self, is_given)
     }
 
     fn receiver_window(&self, size: u32) -> Option<ReceiverWindow> {
@@ -146,16 +153,12 @@ impl PolicyParams for TcpParams {
             let message = format!("`maximum_rto` ({maximum_rto:?}) is below `minimum_rto` ({minimum_rto:?})");
             return Err(Fault::at("maximum_rto", message));
         }
-        match delayed_acks {
-            Some(Span::ZERO) => {
-                Err(Fault::at("delayed_acks", "`delayed_acks` is zero: leave it out to delay none"))
-            }
-            Some(delay) if delay >= Span::from_millis(500) => {
-                let message = format!("`delayed_acks` ({delay:?}) is not below 0.5s (RFC 5681, section 4.2)");
-                Err(Fault::at("delayed_acks", message))
-            }
-            _ => Ok(()),
+        if delayed_acks >= Span::from_millis(500) {
+            let message =
+                format!("`delayed_acks` ({delayed_acks:?}) is not below 0.5s (RFC 5681, section 4.2)");
+            return Err(Fault::at("delayed_acks", message));
         }
+        Ok(())
     }
 
     /// Checks that a packet holds data, and the receiver's window a packet.

@@ -1,6 +1,6 @@
 //! The parameters of TCP.
 
-use super::congestion::CongestionControlKind;
+use super::congestion::{CongestionControl, CongestionControlKind};
 use crate::packet::Mark;
 use crate::params::{MarkResponse, parameters, words};
 use crate::units::Span;
@@ -9,6 +9,16 @@ use crate::units::Span;
 const ECT_0: Mark = Mark::from_ip(0, 0b10);
 /// ECT(1): it answers to every mark (RFC 9331, section 4).
 const ECT_1: Mark = Mark::from_ip(0, 0b01);
+
+words! {
+    /// The source of the defaults of other keys.
+    pub enum Stack {
+        /// Linux 6.1 as it is set by default
+        Linux = "linux",
+        /// RFC 5681 and its companions: bytes, no time stamps, no handshake, nothing delayed
+        Rfc = "rfc",
+    }
+}
 
 words! {
     /// Loss recovery: detection and repair of losses.
@@ -98,6 +108,16 @@ words! {
 }
 
 words! {
+    /// The acknowledgement of a segment that ends what the application has written (PSH).
+    pub enum PushAcks {
+        /// It is not delayed, as in Linux for an application that reads at once
+        On = "on",
+        /// It is delayed as any other
+        Off = "off",
+    }
+}
+
+words! {
     /// ECN capability of both ends (RFC 3168).
     pub enum Ecn {
         /// Both ends are ECN-capable
@@ -110,25 +130,30 @@ words! {
 parameters! {
     /// Parameters of TCP.
     pub struct TcpParams {
+        /// Defaults of the keys below: Linux 6.1 (linux), or the RFCs, with their default in each key's
+        /// help (rfc)
+        stack: Stack = Stack::Linux,
         /// Congestion control, which sets the congestion window
         congestion: CongestionControlKind = CongestionControlKind::default(),
-        /// Loss recovery: the SACK scoreboard of RFC 6675 (sack), losses by time and tail loss
-        /// probes, RFC 8985 (rack), RFC 6582 (newreno), or the fast recovery of 1990 that the first
-        /// new acknowledgement ends, RFC 2581 (reno-1990)
-        recovery: LossRecovery = LossRecovery::Sack,
-        /// Unit in which the window grows: RFC 5681 (bytes), or as in Linux (segments)
-        growth: Growth = Growth::Bytes,
-        /// End of slow start: at the threshold, RFC 5681 (standard), or also by the growth of round
-        /// trips, as in Linux (hystart)
-        slow_start: SlowStart = SlowStart::Standard,
-        /// Reduction of the window: RFC 5681 (at-once), or over a round trip, RFC 6937 (prr), which
-        /// needs `recovery` to be `rack`
-        reduction: Reduction = Reduction::AtOnce,
+        /// Loss recovery: losses by time and tail loss probes, RFC 8985 (rack), the SACK scoreboard of
+        /// RFC 6675 (sack, the RFCs' default), RFC 6582 (newreno), or the fast recovery of 1990 that
+        /// the first new acknowledgement ends, RFC 2581 (reno-1990)
+        recovery: LossRecovery = LossRecovery::Rack,
+        /// Unit in which the window grows: as in Linux (segments), or RFC 5681 (bytes, the RFCs'
+        /// default, and that of a congestion control which counts no segments)
+        growth: Growth = Growth::Segments,
+        /// End of slow start: also by the growth of round trips, as in Linux with CUBIC (hystart), or
+        /// at the threshold only, RFC 5681 (standard, the RFCs' default, and that of other controls)
+        slow_start: SlowStart = SlowStart::Hystart,
+        /// Reduction of the window: over a round trip, RFC 6937 (prr), which needs `recovery` to be
+        /// `rack`, or RFC 5681 (at-once, the RFCs' default, and that without `rack`)
+        reduction: Reduction = Reduction::Prr,
         /// Time stamps (RFC 7323), whose 12 bytes are part of `header`: every acknowledgement
-        /// measures a round trip. They need `recovery` to be `rack`
-        timestamps: Timestamps = Timestamps::Off,
-        /// Handshake before the first data (RFC 9293, section 3.5)
-        handshake: Handshake = Handshake::Off,
+        /// measures a round trip. They need `recovery` to be `rack`, and are off by default without it
+        /// and in the RFCs
+        timestamps: Timestamps = Timestamps::On,
+        /// Handshake before the first data (RFC 9293, section 3.5); the RFCs' default is off
+        handshake: Handshake = Handshake::On,
         /// Explicit congestion notification (RFC 3168): data are sent ECN-capable, and the sender
         /// responds to marks
         ecn: Ecn = Ecn::Off,
@@ -136,28 +161,82 @@ parameters! {
         granularity: Span = Span::from_millis(1),
         /// Least retransmission timeout, at least `granularity`; 1 s in RFC 6298
         minimum_rto: Span = Span::from_millis(200),
-        /// Quantity that `minimum_rto` limits: the timeout, RFC 6298 (timeout), or the margin in it
-        /// for variation, as in Linux (variation)
-        rto_floor: RtoFloor = RtoFloor::Timeout,
-        /// Time by which timers of `rack` expire later than RFC 8985 asks for; 2 ms in Linux
-        timer_slack: Span = Span::ZERO,
+        /// Quantity that `minimum_rto` limits: the margin in the timeout for variation, as in Linux
+        /// (variation), or the timeout, RFC 6298 (timeout, the RFCs' default)
+        rto_floor: RtoFloor = RtoFloor::Variation,
+        /// Time by which timers of `rack` expire later than RFC 8985 asks for; the RFCs' default is 0
+        timer_slack: Span = Span::from_millis(2),
         /// Greatest retransmission timeout
         maximum_rto: Span = Span::from_secs(60),
         /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
-        /// (RFC 5681, section 4.2); without it, every segment is acknowledged at once
-        delayed_acks: Option<Span>,
-        /// Acknowledgements at the start of a connection that are not delayed; 16 in Linux
-        quick_acks: u32 as Integer(0, 1_000) = 0,
+        /// (RFC 5681, section 4.2); with 0, the RFCs' default, every segment is acknowledged at once
+        delayed_acks: Span = Span::from_millis(40),
+        /// Acknowledgements at the start of a connection that are not delayed; the RFCs' default is 0
+        quick_acks: u32 as Integer(0, 1_000) = 16,
+        /// Acknowledgement at once of a segment that ends what the application has written (PSH), as
+        /// in Linux for an application that reads at once; the RFCs' default is off
+        push_acks: PushAcks = PushAcks::On,
         /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
         initial_window: u32 as Integer(1, 1_000) = 10,
-        /// Receiver's buffer, which limits the data in flight
-        receiver_window: u32 as Size = 1_048_576,
-        /// Headers of a packet, and the size of an acknowledgement: data are `size` less this
-        header: u32 as Size = 40,
+        /// Limit of the data in flight: what Linux's memory for sending holds in segments of 1,448
+        /// bytes, or the receiver's buffer, by the RFCs' default 1 MiB
+        receiver_window: u32 as Size = 2_027_200,
+        /// Headers of a packet, and the size of an acknowledgement: data are `size` less this; 40 bytes
+        /// by default without time stamps
+        header: u32 as Size = 52,
     }
 }
 
 impl TcpParams {
+    /// Gives the keys that are not given the defaults of the stack, as far as the recovery and the
+    /// congestion control go with them.
+    pub(super) fn with_defaults(mut self, is_given: &dyn Fn(&str) -> bool) -> TcpParams {
+        let rfc = self.stack == Stack::Rfc;
+        let open = |key: &str, differs: bool| differs && !is_given(key);
+        if open("recovery", rfc) {
+            self.recovery = LossRecovery::Sack;
+        }
+        let by_time = self.recovery == LossRecovery::Rack;
+        let control = self.congestion.build();
+        if open("growth", rfc || !control.clone().is_ok_and(|mut control| control.count_segments())) {
+            self.growth = Growth::Bytes;
+        }
+        if open("slow_start", rfc || !control.is_ok_and(|control| control.has_hystart())) {
+            self.slow_start = SlowStart::Standard;
+        }
+        if open("reduction", rfc || !by_time) {
+            self.reduction = Reduction::AtOnce;
+        }
+        if open("timestamps", rfc || !by_time) {
+            self.timestamps = Timestamps::Off;
+        }
+        if open("handshake", rfc) {
+            self.handshake = Handshake::Off;
+        }
+        if open("rto_floor", rfc) {
+            self.rto_floor = RtoFloor::Timeout;
+        }
+        if open("timer_slack", rfc) {
+            self.timer_slack = Span::ZERO;
+        }
+        if open("delayed_acks", rfc) {
+            self.delayed_acks = Span::ZERO;
+        }
+        if open("quick_acks", rfc) {
+            self.quick_acks = 0;
+        }
+        if open("push_acks", rfc) {
+            self.push_acks = PushAcks::Off;
+        }
+        if open("receiver_window", rfc) {
+            self.receiver_window = 1_048_576;
+        }
+        if open("header", self.timestamps == Timestamps::Off) {
+            self.header = 40;
+        }
+        self
+    }
+
     /// Returns true if acknowledgements count the packets that came marked (RFC 9768).
     pub(super) fn counts_marks(&self) -> bool {
         self.congestion.mark_response() == MarkResponse::Each

@@ -2,7 +2,7 @@
 //! blocks (RFC 2883) and the echo of congestion (RFC 3168, section 6.1.3).
 
 use super::accurate_ecn::Count;
-use super::params::TcpParams;
+use super::params::{PushAcks, TcpParams};
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
@@ -23,8 +23,10 @@ pub(super) struct Receiver {
     sack: bool,
     dsack: bool,
     ecn: bool,
-    /// The longest time for which an acknowledgement may be delayed; `None` for no delay.
-    delay: Option<Span>,
+    /// The longest time for which an acknowledgement may be delayed; 0 for no delay.
+    delay: Span,
+    /// True if the end of what the application has written is acknowledged at once.
+    answers_push: bool,
     /// Acknowledgements from now on that are not delayed.
     quick: u32,
     /// True if an echo tells of each packet by itself, as DCTCP asks for (RFC 8257, section 3.2).
@@ -58,6 +60,7 @@ impl Receiver {
             dsack: params.recovery.uses_dsack(),
             ecn: params.negotiates_ecn(),
             delay: params.delayed_acks,
+            answers_push: params.push_acks == PushAcks::On,
             quick: params.quick_acks,
             echoes_each: params.congestion.mark_response() == MarkResponse::Share,
             count: params.counts_marks().then(Count::new),
@@ -130,12 +133,12 @@ impl Receiver {
     }
 
     /// Acknowledges the second segment at once, and a first one after `delay` at the latest.
-    fn acknowledge_second(&mut self, cx: &mut HostCx<'_>, delay: Span) {
+    fn acknowledge_second(&mut self, cx: &mut HostCx<'_>) {
         self.waiting += 1;
         if self.waiting >= 2 {
             self.acknowledge(cx);
         } else {
-            self.due = cx.now() + delay;
+            self.due = cx.now() + self.delay;
         }
     }
 }
@@ -170,12 +173,13 @@ impl Endpoint for Receiver {
             self.echo &= !segment.reduced;
             self.echo |= is_marked;
         }
-        match (self.take(segment), self.delay) {
-            (true, Some(delay)) if !changes && self.quick == 0 => self.acknowledge_second(cx, delay),
-            _ => {
-                self.quick = self.quick.saturating_sub(1);
-                self.acknowledge(cx);
-            }
+        let is_pushed = segment.pushes && self.answers_push;
+        let may_wait = self.take(segment) && !changes && !is_pushed && self.quick == 0;
+        if may_wait && self.delay > Span::ZERO {
+            self.acknowledge_second(cx);
+        } else {
+            self.quick = self.quick.saturating_sub(1);
+            self.acknowledge(cx);
         }
         self.due
     }

@@ -20,6 +20,8 @@ pub struct Segment {
     pub window: u32,
     /// Opens the connection, or answers such a segment (SYN); it has no data, and no number.
     pub opens: bool,
+    /// Ends what the application has written so far (PSH).
+    pub pushes: bool,
     /// ECN-Echo (ECE): a data packet came with congestion marked (CE).
     pub echo: bool,
     /// The last three bits of the count of packets that came marked (ACE, RFC 9768); zero where they

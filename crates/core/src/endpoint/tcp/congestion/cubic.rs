@@ -63,6 +63,10 @@ impl CongestionControl for Cubic {
         true
     }
 
+    fn has_hystart(&self) -> bool {
+        true
+    }
+
     fn measured(&mut self, _: Time, rtt: Span) {
         if let Some(segments) = &mut self.segments {
             segments.measured(rtt);

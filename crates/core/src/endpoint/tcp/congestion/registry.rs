@@ -119,6 +119,10 @@ impl CongestionControl for AnyCongestionControl {
         each!(self, c => c.count_segments())
     }
 
+    fn has_hystart(&self) -> bool {
+        each!(self, c => c.has_hystart())
+    }
+
     #[inline]
     fn arrived(&mut self, report: &Acknowledged) {
         each!(self, c => c.arrived(report))

@@ -68,6 +68,11 @@ pub trait CongestionControl: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns true if Linux ends its slow start by HyStart, too.
+    fn has_hystart(&self) -> bool {
+        false
+    }
+
     /// Learns of an acknowledgement, before the window grows or is reduced for it.
     fn arrived(&mut self, report: &Acknowledged) {
         let _ = report;

@@ -27,7 +27,7 @@ use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::{LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
-use crate::units::{Span, Time};
+use crate::units::Time;
 use alloc::boxed::Box;
 use pacing::Pacer;
 
@@ -103,7 +103,7 @@ impl Sender {
         let window = u64::from(params.receiver_window);
         // The margin of a timeout covers acknowledgements that wait.
         let longest_wait = match params.rto_floor {
-            RtoFloor::Timeout => params.delayed_acks.unwrap_or(Span::ZERO),
+            RtoFloor::Timeout => params.delayed_acks,
             RtoFloor::Variation => params.minimum_rto,
         };
         let by_model = tcp.control.has_model();
@@ -343,7 +343,8 @@ impl Sender {
         if let Some(application) = &mut self.application {
             application.sent(cx.now(), start..end, first_sent.is_some());
         }
-        let mut segment = Segment { sequence: start, length: (end - start) as u32, ..Segment::default() };
+        let (length, pushes) = ((end - start) as u32, end == self.offered);
+        let mut segment = Segment { sequence: start, length, pushes, ..Segment::default() };
         let mut mark = Mark::NONE;
         if first_sent.is_some() {
             self.retransmissions += 1;
