@@ -11,7 +11,7 @@ from files import ROOT
 from tidegate import bounds as measured
 
 PAGE = (ROOT / "docs" / "bounds.md").read_text(encoding="utf-8")
-EXAMPLE = re.search(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
+EXAMPLE, CREDIT = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 TERM = re.compile(r"^\| (?!term|\*|-)[^|]+ \| ([\d. +]+) \|$", re.MULTILINE)
 
 
@@ -30,7 +30,7 @@ def bounds(path, *options):
 
 
 def test_the_bound_of_the_example_is_the_sum_of_its_terms(example):
-    terms = TERM.findall(PAGE)
+    terms = TERM.findall(PAGE.partition("## Credit")[0])
     assert len(terms) == 6
     total = sum(float(part) for term in terms for part in term.split("+"))
     assert f"| **bound** | **{total:g}** |" in PAGE
@@ -53,6 +53,21 @@ def test_a_flow_without_a_bound_has_the_reason(example):
     assert flows["call"]["reason"] == "s2->s3: the traffic of flood is not bounded there"
     flows, _ = bounds(example, "--set", "switch.buffer=10p")
     assert flows["call"]["reason"] == "the buffer of s2 may be too small"
+
+
+def test_a_flow_over_credit_needs_what_it_sends_in_its_loop(tmp_path):
+    page = PAGE.partition("## Credit")[2]
+    loop = sum(float(term) for term in TERM.findall(page))
+    assert f"| **loop** | **{loop:g}** |" in page
+    path = tmp_path / "credit.toml"
+    path.write_text(CREDIT)
+    flows, _ = bounds(path)
+    assert flows["call"]["hops"][1]["delay"] == pytest.approx(4.8e-3, rel=1e-12)
+    flows, _ = bounds(path, "--set", "link.a-b.credit.buffer=7")
+    assert f"*{flows['call']['reason']}*" in page
+    waited = {row["flow"]: row["without_credit"] for row in tidegate.simulate(path).credit_vcs.to_pylist()}
+    assert waited["call"] == 0
+    assert waited["flood"] > 0.1
 
 
 def test_the_table_has_flows_and_their_ports(example):

@@ -17,9 +17,12 @@
 pub mod analysis;
 mod classes;
 pub mod deadlines;
+mod held;
 pub mod network;
+mod served;
 mod tandem;
 mod total_flow;
+mod windows;
 
 use crate::units::{Rate, Span, Time};
 use alloc::collections::VecDeque;
@@ -76,8 +79,8 @@ pub struct Hop {
 /// - a reservation given to others before the stamps at which it was used have passed. Signalling
 ///   does not do so ([`Stamps`](crate::admission::Stamps)); a reconfiguration may;
 /// - a flow of datagrams that gains a reservation while its packets wait;
-/// - flows that return from a ceiling or an absence: they may still claim the service that they
-///   were held back from;
+/// - flows that return from a ceiling: they may still claim the service that they were held back
+///   from. One that was absent has the stamps of a newcomer, and voids nothing for others;
 /// - classes: a class is served by tokens, and the bound does not cover the flows inside it.
 pub fn virtual_clock_delay(burst: u64, reserve: Rate, largest: u32, hops: &[Hop]) -> Span {
     let again = hops.len().saturating_sub(1) as u64 * u64::from(largest);

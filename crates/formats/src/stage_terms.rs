@@ -26,6 +26,11 @@ impl StageTerms {
         self.0.is_empty()
     }
 
+    /// Number of the types of which there are terms.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Sets the terms of a type, in place of earlier ones; `None` changes nothing.
     pub fn set<T: Any + Debug + Send + Sync>(&mut self, terms: Option<T>) {
         if let Some(terms) = terms {
@@ -60,5 +65,6 @@ mod tests {
         let both = own.or(&usual);
         assert_eq!((both.get::<u8>(), both.get::<u16>()), (Some(&2), Some(&4)));
         assert_eq!(usual.get::<u8>(), Some(&3));
+        assert_eq!((own.len(), both.len()), (1, 2));
     }
 }

@@ -2,6 +2,8 @@
 //! end, while their flows conform.
 
 mod common;
+#[path = "bounds/credit.rs"]
+mod credit;
 #[path = "common/long.rs"]
 mod long;
 
@@ -15,7 +17,7 @@ use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::ClassPlan;
 use tidegate_core::units::{Rate, Span, TICKS_PER_SECOND, Time};
-use tidegate_sim::bounds::bounds;
+use tidegate_sim::bounds::{NetworkBounds, bounds};
 use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::input::TraceFlow;
 use tidegate_sim::network::Network;
@@ -169,7 +171,15 @@ struct Shares {
 
 /// Runs a network and compares it with its bounds.
 fn compare(network: &Network, seed: u64) -> Result<Shares, String> {
-    let found = bounds(network);
+    compare_with(network, &bounds(network), seed).map(|(shares, _)| shares)
+}
+
+/// Runs a network and compares it with these bounds.
+fn compare_with(
+    network: &Network,
+    found: &NetworkBounds,
+    seed: u64,
+) -> Result<(Shares, World<Calendar>), String> {
     let mut world: World<Calendar> = World::new(network, seed, &Probes { log: true, ..Probes::default() })
         .map_err(|why| format!("{why}"))?;
     while !world.advance(1_000_000) {}
@@ -229,7 +239,7 @@ fn compare(network: &Network, seed: u64) -> Result<Shares, String> {
             compare(&format!("{port} holds"), here[link] as f64, bound, &mut shares.backlog)?;
         }
     }
-    Ok(shares)
+    Ok((shares, world))
 }
 
 #[test]

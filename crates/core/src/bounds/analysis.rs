@@ -21,8 +21,9 @@
 //! each packet on the way.
 
 use super::network::{Network, Unbounded};
-use super::total_flow::{Found, Served};
-use super::{tandem, total_flow};
+use super::served::Served;
+use super::total_flow::Found;
+use super::{tandem, windows};
 use crate::curves::{Exact, seconds};
 use alloc::vec::Vec;
 use core::fmt;
@@ -84,7 +85,7 @@ pub struct Bounds {
 
 /// Bounds of all flows and ports.
 pub fn bounds_of(network: &Network<'_>) -> Bounds {
-    let found = total_flow::solve(network);
+    let found = windows::solve(network);
     let flows = (0..network.flows.len()).map(|flow| bound(network, flow, &found)).collect();
     let members = network.members();
     let ports = (0..network.ports.len()).map(|port| found.backlog(network, port, &members[port])).collect();

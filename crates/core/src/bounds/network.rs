@@ -1,7 +1,7 @@
 //! A network of ports and flows, of which bounds are wanted.
 
 use crate::contract::Contract;
-use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, whole};
+use crate::curves::{ArrivalCurve, Exact, ServiceCurve, bytes_per_second, left_by, whole};
 use crate::params::{NoLine, PolicyFacts, Role, Service};
 use crate::shaper::Ceiling;
 use crate::units::{Rate, Span};
@@ -19,6 +19,9 @@ pub struct Port<'a> {
     pub link: Rate,
     /// Greatest rate at which the port sends.
     pub ceiling: Option<Rate>,
+    /// Traffic that the link sends ahead of all packets of the port, and that may be on its way out
+    /// already; `None` without any. There is no ceiling beside it.
+    pub ahead: Option<&'a ArrivalCurve>,
     /// Propagation delay of the link.
     pub delay: Span,
     /// Reason for which the port promises nothing; `None` where its scheduler is asked.
@@ -55,6 +58,21 @@ pub struct Flow {
     pub arrivals: Option<ArrivalCurve>,
 }
 
+/// A window of a port.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Its flows, each with the place of the port on its route.
+    pub members: Vec<(usize, usize)>,
+    /// Packets that may be outstanding.
+    pub places: u32,
+    /// Packets for which the end of the link sends a report, at least 1.
+    pub batch: u32,
+    /// Longest time from the start of a packet's propagation to the link's end, and from the last bit
+    /// of the packet for which a report is due leaving the next port, to the use of the report: the
+    /// sum of both, in seconds. The reason, where there is no bound.
+    pub loop_time: Result<Exact, &'static str>,
+}
+
 /// Ports and flows.
 #[derive(Clone, Debug)]
 pub struct Network<'a> {
@@ -62,6 +80,8 @@ pub struct Network<'a> {
     pub ports: Vec<Port<'a>>,
     /// The flows.
     pub flows: Vec<Flow>,
+    /// The windows of ports.
+    pub windows: Vec<Window>,
 }
 
 /// The reason for which a flow has no bound.
@@ -88,6 +108,15 @@ pub enum Unbounded {
         /// The port.
         port: usize,
     },
+    /// A window may hold the flow back.
+    Window {
+        /// The port.
+        port: usize,
+        /// Packets of the window.
+        places: u32,
+        /// Packets with which it would not hold the flow back.
+        needs: u64,
+    },
     /// The bounds of ports in a cycle raise each other without end.
     Cycle {
         /// A port of the cycle.
@@ -96,13 +125,15 @@ pub enum Unbounded {
 }
 
 impl Port<'_> {
-    /// Strict service curve of the port: under a ceiling, after a largest packet at its rate.
+    /// Strict service curve of the port: under a ceiling, after a largest packet at its rate; behind
+    /// traffic that goes ahead, what this leaves.
     pub(super) fn server(&self, largest: &Exact) -> ServiceCurve {
         let link = bytes_per_second(self.link);
-        match self.ceiling.map(bytes_per_second) {
+        let server = match self.ceiling.map(bytes_per_second) {
             Some(ceiling) if ceiling < link => ServiceCurve::rate_latency(ceiling.clone(), largest / ceiling),
             _ => ServiceCurve::rate_latency(link, Exact::zero()),
-        }
+        };
+        self.ahead.map_or_else(|| server.clone(), |ahead| left_by(ahead, &server))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Bounds on the delay over a whole route.
 
 use super::network::Network;
-use super::total_flow::{Found, Served};
+use super::served::Served;
+use super::total_flow::Found;
 use crate::curves::{ArrivalCurve, Exact, ServiceCurve, longest_delay, whole};
 use alloc::vec::Vec;
 use num_traits::Zero;
@@ -93,14 +94,13 @@ pub(super) fn multiplexing_once(network: &Network<'_>, flow: usize, found: &Foun
         if !network.is_plain(*port) || !network.is_never_idle(*port) {
             return None;
         }
-        if network.has_ceilings(*port, &members) {
+        if network.has_ceilings(*port, &members) || found.held.any_of(&members[*port]) {
             return None;
         }
         let largest = whole(network.largest_at(&members[*port]));
-        let server = network.ports[*port].server(&largest);
-        let rate = server.rate()?.clone();
+        let (rate, latency) = network.ports[*port].server(&largest).in_the_long_run()?;
         let packet = if place + 1 < terms.route.len() { largest / &rate } else { Exact::zero() };
-        latencies.push(server.latency() + packet);
+        latencies.push(latency + packet);
         rates.push(rate);
     }
     let crossings = crossings(network, flow, found)?;

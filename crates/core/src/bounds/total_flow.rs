@@ -15,10 +15,11 @@
 //! this is the fixed point of Cruz, "A calculus for network delay, part II", IEEE Transactions on
 //! Information Theory 37(1), 1991.) Where delays grow for [`ROUNDS`] rounds, there is no bound.
 
+use super::held::Held;
 use super::network::{Network, Unbounded};
+use super::served::{Beside, Served, Waits, served_by};
 use crate::curves::{
-    ArrivalCurve, Exact, ServiceCurve, beside_fifo, bytes_per_second, largest_backlog, longest_delay, output,
-    whole,
+    ArrivalCurve, Exact, ServiceCurve, bytes_per_second, largest_backlog, longest_delay, whole,
 };
 use crate::params::{FixedPort, Line, NoLine, Sharer};
 use alloc::vec;
@@ -33,47 +34,20 @@ const ROUNDS: usize = 300;
 /// Rounds by which bounds in cycles are lowered once they hold.
 const REFINEMENTS: usize = 30;
 
-/// A flow at a port.
-#[derive(Clone, Debug)]
-pub(super) struct Served {
-    pub(super) delay: Exact,
-    pub(super) backlog: Exact,
-    /// The service that the port leaves for this flow; `None` where the rest of its line leaves none.
-    pub(super) service: Option<ServiceCurve>,
-    /// The service that the scheduler promises this flow, where `service` has the shorter delay here.
-    pub(super) promised: Option<ServiceCurve>,
-    pub(super) source: &'static str,
-    /// The line in which it waits.
-    pub(super) queue: Queue,
-    leaves: ArrivalCurve,
-}
-
-/// The line in which a flow waits at a port: the order is that of arrival.
-#[derive(Clone, Debug)]
-pub(super) struct Queue {
-    /// The service of the whole line, in bits.
-    pub(super) service: ServiceCurve,
-    /// The traffic of the other flows in it; `None` if it is not bounded.
-    pub(super) others: Option<ArrivalCurve>,
-}
-
-/// The line in which a flow waits at a port, and its longest delay.
-struct Waits {
-    line: Line,
-    delay: Exact,
-    /// The scheduler's promise, where the line is that of any order of service.
-    promised: Option<ServiceCurve>,
-}
-
 /// Bounds on the traffic and the delays of each flow at each port of its route.
 pub(super) struct Found {
+    /// The traffic at each port, and behind the last one.
     pub(super) arrivals: Vec<Vec<Option<ArrivalCurve>>>,
     pub(super) hops: Vec<Vec<Result<Served, Unbounded>>>,
+    /// Flows that their windows may hold back.
+    pub(super) held: Held,
 }
 
-pub(super) fn solve(network: &Network<'_>) -> Found {
+/// Computes the bounds of a network in which the windows of these flows may hold them back, and no
+/// other window does.
+pub(super) fn solve(network: &Network<'_>, held: Held) -> Found {
     let members = network.members();
-    let mut found = Found::new(network);
+    let mut found = Found::new(network, held);
     match network.order() {
         Some(order) => order.into_iter().for_each(|port| found.visit(network, port, &members)),
         None => found.solve_cycles(network, &members),
@@ -83,11 +57,12 @@ pub(super) fn solve(network: &Network<'_>) -> Found {
 
 impl Found {
     /// Nothing is delayed yet.
-    fn new(network: &Network<'_>) -> Found {
+    fn new(network: &Network<'_>, held: Held) -> Found {
         let flows = network.flows.iter();
         Found {
-            arrivals: flows.clone().map(|flow| vec![flow.arrivals.clone(); flow.route.len()]).collect(),
+            arrivals: flows.clone().map(|flow| vec![flow.arrivals.clone(); flow.route.len() + 1]).collect(),
             hops: flows.map(|flow| vec![Err(Unbounded::Source); flow.route.len()]).collect(),
+            held,
         }
     }
 
@@ -100,15 +75,14 @@ impl Found {
         let mut beside = Beside::default();
         for (index, ((flow, hop), line)) in members.iter().zip(lines).enumerate() {
             let served = line.map(|waits| served_by(&fixed, index, waits, &mut beside));
-            if let Some(next) = self.arrivals[*flow].get_mut(hop + 1) {
-                let leaves = served.as_ref().ok().map(|served| served.leaves.clone());
-                *next = leaves.or_else(|| network.passed(*flow, *hop, all));
-            }
+            let leaves = served.as_ref().ok().map(|served| served.leaves.clone());
+            self.arrivals[*flow][hop + 1] = leaves.or_else(|| network.passed(*flow, *hop, all));
             self.hops[*flow][*hop] = served;
         }
     }
 
-    /// Flows of a port, with the bounds on their arrivals.
+    /// Flows of a port, with the bounds on their arrivals. Flows that their windows may hold back have
+    /// none: any number of their packets may wait, and return at once.
     fn sharers(&self, network: &Network<'_>, port: usize, all: &[Vec<(usize, usize)>]) -> Vec<Sharer> {
         let sharer = |(flow, hop): &(usize, usize)| {
             let terms = &network.flows[*flow];
@@ -116,7 +90,7 @@ impl Found {
                 contract: terms.contracts[*hop],
                 largest: terms.largest,
                 smallest: terms.smallest,
-                arrivals: self.arrivals[*flow][*hop].clone(),
+                arrivals: self.arrivals[*flow][*hop].clone().filter(|_| self.held.at(*flow, *hop).is_none()),
                 passed: terms.ceilings[*hop].and_then(|_| network.passed(*flow, *hop, all)),
             }
         };
@@ -145,6 +119,9 @@ impl Found {
         let mut last: Option<(Vec<usize>, Option<Exact>)> = None;
         let is_held = fixed.flows.iter().any(|flow| flow.passed.is_some());
         let mut one = |index: usize, flow: usize, hop: usize| {
+            if let Some(why) = self.held.at(flow, hop) {
+                return Err(why);
+            }
             if fixed.flows[index].passed.is_some() {
                 return Err(Unbounded::Promise { port, why: CEILING });
             }
@@ -214,7 +191,8 @@ impl Found {
             members.iter().map(|(flow, hop)| self.arrivals[*flow][*hop].as_ref()).collect();
         let largest = whole(network.largest_at(members));
         let is_promised = |(flow, hop): &(usize, usize)| {
-            !matches!(self.hops[*flow][*hop], Err(Unbounded::Promise { why: NoLine::Because(_), .. }))
+            self.held.at(*flow, *hop).is_none()
+                && !matches!(self.hops[*flow][*hop], Err(Unbounded::Promise { why: NoLine::Because(_), .. }))
         };
         let serves = network.is_plain(port) && network.is_never_idle(port);
         let serves = serves && members.iter().all(is_promised);
@@ -241,7 +219,9 @@ impl Found {
         let server = self.server(network, port, all);
         let server =
             server.unwrap_or_else(|_| ServiceCurve::rate_latency(bytes_per_second(link), Exact::zero()));
-        FixedPort::new(link, server, flows)
+        let holds = network.ports[port].ceiling.is_some_and(|ceiling| ceiling < link);
+        let is_link = network.ports[port].class.is_none() && !holds;
+        FixedPort::new(link, server, flows).of_link(is_link)
     }
 
     fn solve_cycles(&mut self, network: &Network<'_>, members: &[Vec<(usize, usize)>]) {
@@ -302,6 +282,7 @@ impl Found {
                 let leaves = behind.map(|behind| behind.and_at_most(&link));
                 now = leaves.or_else(|| network.passed(flow, hop, all));
             }
+            self.arrivals[flow][terms.route.len()] = now;
         }
     }
 
@@ -338,56 +319,6 @@ impl Found {
         }
         changed
     }
-}
-
-/// The last line with several flows, and the traffic of all of them but each.
-#[derive(Default)]
-struct Beside {
-    flows: Vec<usize>,
-    others: Vec<Option<ArrivalCurve>>,
-}
-
-impl Beside {
-    /// The traffic beside a flow in its line.
-    fn of(&mut self, port: &FixedPort<'_>, index: usize, line: &Line) -> Option<&ArrivalCurve> {
-        if self.flows != line.flows {
-            let arrivals = line.flows.iter().map(|flow| port.flows[*flow].arrivals.as_ref());
-            self.others = ArrivalCurve::sums_of_others(&arrivals.collect::<Vec<_>>());
-            self.flows.clone_from(&line.flows);
-        }
-        let place = self.flows.iter().position(|flow| *flow == index)?;
-        self.others[place].as_ref()
-    }
-}
-
-/// The bounds of a flow of which those on its arrivals and on its delay are known.
-fn served_by(port: &FixedPort<'_>, index: usize, waits: Waits, beside: &mut Beside) -> Served {
-    let Waits { line, delay, promised } = waits;
-    let own = port.flows[index].arrivals.as_ref().map_or_else(ArrivalCurve::zero, Clone::clone);
-    let largest = whole(port.flows[index].largest);
-    // Its packets follow each other at the rate of the link.
-    let link = ArrivalCurve::bucket(largest.clone(), port.rate.clone());
-    let mut leaves = own.behind(&delay).and_at_most(&link);
-    let others = match line.flows.len() {
-        1 => Some(ArrivalCurve::zero()),
-        _ => beside.of(port, index, &line).cloned(),
-    };
-    let service = match line.flows.len() {
-        1 => Some(line.service.clone()),
-        _ => others.as_ref().and_then(|others| beside_fifo(others, &line.service)),
-    };
-    let queue = Queue { service: line.service, others };
-    let mut backlog = own.at(&delay);
-    if let Some(service) = &service {
-        let packet = ArrivalCurve::bucket(largest.clone(), Exact::zero());
-        if let Some(bits) = output(&own, service) {
-            leaves = leaves.and_at_most(&bits.and(&packet));
-        }
-        if let Some(bytes) = largest_backlog(&own, &service.in_packets(&largest)) {
-            backlog = backlog.min(bytes);
-        }
-    }
-    Served { delay, backlog, service, promised, source: line.source, queue, leaves }
 }
 
 /// The next multiple of 2⁻⁴⁰ seconds, a picosecond, so that numbers stay short.

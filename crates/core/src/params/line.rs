@@ -42,8 +42,11 @@ pub struct FixedPort<'a> {
     pub link: Rate,
     /// Rate of the link, in bytes a second.
     pub rate: Exact,
-    /// Strict service curve of the port: the link's, or less where the port has a ceiling.
+    /// Strict service curve of the port: the link's, or less where the port has a ceiling, or cells go
+    /// ahead of its packets.
     pub server: ServiceCurve,
+    /// True if the server is the link, or what is left of it by cells that go ahead.
+    is_link: bool,
     /// Its flows.
     pub flows: &'a [Sharer],
     /// Service of all flows but each, while that one waits; `None` if one of the others is not bounded.
@@ -83,25 +86,40 @@ impl fmt::Display for NoLine {
 
 /// The reason of a scheduler whose bound is about the whole rate of a link.
 const CEILING: NoLine =
-    NoLine::Because("its bound needs the whole link, and the port has a ceiling or classes");
+    NoLine::Because("its bound needs the whole link, and the port has a ceiling, classes or credit cells");
 
 impl<'a> FixedPort<'a> {
     /// Creates a port with a strict service curve.
     pub fn new(link: Rate, server: ServiceCurve, flows: &'a [Sharer]) -> FixedPort<'a> {
         let served: Vec<_> = flows.iter().map(Sharer::served).collect();
         let others = ArrivalCurve::sums_of_others(&served);
-        FixedPort { link, rate: bytes_per_second(link), server, flows, others }
+        FixedPort { link, rate: bytes_per_second(link), server, is_link: false, flows, others }
+    }
+
+    /// This port, if `is_link` is true with its link as the server, less cells that go ahead.
+    #[must_use]
+    pub fn of_link(self, is_link: bool) -> FixedPort<'a> {
+        FixedPort { is_link, ..self }
     }
 
     /// Checks that the port has the whole rate of its link.
     ///
     /// # Errors
-    /// Under a ceiling.
+    /// Under a ceiling, and beside cells that go ahead.
     pub fn has_whole_link(&self) -> Result<(), NoLine> {
         match self.server == ServiceCurve::rate_latency(self.rate.clone(), Exact::zero()) {
             true => Ok(()),
             false => Err(CEILING),
         }
+    }
+
+    /// The rate of the link, and the latency, that cells leave which go ahead: the whole link without
+    /// any.
+    ///
+    /// # Errors
+    /// Under a ceiling, and in a class.
+    pub fn left_by_cells(&self) -> Result<(Exact, Exact), NoLine> {
+        self.server.in_the_long_run().filter(|_| self.is_link).ok_or(CEILING)
     }
 
     /// Traffic of the flows that are chosen.

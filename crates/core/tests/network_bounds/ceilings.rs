@@ -26,7 +26,7 @@ fn steady(route: &[usize]) -> Flow {
 
 fn bounds(schedulers: &[&SchedulerKind], flows: Vec<Flow>) -> Vec<Result<FlowBound, Unbounded>> {
     let ports = schedulers.iter().map(|scheduler| port(scheduler, LINK)).collect();
-    bounds_of(&Network { ports, flows }).flows
+    bounds_of(&Network { ports, flows, windows: Vec::new() }).flows
 }
 
 /// The ceiling lets 2,000 bytes start at once, and 62,500 bytes a second after that; 500 may come later

@@ -28,7 +28,7 @@ fn class(scheduler: &SchedulerKind, parent: usize, contract: Contract) -> Port<'
 
 /// Delays in milliseconds, or the reasons for which there is none.
 fn delays(ports: &[Port<'_>], flows: &[Flow]) -> Vec<Result<f64, String>> {
-    let found = bounds_of(&Network { ports: ports.to_vec(), flows: flows.to_vec() });
+    let found = bounds_of(&Network { ports: ports.to_vec(), flows: flows.to_vec(), windows: Vec::new() });
     let words = |bound: Result<FlowBound, Unbounded>| match bound {
         Ok(one) => Ok(nearest(&one.delay) * 1e3),
         Err(why) => Err(format!("{why:?}")),

@@ -8,6 +8,7 @@ mod common;
 mod published;
 mod search;
 mod slots;
+mod windows;
 
 use common::rate;
 use tidegate_core::bounds::network::{Flow, Port};
@@ -22,6 +23,7 @@ fn port(scheduler: &SchedulerKind, bits: u64) -> Port<'_> {
         link: rate(bits),
         ceiling: None,
         delay: Span::ZERO,
+        ahead: None,
         void: None,
         class: None,
     }

@@ -37,7 +37,8 @@ fn rate_guarantees_add_up_as_published() {
         let size = pick(&mut rng, &[100, 500, 1_500]);
         let burst = u64::from(size) * (1 + rng.below(8));
         let bits = pick(&mut rng, &[1_000_000, 2_000_000, 5_000_000]);
-        let mut plan = Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new() };
+        let mut plan =
+            Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new(), windows: Vec::new() };
         let delay = Span::from_micros(rng.below(5_000));
         plan.ports.iter_mut().for_each(|port| port.delay = delay);
         let route: Vec<usize> = (0..hops).collect();
@@ -64,7 +65,8 @@ fn self_clocked_and_start_time_fair_queueing_wait_for_a_packet_of_each_flow() {
     for (name, own) in [("scfq", LINK / 10), ("sfq", LINK)] {
         let scheduler = kind(name);
         let bits = LINK / 10;
-        let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+        let mut plan =
+            Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new(), windows: Vec::new() };
         plan.flows.push(flow(&[0], 1_000, 3_000, bits, reserve(bits)));
         (1..10).for_each(|_| plan.flows.push(flood(&[0], 1_000, reserve(bits))));
         let time = |bytes: u64, bits: u64| of(8 * bytes, bits);
@@ -81,7 +83,7 @@ fn deficit_round_robin_has_the_latency_of_its_table() {
     let scheduler = kind("drr");
     let (flows, size) = (6, 1_514);
     let bits = LINK / flows;
-    let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+    let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new(), windows: Vec::new() };
     plan.flows.push(flow(&[0], size, u64::from(size), bits, reserve(bits)));
     (1..flows).for_each(|_| plan.flows.push(flood(&[0], size, reserve(bits))));
     let quanta = flows * u64::from(size);
@@ -98,7 +100,8 @@ fn rings_have_the_fixed_point_of_their_equations() {
     let scheduler = kind("fifo");
     let (ports, passed, burst) = (4usize, 3usize, 1_000u64);
     for (bits, solved) in [(LINK / 30, true), (LINK / 6, true), (LINK / 3 + 1, false)] {
-        let mut plan = Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new() };
+        let mut plan =
+            Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new(), windows: Vec::new() };
         for start in 0..ports {
             let route: Vec<usize> = (0..passed).map(|hop| (start + hop) % ports).collect();
             plan.flows.push(flow(&route, 1_000, burst, bits, Contract::default()));
@@ -132,7 +135,7 @@ fn rings_have_the_fixed_point_of_their_equations() {
 fn where_there_is_no_bound_the_first_reason_is_given() {
     let fifo = kind("fifo");
     let plain = Contract::default();
-    let mut plan = Network { ports: vec![port(&fifo, LINK); 2], flows: Vec::new() };
+    let mut plan = Network { ports: vec![port(&fifo, LINK); 2], flows: Vec::new(), windows: Vec::new() };
     plan.flows.push(flow(&[0, 1], 1_000, 1_000, 1_000_000, plain));
     plan.flows.push(flood(&[1], 1_000, plain));
     let why = |plan: &Network<'_>| *bounds_of(plan).flows[0].as_ref().unwrap_err();
@@ -158,7 +161,8 @@ fn no_route_is_later_than_its_promises_say() {
         let hops = 2 + rng.below(5) as usize;
         let bits = pick(&mut rng, &[500_000, 1_000_000]);
         let burst = 500 * (1 + rng.below(6));
-        let mut plan = Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new() };
+        let mut plan =
+            Network { ports: vec![port(&scheduler, LINK); hops], flows: Vec::new(), windows: Vec::new() };
         let route: Vec<usize> = (0..hops).collect();
         plan.flows.push(flow(&route, 500, burst, bits, reserve(bits)));
         // Reservations of the whole link, of which the traffic uses a part.
@@ -187,7 +191,7 @@ fn no_route_is_later_than_its_promises_say() {
 fn bursts_of_others_are_paid_once_with_what_they_send_meanwhile() {
     let scheduler = kind("round-robin");
     let plain = Contract::default();
-    let mut plan = Network { ports: vec![port(&scheduler, LINK); 2], flows: Vec::new() };
+    let mut plan = Network { ports: vec![port(&scheduler, LINK); 2], flows: Vec::new(), windows: Vec::new() };
     plan.flows.push(flow(&[0, 1], 1_000, 1_000, 1_000_000, plain));
     plan.flows.push(flow(&[0, 1], 1_000, 10_000, LINK / 2, plain));
     let bound = bounds_of(&plan).flows[0].clone().unwrap();
@@ -203,7 +207,8 @@ fn in_a_row_of_fifo_ports_bursts_do_not_grow() {
     let scheduler = kind("fifo");
     let plain = Contract::default();
     let row = |ports: usize, bits: u64, others: u64| {
-        let mut plan = Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new() };
+        let mut plan =
+            Network { ports: vec![port(&scheduler, LINK); ports], flows: Vec::new(), windows: Vec::new() };
         let route: Vec<usize> = (0..ports).collect();
         plan.flows.push(flow(&route, 500, 2_000, bits, plain));
         for port in 0..ports {
@@ -232,7 +237,8 @@ fn packets_wait_for_as_many_frames_as_they_need_slots() {
     for owned in [1, 2, 3, 5] {
         for frames in 1..4 {
             let packets = (frames - 1) * owned + 1;
-            let mut plan = Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new() };
+            let mut plan =
+                Network { ports: vec![port(&scheduler, LINK)], flows: Vec::new(), windows: Vec::new() };
             let bits = LINK / 10 * owned;
             plan.flows.push(flow(&[0], 1_000, packets * 1_000, bits, reserve(bits)));
             plan.flows.push(flood(&[0], 1_000, reserve(LINK - bits)));

@@ -103,7 +103,7 @@ impl Case {
 
     fn all_bounds(&self) -> Bounds {
         let ports = self.tandem.slots.map(|slots| port(&self.scheduler, BYTE / slots)).to_vec();
-        let mut plan = Network { ports, flows: Vec::new() };
+        let mut plan = Network { ports, flows: Vec::new(), windows: Vec::new() };
         for ix in 0..3 {
             let (from, to) = self.tandem.ways[ix];
             let route: Vec<usize> = (from..=to).collect();

@@ -5,7 +5,9 @@
 //! are from its first port, behind the envelope. [`Bounds`](analysis::Bounds) has the analyses.
 
 mod conforming;
+mod effects;
 mod places;
+mod stages;
 mod voids;
 
 use crate::network::{FlowSetup, Network};
@@ -45,7 +47,10 @@ pub fn bounds(network: &Network) -> NetworkBounds {
         smallest: smallest(flow),
         arrivals: source.as_ref().ok().cloned(),
     });
-    let calculus = Calculus { ports: places.ports(network), flows: flows.collect() };
+    let effects = stages::effects(network);
+    let ports = places.ports(network, effects.as_ref().map(|effects| &effects.ports[..]));
+    let windows = effects.as_ref().map_or_else(Vec::new, |effects| effects.windows.clone());
+    let calculus = Calculus { ports, flows: flows.collect(), windows };
     let found = analysis::bounds_of(&calculus);
     let ports: Vec<Option<Exact>> = (0..network.links.len())
         .map(|link| places.of_link(link).map(|place| found.ports[place].clone()).sum())
@@ -131,6 +136,9 @@ fn words(network: &Network, places: &Places, why: Unbounded) -> String {
         Unbounded::Promise { port: ix, why } => format!("{}: {why}", port(ix)),
         Unbounded::Beside { port: ix, flow } => {
             format!("{}: the traffic of {} is not bounded there", port(ix), name(flow))
+        }
+        Unbounded::Window { port: ix, places, needs } => {
+            format!("{}: its credit of {places} packets may run out, and it needs {needs}", port(ix))
         }
         Unbounded::Overload { port: ix } => format!("{}: more may arrive than it carries", port(ix)),
         Unbounded::Cycle { port: ix } => {

@@ -1,5 +1,6 @@
 //! Places of flows at the ports of a network: the port of each link, and behind it those of its classes.
 
+use super::effects::OnPort;
 use super::voids::void;
 use crate::network::{FlowSetup, Network};
 use std::borrow::Cow;
@@ -34,15 +35,18 @@ impl Places {
         flow.route.iter().zip(&flow.plans).map(place).collect()
     }
 
-    /// All ports and classes.
-    pub(super) fn ports<'n>(&self, network: &'n Network) -> Vec<Port<'n>> {
+    /// All ports and classes, with the effects of stages on the port of each link.
+    pub(super) fn ports<'n>(&self, network: &'n Network, effects: Option<&'n [OnPort]>) -> Vec<Port<'n>> {
         let mut ports = Vec::new();
         for (ix, link) in network.links.iter().enumerate() {
-            let void = void(network, ix);
+            let effect = effects.and_then(|effects| effects.get(ix));
+            let unknown = effect.is_none().then_some("stages are on the way");
+            let void = unknown.or_else(|| void(network, ix)).or_else(|| effect?.void);
             let port = Port {
                 scheduler: &*link.port.scheduler,
                 link: link.rate,
                 ceiling: link.port.ceiling,
+                ahead: effect.and_then(|effect| effect.ahead.as_ref()),
                 delay: link.delay,
                 void,
                 class: None,

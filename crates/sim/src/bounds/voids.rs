@@ -15,7 +15,6 @@ pub(super) fn void(network: &Network, ix: usize) -> Option<&'static str> {
     };
     let reasons = [
         (gate, "it is a gate's"),
-        (!network.stages.is_empty() || !network.stage_terms.is_empty(), "stages are on the way"),
         (!link.pace.is_steady(), "its link does not send at one rate"),
         (link.port.rate != Some(link.rate), "its scheduler does not know the rate of the link"),
         (link.reorders(), "its link reorders packets"),

@@ -43,7 +43,9 @@ impl VirtualClockParams {
                 source: "behind all reservations (Le Boudec and Thiran 2001, section 6.2)",
             });
         }
-        port.has_whole_link()?;
+        // Behind cells that go ahead, a packet with stamp s leaves once the server has had the time for
+        // the reservations up to s, and the packet in service: after its latency, at its rate.
+        let (rate, latency) = port.left_by_cells()?;
         let keeps = self.keeps_rates().ok_or(NoLine::Because("its clocks save credit"))?;
         let late = |flow: &Sharer| {
             let time = flow.contract.reserve.map(|reserve| reserve.time_for(flow.largest));
@@ -53,12 +55,12 @@ impl VirtualClockParams {
         let no = |words| Err(NoLine::Because(words));
         match () {
             () if port.flows.iter().any(|flow| flow.contract.head_start > Span::ZERO) => no("head starts"),
-            () if reserved > port.rate => no("the reservations exceed the link"),
+            () if reserved > rate => no("the reservations exceed the link"),
             () if port.flows.iter().any(late) => no("a packet takes longer than `lead` at its flow's rate"),
             () => Ok(port.own_line(
                 index,
                 port.flows[index].reserve(),
-                &port.largest(|_| true),
+                &((port.largest(|_| true) / &rate + latency) * &port.rate),
                 "VirtualClock (Figueira and Pasquale 1995; Xie and Lam 1995)",
             )),
         }
