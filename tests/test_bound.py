@@ -62,7 +62,7 @@ def test_a_flow_over_credit_needs_what_it_sends_in_its_loop(tmp_path):
     path = tmp_path / "credit.toml"
     path.write_text(CREDIT)
     flows, _ = bounds(path)
-    assert flows["call"]["hops"][1]["delay"] == pytest.approx(4.8e-3, rel=1e-12)
+    assert flows["call"]["hops"][1]["delay"] == pytest.approx(5.2e-3, rel=1e-12)
     flows, _ = bounds(path, "--set", "link.a-b.credit.buffer=7")
     assert f"*{flows['call']['reason']}*" in page
     waited = {row["flow"]: row["without_credit"] for row in tidegate.simulate(path).credit_vcs.to_pylist()}

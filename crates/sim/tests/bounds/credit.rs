@@ -234,13 +234,17 @@ fn a_credit_cell_has_the_records_of_six_vcs() {
 /// Credit of which nothing is known has the reason instead, there or on the link back.
 #[test]
 fn where_a_window_is_not_known_the_reason_is_given() {
-    let cases: &[(&str, usize, fn(&mut Network, &mut CreditPlan))] = &[
+    type Change = fn(&mut Network, &mut CreditPlan);
+    let cases: &[(&str, usize, Change)] = &[
         ("s1->s2: its credit is allocated adaptively", 0, |_, plan| {
             plan.terms = CreditTerms::Sender { pool: 100, n2: 1, interval: Span::from_millis(500) };
         }),
         ("s1->s2: its sender ignores credit", 0, |_, plan| plan.sender = Conduct::Ignores),
         ("s1->s2: its credit cells may arrive twice and count twice", 0, |_, plan| {
             (plan.protocol, plan.duplicate) = (Protocol::Incremental, 0.1);
+        }),
+        ("s1->s2: its credit may be lost with packets or credit cells", 0, |network, _| {
+            network.links[0].line.loss = Loss::new(0.1).unwrap();
         }),
         ("s1->s2: its credit may be lost with packets or credit cells", 0, |network, _| {
             network.links[1].line.loss = Loss::new(0.1).unwrap();
