@@ -61,7 +61,8 @@ def test_keys_of_files_are_read_as_fields() -> None:
     found = {
         str(path.relative_to(source))
         for path in source.rglob("*.rs")
-        if GETTER.search(path.read_text(encoding="utf-8"))
+        # Keys of another program's output have no records.
+        if source / "tc" not in path.parents and GETTER.search(path.read_text(encoding="utf-8"))
     }
     assert found == READERS
 

@@ -10,6 +10,9 @@ const OFFERED: &[&str] = &[
     // A greedy source has a key with the name of a transport.
     "crates/formats/src/source.rs",
     "crates/formats/src/keys/source.rs",
+    // Queueing disciplines of another system, and the policies that they are here.
+    "crates/formats/src/tc/policies.rs",
+    "crates/formats/src/tc/queue.rs",
     // A protocol has the name of a transport.
     "crates/core/src/classifier.rs",
     "python/tidegate/replay/kinds.py",

@@ -1,7 +1,8 @@
 //! `network.json`: the tree of sites and access points, and what each carries.
 
 use super::mbps::Mbps;
-use crate::error::{Complaint, FormatErrors, Origin, Place};
+use crate::error::{FormatErrors, Origin};
+use crate::json;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,6 +10,9 @@ use tidegate_core::classifier::rules::Direction;
 
 /// The keys with the bandwidth of each direction, up first.
 const BANDWIDTHS: [&str; 2] = ["uploadBandwidthMbps", "downloadBandwidthMbps"];
+
+const HELP: &str =
+    "a node is \"Site_1\": {\"downloadBandwidthMbps\": 500, \"uploadBandwidthMbps\": 100, \"children\": {…}}";
 
 /// A site or an access point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,27 +30,10 @@ pub(super) struct Node {
 pub(super) fn parse(text: &str, file_name: &str) -> Result<Vec<Node>, FormatErrors> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = Reader::default();
-    let mut json = serde_json::Deserializer::from_str(bare);
-    let read = Children { reader: &mut reader, above: None }.deserialize(&mut json).and_then(|()| json.end());
-    read.map(|()| reader.nodes).map_err(|error| {
-        let origin = Origin::new(file_name, bare, &[]);
-        origin.error(place(bare, error.line(), error.column()), complaint(&error)).into()
-    })
-}
-
-/// The message of an error without its place, which is shown otherwise.
-fn complaint(error: &serde_json::Error) -> Complaint {
-    let message = error.to_string();
-    let at = format!(" at line {} column {}", error.line(), error.column());
-    Complaint::new(message.strip_suffix(&at).unwrap_or(&message))
-        .help("a node is \"Site_1\": {\"downloadBandwidthMbps\": 500, \"uploadBandwidthMbps\": 100, \"children\": {…}}")
-}
-
-/// The place of the column of a line, both from 1.
-fn place(text: &str, line: usize, column: usize) -> Place {
-    let start: usize = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let at = u32::try_from(start + column.saturating_sub(1)).unwrap_or(u32::MAX);
-    Place::Text { start: at, end: at.saturating_add(1) }
+    let mut from = serde_json::Deserializer::from_str(bare);
+    let read = Children { reader: &mut reader, above: None }.deserialize(&mut from).and_then(|()| from.end());
+    read.map(|()| reader.nodes)
+        .map_err(|error| json::mistake(&Origin::new(file_name, bare, &[]), bare, &error, HELP).into())
 }
 
 #[derive(Default)]

@@ -32,7 +32,7 @@ pub(super) enum Command {
     Observe(Observe),
     /// Check a gate file and summarise it.
     Check(Check),
-    /// Translate the files of LibreQoS into a gate file and its list of circuits.
+    /// Translate a configuration of `tc`, or the files of LibreQoS, into a gate file.
     #[command(
         after_help = "What cannot be carried over is listed, and then nothing is written without --accept-losses."
     )]
@@ -64,23 +64,32 @@ pub(super) struct Observe {
 
 #[derive(Args)]
 pub(super) struct Import {
-    /// List of devices, ShapedDevices.csv.
-    pub(super) devices: PathBuf,
+    /// List of LibreQoS's devices, ShapedDevices.csv.
+    #[arg(required_unless_present_any = ["tc_up", "tc_down"], conflicts_with_all = ["tc_up", "tc_down"])]
+    pub(super) devices: Option<PathBuf>,
     /// Network in which they are, network.json; without it, no device may have a parent.
     pub(super) network: Option<PathBuf>,
-    /// Interface towards the circuits.
+    /// In place of LibreQoS's files, what `tc -d -j qdisc show dev IF`, `class` and `filter` print
+    /// for the interface towards the rest of the world.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) tc_up: Vec<PathBuf>,
+    /// Likewise for the interface towards the hosts, or the IFB that shapes what comes to them.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(super) tc_down: Vec<PathBuf>,
+    /// Interface towards the hosts that the line serves.
     #[arg(long, value_name = "INTERFACE")]
     pub(super) inside: String,
     /// Interface towards the rest of the world.
     #[arg(long, value_name = "INTERFACE")]
     pub(super) outside: String,
-    /// Rate of the line from the inside to the outside, for example 1gbit.
-    #[arg(long, value_name = "RATE", value_parser = parse_line_rate)]
-    pub(super) up: u64,
+    /// Rate of the line from the inside to the outside, for example 1gbit; without it, that of the
+    /// configuration of `tc`.
+    #[arg(long, value_name = "RATE", value_parser = parse_line_rate, required_unless_present_any = ["tc_up", "tc_down"])]
+    pub(super) up: Option<u64>,
     /// Rate of the line from the outside to the inside.
-    #[arg(long, value_name = "RATE", value_parser = parse_line_rate)]
-    pub(super) down: u64,
-    /// Folder for gate.toml and circuits.csv, which is made if need be.
+    #[arg(long, value_name = "RATE", value_parser = parse_line_rate, required_unless_present_any = ["tc_up", "tc_down"])]
+    pub(super) down: Option<u64>,
+    /// Folder for gate.toml, circuits.csv and before.toml, which is made if need be.
     #[arg(long, value_name = "DIR")]
     pub(super) out: PathBuf,
     /// Write the files although something is not as in those that were read.
