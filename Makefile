@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 NARRATE := $(PYTHON) tests/narrate.py
 # Test binaries side by side. The bindings are tested from Python.
 RUST_TESTS := $(PYTHON) tests/binaries.py --workspace --exclude tidegate-bindings
-# Files of tests side by side, one for each core, in the order of their names.
+# Files of tests side by side, one for each core, in the order that `tests/conftest.py` gives them.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --dist loadfile --no-loadscope-reorder
 # Tests of real time, which need the machine for themselves.
 TIMED := tests/test_lab.py

@@ -49,6 +49,28 @@ source = { kind = "poisson", rate = "250kbit" }
 ENDLESS = CHAIN.replace('"2s"', '"2000h"')
 
 
+FIRST = (
+    "test_paper.py",
+    "test_add_a_policy.py",
+    "test_removal.py",
+    "test_walkthroughs.py",
+    "test_lab_linux.py",
+    "test_lab_circuit.py",
+    "test_lab_allocated_capacity.py",
+    "test_score.py",
+    "test_replay_known.py",
+    "test_report_browser.py",
+    "test_example_gates.py",
+    "test_core_features.py",
+    "test_attack.py",
+)
+"""Files that take longest: begun first, they leave no worker alone with them at the end."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
+
+
 @pytest.fixture
 def chain(tmp_path: Path) -> Path:
     path = tmp_path / "chain.toml"

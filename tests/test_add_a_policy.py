@@ -156,6 +156,7 @@ def test_a_column_is_an_entry_of_the_declaration_and_a_line_where_its_value_is_g
 
 
 @needs_cargo
+@pytest.mark.skipif(not VERIFY, reason="long: set TIDEGATE_VERIFY=1")
 def test_the_pages_lead_to_policies_and_a_column_that_work() -> None:
     copy_with(PAGES)
     cargo("fmt", "--all", "--check")

@@ -39,6 +39,8 @@ PROGRAMS = (
     "rustup ",
     "git ",
     "ip ",
+    "tc ",
+    "sed ",
     "sleep ",
     "wait",
 )
@@ -79,6 +81,9 @@ ELSEWHERE = [
     Elsewhere("python examples/leaf_spine.py", "minutes", "test_examples.py"),
     Elsewhere("tidegate compare examples/bufferbloat.toml --on", "it needs a kernel", "test_lab_linux.py"),
     Elsewhere("tidegate lab ", "root, and minutes on a quiet machine", "test_lab.py"),
+    Elsewhere("tc ", "root: an interface with HTB", "test_gate_import_tc.py"),
+    Elsewhere("sed ", "a gate file that is imported", "test_gate_import_tc.py"),
+    Elsewhere("tidegate compare prediction.toml", "a gate that is imported", "test_gate_import_tc.py"),
     Elsewhere("tidegate gate ", "root: a gate with its two interfaces", "test_blocks.py"),
     Elsewhere("tidegate-gate ", "root: a gate with its two interfaces", "test_blocks.py"),
     Elsewhere("ip ", "root: three namespaces", "crates/gate/tests/docs.rs"),
@@ -99,7 +104,7 @@ def commands(page: Path) -> list[str]:
         if kind == "console":
             found += re.findall(r"^[$#] (.+)$", body, re.MULTILINE)
         elif kind == "sh":
-            found += [line for line in body.splitlines() if line]
+            found += [line for line in body.replace("\\\n", "").splitlines() if line]
     return found
 
 
@@ -306,6 +311,8 @@ TOML = {
     # Its transport is there once the page has been followed: `test_add_a_policy.py`. The scheduler
     # of the other page is that of `crates/sim/tests/outside`.
     if page.name not in ("add-an-endpoint.md", "policies-from-outside.md")
+    # A scenario of a gate that is imported: `test_gate_import_tc.py`.
+    and "office/gate.toml" not in body
 }
 
 
@@ -364,6 +371,9 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
         # `test_gate_import.py` carries these out.
         "tidegate-gate import ShapedDevices.csv",
         "tidegate-gate check isp/gate.toml",
+        # And `test_gate_import_tc.py` these.
+        "tidegate-gate import --tc-down",
+        "tidegate-gate check office/gate.toml",
     }
     assert start("gate", "check", EXAMPLES / "gates" / "isp.toml").wait() == 0
     program = [sys.executable, "-c", "from tidegate.cli import main; main()", "gate"]
