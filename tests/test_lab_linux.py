@@ -138,6 +138,10 @@ def test_a_policy_is_the_kernels_queueing_discipline(tmp_path, policy, expected)
     [
         ([("port.policy", "virtual-clock")], "no queueing discipline like virtual-clock"),
         ([("connection.upload.transport.recovery", "reno-1990")], "loss recovery `reno-1990`"),
+        (
+            [("connection.upload.transport", '{ kind = "tcp", congestion = "prague", ecn = "on" }')],
+            "congestion control `prague`",
+        ),
         ([("flow.call.size", "40B")], "shorter than a datagram"),
         (
             [("port.policy", "fifo + red(min_th=10p, max_th=11p, weight=1)")],

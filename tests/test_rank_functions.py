@@ -45,8 +45,8 @@ def test_a_rank_function_has_the_fingerprint_of_the_built_in_scheduler(mine: str
     assert runs[0].packet_hops > 3000
 
 
-# The built-in SCFQ and WFQ give a packet that was held its tag when its flow returns, and a rank function when
-# it arrives.
+# The built-in SCFQ and WFQ give a packet that was held its tag when its flow returns, and a rank function
+# when it arrives.
 @pytest.mark.parametrize("mine", [mine for mine in PAIRS if mine not in ("scfq-by-rank", "wfq-by-rank")])
 def test_flows_that_are_held_wait(mine: str) -> None:
     runs = [tidegate.simulate(network(name, flows='ceiling = "130kbit"')) for name in (mine, PAIRS[mine])]

@@ -39,6 +39,8 @@ RECOVERY = {
     "newreno": {"tcp_sack": 0, "tcp_recovery": 0, "tcp_early_retrans": 0},
 }
 """Settings of the kernel for a transport's loss recovery."""
+CONGESTION = ("reno", "cubic", "dctcp", "bbr")
+"""The congestion controls of `kernel.config`."""
 UNUSABLE = {
     "has_trace": "a delivery trace",
     "changes": "a change of rate or delay",
@@ -105,6 +107,8 @@ def _unusable(flow: Mapping[str, Any]) -> str | None:
         return f"the transport `{source['transport']['name']}` is"
     if source["transport"]["values"]["recovery"] not in RECOVERY:
         return f"the loss recovery `{source['transport']['values']['recovery']}` is"
+    if source["transport"]["values"]["congestion"]["name"] not in CONGESTION:
+        return f"the congestion control `{source['transport']['values']['congestion']['name']}` is"
     if source["kind"] == "sender" and source["application"]["kind"] != "bulk":
         return f"the application `{source['application']['kind']}` is"
     return None
