@@ -24,6 +24,8 @@ mod runtime;
 mod stats;
 mod sys;
 mod telemetry;
+#[cfg(any(fuzzing, feature = "bench"))]
+pub mod virtual_gate;
 
 pub use cli::cli;
 pub use error::{FailoverError, GateError};

@@ -102,7 +102,7 @@ impl Arena {
     }
 
     /// Buffers in use.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, fuzzing, feature = "bench"))]
     pub(super) fn used(&self) -> usize {
         self.lengths.len() - self.free.len()
     }

@@ -16,7 +16,7 @@ pub(crate) struct Arrival {
 
 impl Arrival {
     /// The arrival of a frame that was read as soon as it came.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, fuzzing, feature = "bench"))]
     pub(crate) fn at(now: Time) -> Arrival {
         Arrival { switch: now, kernel: now, read: now }
     }

@@ -302,3 +302,29 @@ fn round_trips_are_those_behind_the_gate() {
     assert!(near(&trips["least"], 0.020) && near(&trips["mean"], 0.0295), "{trips:#}");
     assert!(crate::explain::text(&answers, None).contains("round trips outside: 29.5 ms, 20.0 at least"));
 }
+
+/// Each packet that is looked at waits for the rest of one that is not looked at, and nothing else
+/// waits: accounts are not kept when that one starts.
+#[test]
+fn the_packet_in_service_is_a_cause() {
+    let rules =
+        "port = { scheduler = \"fifo\" }\n[[flow]]\nname = \"hosts\"\neach = \"host\"\nwithin = \"none\"\n";
+    let file = super::tests::file(rules);
+    let mut bench = Bench::of(&Plan::of(&file));
+    for step in 0..100 {
+        let start = Time::ORIGIN + Span::from_millis(20 * step);
+        // Both are looked at in every third step, but host 1 comes one step later.
+        for (host, payload, after) in [(4, 1472, 0), (1, 172, 500)].into_iter().take(1 + step.min(1) as usize)
+        {
+            bench.wake(start + Span::from_micros(after), Direction::Up);
+            bench.receive(Direction::Up, &frame((true, host, 9, 0), payload, step));
+        }
+        bench.wake(start + Span::from_millis(10), Direction::Up);
+    }
+    let answers = bench.engine.explain(file.named("10.0.0.1").ok(), &file);
+    let told = Told(answers[0].clone());
+    // 1538 bytes on 8 Mbit/s are 1.538 ms.
+    assert!((told.mean() - 1.038e-3).abs() < 1e-6, "{:#}", told.0);
+    assert_eq!(told.cause(), ("others", "the line", "10.0.0.4"), "{:#}", told.0);
+    assert!(number(&told.0["causes"][0]["share"]) > 0.999, "{:#}", told.0);
+}

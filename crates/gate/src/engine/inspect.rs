@@ -46,7 +46,7 @@ impl Engine {
     }
 
     /// Buffers in use.
-    #[cfg(any(test, fuzzing))]
+    #[cfg(any(test, fuzzing, feature = "bench"))]
     pub(crate) fn buffers_used(&self) -> usize {
         self.ports.iter().map(|port| port.arena.used()).sum()
     }
@@ -83,6 +83,12 @@ impl Engine {
             port.explainer.explain(port.clock, asked, (file, direction))
         };
         Direction::BOTH.map(of).concat().into()
+    }
+
+    /// Leaves out explanations from now on.
+    #[cfg(feature = "bench")]
+    pub(crate) fn leave_out_explanations(&mut self) {
+        self.ports.iter_mut().for_each(|port| port.explainer.leave_out());
     }
 
     /// Counters of a rule's flows in a direction, and how many flows are open.

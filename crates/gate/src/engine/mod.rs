@@ -83,9 +83,10 @@ impl Engine {
             counters.received += 1;
             return counters.count_loss(LossReason::TooLong);
         }
-        let headers = Headers::read(LinkType::Ethernet, frame.bytes());
+        let (headers, ip) = Headers::read_packet(LinkType::Ethernet, frame.bytes());
+        let before_ip = frame.bytes().len() - ip.len();
         for ix in 0..segments {
-            self.arrive(at, direction, &headers, |buffer| frame.write(ix, buffer));
+            self.arrive(at, direction, (&headers, before_ip), |buffer| frame.write(ix, buffer));
         }
     }
 
@@ -100,7 +101,7 @@ impl Engine {
         &mut self,
         at: Arrival,
         direction: Direction,
-        headers: &Headers,
+        (headers, before_ip): (&Headers, usize),
         write: impl FnOnce(&mut [u8]) -> Option<usize>,
     ) {
         let [up, down] = &mut self.ports;
@@ -123,7 +124,8 @@ impl Engine {
             statistics.arrive(now, charged);
         }
         port.explainer.arrive(now, body, leg.flow, &self.switch);
-        if let Some(took) = other.explainer.echo(at.kernel, headers, port.arena.frame(body)) {
+        let ip = port.arena.frame(body).get(before_ip..).unwrap_or_default();
+        if let Some(took) = other.explainer.echo(at.kernel, headers, ip) {
             let around = (&self.switch, port.edge.steering());
             port.explainer.round_trip(now, leg.flow, took, around);
         }

@@ -59,6 +59,9 @@ pub(crate) struct Explainer {
     senders: Senders,
     round_trips: RoundTrips,
     drops: Drops,
+    /// True in a benchmark of the gate without explanations.
+    #[cfg(feature = "bench")]
+    left_out: bool,
 }
 
 impl Explainer {
@@ -75,15 +78,40 @@ impl Explainer {
             senders: Senders::new(rate),
             round_trips: RoundTrips::new(),
             drops: Drops { until: Time::ORIGIN, seen: 0 },
+            #[cfg(feature = "bench")]
+            left_out: false,
         }
+    }
+
+    /// Notes nothing from now on.
+    #[cfg(feature = "bench")]
+    pub(crate) fn leave_out(&mut self) {
+        self.left_out = true;
+    }
+
+    #[cfg(feature = "bench")]
+    fn is_left_out(&self) -> bool {
+        self.left_out
+    }
+
+    #[cfg(not(feature = "bench"))]
+    fn is_left_out(&self) -> bool {
+        false
     }
 
     /// Looks at a packet that arrives, if its turn has come.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, body: BodyId, flow: FlowIx, switch: &Switch) {
+        if self.is_left_out() {
+            return;
+        }
         if self.pace.takes(now, flow) && self.waiting.len() < MAX_WAITING {
-            let levels = switch.levels(Leg { port: self.port, flow });
-            let read = |(level, _)| (level, self.accounts.read(now, flow, level));
+            let levels_of = |flow| switch.levels(Leg { port: self.port, flow });
+            if self.waiting.is_empty() {
+                self.accounts.resume(now, levels_of);
+            }
+            let levels = levels_of(flow);
+            let read = |(level, clear_at)| (level, self.accounts.first(now, flow, level, clear_at));
             let probe = Probe { arrived: now, flow, readings: levels.map(read).collect() };
             self.waiting.insert(body, probe);
         }
@@ -98,30 +126,41 @@ impl Explainer {
         (switch, steering): (&Switch, &Steering),
         frame: &[u8],
     ) {
+        if self.is_left_out() {
+            return;
+        }
         let flow = packet.flow;
+        let leg = Leg { port: self.port, flow };
         if let Some(probe) = self.waiting.remove(&packet.body) {
             self.finish(now, packet, &probe, steering);
         }
-        let leg = Leg { port: self.port, flow };
-        self.accounts.start(now, free_at, flow, switch.levels(leg));
+        if self.waiting.is_empty() {
+            self.accounts.pass(free_at, flow);
+        } else {
+            self.accounts.start(now, free_at, flow, switch.levels(leg));
+        }
         let (is_sample, is_noted) = (self.senders.takes(packet.len), self.round_trips.is_due(now, flow));
         if is_sample || is_noted {
-            let conversation = FiveTuple::of(&Headers::read(LinkType::Ethernet, frame));
+            let (headers, ip) = Headers::read_packet(LinkType::Ethernet, frame);
+            let conversation = FiveTuple::of(&headers);
             if is_sample {
                 let levels = switch.levels(leg).map(|(level, _)| level);
                 self.senders.take(now, subject(steering, flow), conversation, levels);
             }
             if is_noted {
-                self.round_trips.note(now, flow, conversation, frame);
+                self.round_trips.note(now, flow, conversation, ip);
             }
         }
     }
 
-    /// Returns the round trip of a packet of this direction that ends with a frame that came from the
-    /// other side at a time.
+    /// Returns the round trip of a packet of this direction that ends with an IP packet that came from
+    /// the other side at a time.
     #[inline]
-    pub(crate) fn echo(&mut self, came: Time, headers: &Headers, frame: &[u8]) -> Option<Span> {
-        self.round_trips.end(came, FiveTuple::of(headers), frame)
+    pub(crate) fn echo(&mut self, came: Time, headers: &Headers, ip: &[u8]) -> Option<Span> {
+        if self.is_left_out() {
+            return None;
+        }
+        self.round_trips.end(came, FiveTuple::of(headers), ip)
     }
 
     /// Adds a round trip that has ended with a packet of a flow.
@@ -147,6 +186,9 @@ impl Explainer {
         reason: Reason,
         (switch, steering): (&Switch, &Steering),
     ) {
+        if self.is_left_out() {
+            return;
+        }
         self.waiting.remove(&packet.body);
         let count = self.drops.count(now);
         if count > 0 {

@@ -6,7 +6,7 @@
 //! the receiver waits before it acknowledges, and is short by at most one tick of the sender's stamps
 //! (1 ms in Linux) where an earlier segment has the same stamp.
 
-use etherparse::{SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
+use etherparse::{Ipv4HeaderSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::packet::FlowIx;
 use tidegate_core::units::{Span, Time};
@@ -55,14 +55,14 @@ impl RoundTrips {
         self.next.get(flow.ix()).is_none_or(|next| *next <= now)
     }
 
-    /// Notes a frame that leaves, if it is a segment with an echo.
-    pub(super) fn note(&mut self, now: Time, flow: FlowIx, conversation: FiveTuple, frame: &[u8]) {
+    /// Notes an IP packet that leaves, if it is a segment with an echo.
+    pub(super) fn note(&mut self, now: Time, flow: FlowIx, conversation: FiveTuple, packet: &[u8]) {
         if self.next.len() <= flow.ix() {
             self.next.resize(flow.ix() + 1, Time::ORIGIN);
         }
         self.next[flow.ix()] = now + SPACING;
         let Some(back) = reversed(conversation) else { return };
-        let Some(echo) = with_segment(frame, |segment| {
+        let Some(echo) = with_segment(packet, |segment| {
             let stamp = stamps(segment).map(|(own, _)| Echo::Stamp(own));
             let opens = segment.syn().then(|| segment.sequence_number().wrapping_add(1));
             stamp.or(opens.map(Echo::Acknowledgement))
@@ -84,13 +84,13 @@ impl RoundTrips {
         }
     }
 
-    /// Returns the round trip that ends with a frame of a conversation that has come at a time.
+    /// Returns the round trip that ends with an IP packet of a conversation that has come at a time.
     #[inline]
-    pub(super) fn end(&mut self, came: Time, conversation: FiveTuple, frame: &[u8]) -> Option<Span> {
+    pub(super) fn end(&mut self, came: Time, conversation: FiveTuple, packet: &[u8]) -> Option<Span> {
         let FiveTuple::Ip { protocol: TCP, .. } = conversation else { return None };
         let slot = self.slots.get_mut(place(conversation))?;
         let noted = slot.as_ref().filter(|noted| noted.back == conversation)?;
-        let is_echo = with_segment(frame, |segment| {
+        let is_echo = with_segment(packet, |segment| {
             let echoed = match noted.echo {
                 Echo::Stamp(own) => stamps(segment).is_some_and(|(_, echoed)| echoed == own),
                 Echo::Acknowledgement(number) => segment.acknowledgment_number() == number,
@@ -106,9 +106,15 @@ impl RoundTrips {
     }
 }
 
-/// Reads the TCP segment of a frame, if it has one.
-fn with_segment<T>(frame: &[u8], read: impl FnOnce(&TcpSlice<'_>) -> Option<T>) -> Option<T> {
-    match SlicedPacket::from_ethernet(frame).ok()?.transport? {
+/// Reads the TCP segment of an IP packet, if it has one.
+fn with_segment<T>(packet: &[u8], read: impl FnOnce(&TcpSlice<'_>) -> Option<T>) -> Option<T> {
+    // Most packets that are read do not have the echo, so IPv4 is read by the shortest way.
+    if let Ok(header) = Ipv4HeaderSlice::from_slice(packet) {
+        let is_first = header.protocol().0 == TCP && header.fragments_offset().value() == 0;
+        let rest = packet.get(header.slice().len()..).filter(|_| is_first)?;
+        return read(&TcpSlice::from_slice(rest).ok()?);
+    }
+    match SlicedPacket::from_ip(packet).ok()?.transport? {
         TransportSlice::Tcp(segment) => read(&segment),
         _ => None,
     }
@@ -116,6 +122,10 @@ fn with_segment<T>(frame: &[u8], read: impl FnOnce(&TcpSlice<'_>) -> Option<T>) 
 
 /// The time stamp of a segment, and the one that it echoes.
 fn stamps(segment: &TcpSlice<'_>) -> Option<(u32, u32)> {
+    // The layout that RFC 7323, appendix A, recommends.
+    if let [1, 1, 8, 10, a, b, c, d, e, f, g, h, ..] = *segment.options() {
+        return Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h])));
+    }
     segment.options_iterator().find_map(|option| match option {
         Ok(TcpOptionElement::Timestamp(own, echoed)) => Some((own, echoed)),
         _ => None,
@@ -195,9 +205,14 @@ pub(crate) mod tests {
         ["10.0.0.1:5000>192.0.2.1:80/tcp", "192.0.2.1:80>10.0.0.1:5000/tcp"].map(|text| text.parse().unwrap())
     }
 
+    /// The IP packet of a frame that may be cut off.
+    fn packet(frame: &[u8]) -> &[u8] {
+        frame.get(14..).unwrap_or_default()
+    }
+
     fn noted(trips: &mut RoundTrips, now: Time, frame: &[u8]) {
         if trips.is_due(now, FlowIx(0)) {
-            trips.note(now, FlowIx(0), conversations()[0], frame);
+            trips.note(now, FlowIx(0), conversations()[0], packet(frame));
         }
     }
 
@@ -209,13 +224,13 @@ pub(crate) mod tests {
         noted(&mut trips, at(0), &data(1));
         // Too soon after the first: it is not noted.
         noted(&mut trips, at(5), &data(2));
-        let mut back = |millis, echoed| trips.end(at(millis), conversations()[1], &answer(echoed));
+        let mut back = |millis, echoed| trips.end(at(millis), conversations()[1], packet(&answer(echoed)));
         assert_eq!(back(20, 0), None);
         assert_eq!(back(30, 1), Some(Span::from_millis(30)));
         assert_eq!(back(31, 1), None);
         assert_eq!(back(32, 2), None);
         noted(&mut trips, at(100), &data(3));
-        assert_eq!(trips.end(at(5000), conversations()[1], &answer(3)), None);
+        assert_eq!(trips.end(at(5000), conversations()[1], packet(&answer(3))), None);
     }
 
     #[test]
@@ -224,10 +239,10 @@ pub(crate) mod tests {
         let answer = segment(OUTSIDE, INSIDE, (18, 900, 42), None, 0);
         let mut trips = RoundTrips::new();
         noted(&mut trips, at(0), &syn);
-        assert_eq!(trips.end(at(12), conversations()[1], &answer), Some(Span::from_millis(12)));
+        assert_eq!(trips.end(at(12), conversations()[1], packet(&answer)), Some(Span::from_millis(12)));
         noted(&mut trips, at(1000), &syn);
         noted(&mut trips, at(2000), &syn);
-        assert_eq!(trips.end(at(2012), conversations()[1], &answer), None);
+        assert_eq!(trips.end(at(2012), conversations()[1], packet(&answer)), None);
     }
 
     #[test]
