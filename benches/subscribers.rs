@@ -82,7 +82,7 @@ fn rule(circuits: Arc<Circuits>) -> Rule {
 fn fair() -> Result<Conversations, Refused> {
     let whole = BuiltInComposite::read(WITHIN_DEFAULT, &[]).and_then(Result::ok);
     let parts = whole.ok_or_else(|| Refused("no policy for conversations".into()))?.parts()?;
-    Ok(Conversations { scheduler: SchedulerKind::BuiltIn(parts.scheduler), dropper: None })
+    Ok(Conversations { scheduler: SchedulerKind::BuiltIn(parts.scheduler), dropper: None, by_host: false })
 }
 
 fn address(number: u32) -> Ipv4Addr {

@@ -279,6 +279,10 @@ class Contract:
     def peak_burst(self) -> int | None:
         """Peak burst size in bytes (PBS, RFC 2698)."""
 
+    @property
+    def host(self) -> int | None:
+        """Number of its host."""
+
     def time_for(self, length: int) -> int | None:
         """Return the ticks that `length` bytes take at the reserved rate; None without one."""
 

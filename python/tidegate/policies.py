@@ -715,6 +715,30 @@ class DrrPlusPlus(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class HostDrrPlusPlus(Record):
+    """DRR++ among hosts.
+
+    Serves backlogged hosts in turns of a quantum of bytes, and the flows of each in turns of its own, flows
+    that have just become backlogged first: fair among hosts first, then among flows. Drops nothing by itself.
+
+    Attributes:
+        quantum: Quantum: bytes that a host may send in its turn, and a flow in its turn of the host's (a size
+            such as "250B", or a number of bytes). Default: 1514B.
+        form: A new flow without a packet goes to the old list, or as in Linux only where others are (rfc or
+            linux). Default: rfc.
+
+    Source: tc-cake(8), dual-srchost and dual-dsthost; RFC 8290, section 4.2.
+    """
+
+    _kind: ClassVar[str | None] = "host-drr++"
+
+    _quantities: ClassVar = {"quantum": quantities.Size}
+
+    quantum: str | int | None = None
+    form: Literal["rfc", "linux"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Edf(Record):
     """Earliest deadline first.
 
@@ -895,6 +919,7 @@ SchedulerName = Literal[
     "round-robin",
     "drr",
     "drr++",
+    "host-drr++",
     "edf",
     "jitter-edd",
     "fq-codel",
@@ -923,6 +948,7 @@ SchedulerKind = (
     | RoundRobin
     | Drr
     | DrrPlusPlus
+    | HostDrrPlusPlus
     | Edf
     | JitterEdd
     | FqCodel
@@ -2664,6 +2690,8 @@ class Answers(Record):
             none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
             it, `workahead` (a size such as "250B", or a number of bytes).
+        host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
+            whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2697,6 +2725,7 @@ class Answers(Record):
     deadline: str | float | None = None
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
+    host: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -2770,6 +2799,8 @@ class Connection(Record):
             none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
             it, `workahead` (a size such as "250B", or a number of bytes).
+        host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
+            whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2843,6 +2874,7 @@ class Connection(Record):
     deadline: str | float | None = None
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
+    host: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -2974,6 +3006,8 @@ class Flow(Record):
             none (a size such as "250B", or a number of bytes).
         peak_burst: Peak burst size (PBS): the most that may arrive at once without exceeding `peak`; without
             it, `workahead` (a size such as "250B", or a number of bytes).
+        host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
+            whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -3047,6 +3081,7 @@ class Flow(Record):
     deadline: str | float | None = None
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
+    host: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -3138,6 +3173,8 @@ class Class(Record):
             `reserve` is raised above it, the reserved rate (a rate such as "400kbit", or a number of bit/s).
         deadline: Local delay bound (d): the time after a packet's arrival at a port by which it should be
             sent (a time such as "5ms", or a number of seconds).
+        host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
+            whole number from 0 to 4294967295).
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit", or a number of bit/s).
         ceiling_burst: Depth of a token bucket for the ceiling, as HTB's `cburst`: a packet may start while
@@ -3170,6 +3207,7 @@ class Class(Record):
     workahead: str | int | None = None
     peak: str | float | None = None
     deadline: str | float | None = None
+    host: int | None = None
     ceiling: str | float | None = None
     ceiling_burst: str | int | None = None
     meter: MeterName | MeterKind | None = None

@@ -43,7 +43,7 @@ impl Bench {
         let now = Time::ORIGIN;
         let ports = vec![port];
         let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
-        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
+        let conversations = Conversations { scheduler: kind("drr++"), dropper: None, by_host: false };
         let within = Some(conversations.into());
         let rule = Rule { within, ..Rule::new(Match::default(), split, plan, IDLE) };
         let rest = FlowPlan::default();

@@ -17,8 +17,8 @@ use tidegate_core::switch::plan::{
 use tidegate_core::units::{Span, Time};
 
 /// Schedulers for which a member without packets makes no difference.
-const SCHEDULERS: [&str; 6] =
-    ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "drr++"];
+const SCHEDULERS: [&str; 7] =
+    ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "drr++", "host-drr++"];
 const LINK: u64 = 8_000_000;
 
 /// An arrival: microseconds, flow and length.

@@ -31,7 +31,7 @@ pub use promises::{LONGEST_FRAME, Promise};
 pub use terms::{DirectionTerms, GateClass};
 
 use crate::error::{Complaint, FormatError, Origin, Place};
-pub use crate::keys::gate::Fail;
+pub use crate::keys::gate::{Fail, Within};
 use crate::port::PortSpec;
 use tidegate_core::link::{Framing, LinePlan};
 use tidegate_core::params::Limit;

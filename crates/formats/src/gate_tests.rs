@@ -137,6 +137,21 @@ fn mistakes_are_answered_where_they_are() {
         ),
         ("each = \"5-tuple\"", "each = \"host\"\nwithin = \"host\"", "26: there is no within `host`"),
         (
+            "each = \"5-tuple\"",
+            "each = \"host\"\nwithin = \"host, 5-tuple\"",
+            "26: with each = \"host\" there is one host in each class",
+        ),
+        (
+            "each = \"5-tuple\"",
+            "each = \"5-tuple\"\nwithin = \"host, 5-tuple\"",
+            "26: `within` divides what a host, a subscriber or a circuit has",
+        ),
+        (
+            "each = \"5-tuple\"",
+            "each = \"subscriber\"\nwithin = \"host, 5-tuple\"\nwithin = \"none\"",
+            "27: duplicate key",
+        ),
+        (
             "reserve = \"128kbit\"",
             "reserve = \"11mbit\"",
             "12: 11mbit is reserved on the link up (10mbit): flow `voice` is the first that does not fit",

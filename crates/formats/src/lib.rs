@@ -47,7 +47,7 @@ pub use error::{Complaint, FormatError, FormatErrors, MAX_REPORTED, Place, in_wo
 pub use file::LARGEST_FILE;
 pub use gate::{
     DirectionTerms, Fail, GateClass, GateFile, GateFlow, GateOutline, Io, KeyChange, LONGEST_FRAME, Named,
-    Operation, Owner, Promise,
+    Operation, Owner, Promise, Within,
 };
 pub use policy::Chosen;
 pub use port::CreditSpec;

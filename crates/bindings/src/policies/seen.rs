@@ -164,6 +164,12 @@ impl PyContract {
         self.0.peak_burst
     }
 
+    /// Number of its host.
+    #[getter]
+    fn host(&self) -> Option<u32> {
+        self.0.host
+    }
+
     /// Ticks that `length` bytes take at the reserved rate, rounded to the nearest; `None` without
     /// one.
     fn time_for(&self, length: u32) -> Option<u64> {

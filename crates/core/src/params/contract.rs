@@ -37,6 +37,9 @@ parameters! {
         /// Peak burst size (PBS): the most that may arrive at once without exceeding `peak`;
         /// without it, `workahead`
         peak_burst: Option<u32> as Size,
+        /// Number of its host, for schedulers that are fair among hosts; flows without it are one
+        /// host's
+        host: Option<u32> as Integer(0, 4_294_967_295),
     }
 }
 

@@ -27,6 +27,7 @@
 //!   packets joins the old list with its deficit; a flow that was **absent** joins the new list as
 //!   a newcomer.
 
+use super::old_flows::{OldFlows, quanta};
 use super::traits::ASK_AGAIN;
 use super::turns::Turns;
 use super::{Participation, Removal, Scheduler, Select};
@@ -82,14 +83,7 @@ impl PolicyParams for DrrPlusPlusParams {
     };
 
     fn make(&self) -> Result<DrrPlusPlus, Refused> {
-        let quantum = i64::from(self.quantum.max(1));
-        Ok(DrrPlusPlus {
-            quantum,
-            form: self.form,
-            new: Turns::default(),
-            old: Turns::default(),
-            flows: Vec::new(),
-        })
+        Ok(DrrPlusPlus::new(*self))
     }
 
     fn example() -> DrrPlusPlusParams {
@@ -105,16 +99,27 @@ struct DrrPlusPlusFlow {
     latest: u64,
 }
 
-/// DRR++.
-pub struct DrrPlusPlus {
+/// DRR++, in which old flows take turns with all others, or first their hosts and then they.
+pub struct DrrPlusPlus<O = Turns> {
     quantum: i64,
     form: DrrPlusPlusForm,
     new: Turns,
-    old: Turns,
+    old: O,
     flows: Vec<DrrPlusPlusFlow>,
 }
 
-impl DrrPlusPlus {
+impl<O: OldFlows> DrrPlusPlus<O> {
+    pub(super) fn new(params: DrrPlusPlusParams) -> DrrPlusPlus<O> {
+        let quantum = i64::from(params.quantum.max(1));
+        DrrPlusPlus {
+            quantum,
+            form: params.form,
+            new: Turns::default(),
+            old: O::new(quantum),
+            flows: Vec::new(),
+        }
+    }
+
     /// Returns the flow at the head of the lists, and true if it is in the new list.
     #[inline]
     fn first(&self) -> Option<(FlowIx, bool)> {
@@ -125,9 +130,9 @@ impl DrrPlusPlus {
     }
 
     /// Number of further quanta after which the flow may send.
+    #[inline]
     fn quanta(&self, flow: FlowIx) -> i64 {
-        let deficit = self.flows[flow.ix()].deficit;
-        if deficit > 0 { 0 } else { -deficit / self.quantum + 1 }
+        quanta(self.flows[flow.ix()].deficit, self.quantum)
     }
 
     /// Lets turns pass until that of the selected flow, whose first packet has left its queue.
@@ -136,7 +141,8 @@ impl DrrPlusPlus {
         let mut passed = 0;
         while let Some((flow, is_new)) = self.first() {
             let waits = self.flows[flow.ix()].deficit <= 0;
-            if !waits && (flow == selected || queues.len(flow) > 0) {
+            let leads = !is_new || self.old.lets_lead(flow);
+            if !waits && leads && (flow == selected || queues.len(flow) > 0) {
                 return;
             }
             if waits {
@@ -146,7 +152,7 @@ impl DrrPlusPlus {
             match (is_new, waits) {
                 (true, _) => {
                     self.new.leave(flow);
-                    if waits || self.form == DrrPlusPlusForm::Rfc || self.old.len() > 0 {
+                    if waits || !leads || self.form == DrrPlusPlusForm::Rfc || self.old.first().is_some() {
                         self.old.join(flow);
                     }
                 }
@@ -174,9 +180,23 @@ impl DrrPlusPlus {
     /// those that may send in the earliest round, new flows before old ones.
     #[inline(never)]
     fn foresee(&self, queues: &Queues) -> Select {
-        let waiting = || self.new.iter().chain(self.old.iter()).filter(|flow| queues.len(*flow) > 0);
-        let first = waiting().find(|flow| self.quanta(*flow) == 0);
-        first.or_else(|| waiting().min_by_key(|flow| self.quanta(*flow))).map_or(Select::Idle, Select::Flow)
+        let waits = |flow: &FlowIx| queues.len(*flow) > 0;
+        let leads = |flow: &FlowIx| self.quanta(*flow) == 0 && self.old.lets_lead(*flow);
+        if let Some(flow) = self.new.iter().find(|flow| waits(flow) && leads(flow)) {
+            return Select::Flow(flow);
+        }
+        // All others join the old ones.
+        let Some(host) = self.old.next_host(|| self.new.iter(), waits) else { return Select::Idle };
+        let of_host = || {
+            let old = self.old.of_host(host).map(|flow| (flow, self.quanta(flow)));
+            let joining = self.new.iter().filter(|flow| self.old.host(*flow) == host);
+            // With a quantum, if they wait for one.
+            let joining = joining.map(|flow| (flow, (self.quanta(flow) - 1).max(0)));
+            old.chain(joining).filter(|(flow, _)| waits(flow))
+        };
+        let first = of_host().find(|(_, quanta)| *quanta == 0);
+        let first = first.or_else(|| of_host().min_by_key(|(_, quanta)| *quanta));
+        first.map_or(Select::Idle, |(flow, _)| Select::Flow(flow))
     }
 
     #[inline]
@@ -191,12 +211,10 @@ impl DrrPlusPlus {
 
     /// Records the round in which the flow sends the packet behind `before` bytes.
     fn note_latest(&mut self, flow: FlowIx, before: u64) {
-        let listed = self.old.contains(flow);
-        let round = if listed { self.old.round(flow) } else { self.old.next_round() };
         let state = &mut self.flows[flow.ix()];
         let wanted = i64::try_from(before).unwrap_or(i64::MAX).saturating_sub(state.deficit);
         let quanta = if wanted < 0 { 0 } else { wanted / self.quantum + 1 };
-        state.latest = round.saturating_add(quanta as u64);
+        state.latest = self.old.round_after(flow, quanta as u64);
     }
 
     fn join_new(&mut self, flow: FlowIx) {
@@ -205,10 +223,10 @@ impl DrrPlusPlus {
     }
 }
 
-impl Scheduler for DrrPlusPlus {
-    fn set_flow(&mut self, _: Time, flow: FlowIx, _: &Contract, _: &Queues) -> Result<(), Refused> {
+impl<O: OldFlows> Scheduler for DrrPlusPlus<O> {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, contract: &Contract, _: &Queues) -> Result<(), Refused> {
         self.new.grow_to(flow.0 + 1);
-        self.old.grow_to(flow.0 + 1);
+        self.old.set_flow(flow, contract);
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, DrrPlusPlusFlow::default());
         }
@@ -237,7 +255,13 @@ impl Scheduler for DrrPlusPlus {
     #[inline]
     fn select(&self, _: Time, queues: &Queues) -> Select {
         match self.first() {
-            Some((flow, _)) if self.quanta(flow) == 0 && queues.len(flow) > 0 => Select::Flow(flow),
+            Some((flow, is_new))
+                if self.quanta(flow) == 0
+                    && queues.len(flow) > 0
+                    && (!is_new || self.old.lets_lead(flow)) =>
+            {
+                Select::Flow(flow)
+            }
             Some(_) => self.foresee(queues),
             None => Select::Idle,
         }
@@ -247,6 +271,7 @@ impl Scheduler for DrrPlusPlus {
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         self.pass_turns(packet.flow, queues);
         self.flows[packet.flow.ix()].deficit -= i64::from(packet.len);
+        self.old.charge(packet.flow, packet.len);
     }
 
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
@@ -277,6 +302,7 @@ impl Scheduler for DrrPlusPlus {
 
     fn release(&mut self, flow: FlowIx) {
         self.leave(flow);
+        self.old.release(flow);
     }
 
     fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {

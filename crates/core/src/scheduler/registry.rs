@@ -102,6 +102,7 @@ schedulers! {
     RoundRobin(super::round_robin::RoundRobinParams),
     Drr(super::drr::DrrParams),
     DrrPlusPlus(super::drr_plus_plus::DrrPlusPlusParams),
+    HostDrrPlusPlus(super::host_drr_plus_plus::HostDrrPlusPlusParams),
     Edf(super::edf::EdfParams),
     JitterEdd(super::jitter_edd::JitterEddParams),
 }

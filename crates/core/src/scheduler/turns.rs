@@ -21,11 +21,33 @@ struct TurnLinks {
 
 const AWAY: TurnLinks = TurnLinks { next: NONE, prev: NONE, listed: false, round: 0 };
 
-/// Flows in the order of their turns: a list in which joining, leaving and ending a turn take a few
-/// steps.
-#[derive(Clone, Debug)]
-pub(super) struct Turns {
-    links: Vec<TurnLinks>,
+/// The links of all flows, by their indexes: each flow is in one list at most.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links(Vec<TurnLinks>);
+
+impl Links {
+    /// Makes room for every flow index below `flows`.
+    pub(super) fn grow_to(&mut self, flows: u32) {
+        if self.0.len() < flows as usize {
+            self.0.resize(flows as usize, AWAY);
+        }
+    }
+
+    /// Returns true if the flow takes turns.
+    #[inline]
+    pub(super) fn contains(&self, flow: FlowIx) -> bool {
+        self.0[flow.ix()].listed
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.0.capacity() * size_of::<TurnLinks>()
+    }
+}
+
+/// A list of flows, whose links are elsewhere: joining, leaving and ending a turn take a few steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Round {
     first: u32,
     last: u32,
     len: u32,
@@ -33,20 +55,13 @@ pub(super) struct Turns {
     round: u64,
 }
 
-impl Default for Turns {
-    fn default() -> Turns {
-        Turns { links: Vec::new(), first: NONE, last: NONE, len: 0, round: 0 }
+impl Default for Round {
+    fn default() -> Round {
+        Round { first: NONE, last: NONE, len: 0, round: 0 }
     }
 }
 
-impl Turns {
-    /// Makes room for every flow index below `flows`.
-    pub(super) fn grow_to(&mut self, flows: u32) {
-        if self.links.len() < flows as usize {
-            self.links.resize(flows as usize, AWAY);
-        }
-    }
-
+impl Round {
     /// Returns the flow whose turn it is.
     #[inline]
     pub(super) fn first(&self) -> Option<FlowIx> {
@@ -54,44 +69,26 @@ impl Turns {
     }
 
     /// Number of flows that take turns.
+    #[inline]
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// Returns true if the flow takes turns.
-    #[inline]
-    pub(super) fn contains(&self, flow: FlowIx) -> bool {
-        self.links[flow.ix()].listed
-    }
-
-    /// The round of the flow's next turn.
-    #[inline]
-    pub(super) fn round(&self, flow: FlowIx) -> u64 {
-        self.links[flow.ix()].round
-    }
-
-    /// Returns the round of the first turn of a flow that joins now.
-    #[inline]
-    pub(super) fn next_round(&self) -> u64 {
-        self.round
-    }
-
     /// The flows in the order of their turns.
-    pub(super) fn iter(&self) -> impl Iterator<Item = FlowIx> {
+    pub(super) fn iter(self, links: &Links) -> impl Iterator<Item = FlowIx> {
         let mut at = self.first;
         core::iter::from_fn(move || {
-            let links = self.links.get(at as usize)?;
+            let links = links.0.get(at as usize)?;
             Some(FlowIx(core::mem::replace(&mut at, links.next)))
         })
     }
 
     /// Puts a flow that takes no turns behind all others.
     #[inline]
-    pub(super) fn join(&mut self, flow: FlowIx) {
-        debug_assert!(!self.contains(flow));
-        let links = TurnLinks { next: NONE, prev: self.last, listed: true, round: self.round };
-        self.links[flow.ix()] = links;
-        match self.links.get_mut(self.last as usize) {
+    pub(super) fn join(&mut self, links: &mut Links, flow: FlowIx) {
+        debug_assert!(!links.contains(flow));
+        links.0[flow.ix()] = TurnLinks { next: NONE, prev: self.last, listed: true, round: self.round };
+        match links.0.get_mut(self.last as usize) {
             Some(last) => last.next = flow.0,
             None => self.first = flow.0,
         }
@@ -99,89 +96,161 @@ impl Turns {
         self.len += 1;
     }
 
+    /// Removes the flow, if it takes turns.
+    #[inline]
+    pub(super) fn leave(&mut self, links: &mut Links, flow: FlowIx) {
+        let TurnLinks { next, prev, listed, .. } = links.0[flow.ix()];
+        if !listed {
+            return;
+        }
+        match links.0.get_mut(prev as usize) {
+            Some(prev) => prev.next = next,
+            None => self.first = next,
+        }
+        match links.0.get_mut(next as usize) {
+            Some(next) => next.prev = prev,
+            None => self.last = prev,
+        }
+        links.0[flow.ix()].listed = false;
+        self.len -= 1;
+    }
+
+    /// Ends the turn of the first flow: its next turn is in the next round, behind all others.
+    #[inline]
+    pub(super) fn end_turn(&mut self, links: &mut Links) {
+        let Some(flow) = self.first() else { return };
+        let own = &mut links.0[flow.ix()];
+        self.round = own.round.saturating_add(1);
+        own.round = self.round;
+        let (next, last) = (own.next, self.last);
+        if next == NONE {
+            // It is the only one.
+            return;
+        }
+        (own.next, own.prev) = (NONE, last);
+        links.0[last as usize].next = flow.0;
+        links.0[next as usize].prev = NONE;
+        (self.first, self.last) = (next, flow.0);
+    }
+
+    /// Lets this number of rounds pass without a packet.
+    pub(super) fn skip_rounds(&mut self, links: &mut Links, rounds: u64) {
+        let mut at = self.first;
+        while let Some(links) = links.0.get_mut(at as usize) {
+            links.round = links.round.saturating_add(rounds);
+            at = links.next;
+        }
+        self.round = self.round.saturating_add(rounds);
+    }
+}
+
+/// Flows in the order of their turns, in one list.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    links: Links,
+    list: Round,
+}
+
+impl Turns {
+    /// Makes room for every flow index below `flows`.
+    pub(super) fn grow_to(&mut self, flows: u32) {
+        self.links.grow_to(flows);
+    }
+
+    /// Returns the flow whose turn it is.
+    #[inline]
+    pub(super) fn first(&self) -> Option<FlowIx> {
+        self.list.first()
+    }
+
+    /// Number of flows that take turns.
+    #[inline]
+    pub(super) fn len(&self) -> u32 {
+        self.list.len()
+    }
+
+    /// Returns true if the flow takes turns.
+    #[inline]
+    pub(super) fn contains(&self, flow: FlowIx) -> bool {
+        self.links.contains(flow)
+    }
+
+    /// The round of the flow's next turn.
+    #[inline]
+    pub(super) fn round(&self, flow: FlowIx) -> u64 {
+        self.links.0[flow.ix()].round
+    }
+
+    /// Returns the round of the first turn of a flow that joins now.
+    #[inline]
+    pub(super) fn next_round(&self) -> u64 {
+        self.list.round
+    }
+
+    /// The flows in the order of their turns.
+    pub(super) fn iter(&self) -> impl Iterator<Item = FlowIx> {
+        self.list.iter(&self.links)
+    }
+
+    /// Puts a flow that takes no turns behind all others.
+    #[inline]
+    pub(super) fn join(&mut self, flow: FlowIx) {
+        self.list.join(&mut self.links, flow);
+    }
+
     /// Lets a flow that takes no turns join and leave at once.
     #[inline]
     pub(super) fn pass(&mut self, flow: FlowIx) {
         debug_assert!(!self.contains(flow));
-        self.links[flow.ix()].round = self.round;
+        self.links.0[flow.ix()].round = self.list.round;
     }
 
     /// Puts a flow that takes no turns in front of all others.
     pub(super) fn join_first(&mut self, flow: FlowIx) {
         let Some(first) = self.first() else { return self.join(flow) };
         let links = TurnLinks { next: first.0, prev: NONE, listed: true, round: self.round(first) };
-        self.links[flow.ix()] = links;
-        self.links[first.ix()].prev = flow.0;
-        self.first = flow.0;
-        self.len += 1;
+        self.links.0[flow.ix()] = links;
+        self.links.0[first.ix()].prev = flow.0;
+        self.list.first = flow.0;
+        self.list.len += 1;
     }
 
     /// Removes the flow, if it takes turns.
     #[inline]
     pub(super) fn leave(&mut self, flow: FlowIx) {
-        let TurnLinks { next, prev, listed, .. } = self.links[flow.ix()];
-        if !listed {
-            return;
-        }
-        match self.links.get_mut(prev as usize) {
-            Some(prev) => prev.next = next,
-            None => self.first = next,
-        }
-        match self.links.get_mut(next as usize) {
-            Some(next) => next.prev = prev,
-            None => self.last = prev,
-        }
-        self.links[flow.ix()].listed = false;
-        self.len -= 1;
+        self.list.leave(&mut self.links, flow);
     }
 
     /// Ends the turn of the first flow: its next turn is in the next round, behind all others.
     #[inline]
     pub(super) fn end_turn(&mut self) {
-        let Some(flow) = self.first() else { return };
-        let links = &mut self.links[flow.ix()];
-        self.round = links.round.saturating_add(1);
-        links.round = self.round;
-        let (next, last) = (links.next, self.last);
-        if next == NONE {
-            // It is the only one.
-            return;
-        }
-        (links.next, links.prev) = (NONE, last);
-        self.links[last as usize].next = flow.0;
-        self.links[next as usize].prev = NONE;
-        (self.first, self.last) = (next, flow.0);
+        self.list.end_turn(&mut self.links);
     }
 
     /// Lets this number of rounds pass without a packet.
     pub(super) fn skip_rounds(&mut self, rounds: u64) {
-        let mut at = self.first;
-        while let Some(links) = self.links.get_mut(at as usize) {
-            links.round = links.round.saturating_add(rounds);
-            at = links.next;
-        }
-        self.round = self.round.saturating_add(rounds);
+        self.list.skip_rounds(&mut self.links, rounds);
     }
 
     /// Lets rounds pass until this one, when no flow takes turns.
     pub(super) fn advance_to(&mut self, round: u64) {
-        self.round = self.round.max(round);
+        self.list.round = self.list.round.max(round);
     }
 
     /// Counts rounds from zero again, when nothing is queued and so no flow's round matters. At
     /// most one flow takes turns.
     #[inline]
     pub(super) fn restart(&mut self) {
-        debug_assert!(self.len <= 1);
-        self.round = 0;
+        debug_assert!(self.len() <= 1);
+        self.list.round = 0;
         if let Some(first) = self.first() {
-            self.links[first.ix()].round = 0;
+            self.links.0[first.ix()].round = 0;
         }
     }
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        self.links.capacity() * size_of::<TurnLinks>()
+        self.links.memory()
     }
 }
 

@@ -11,7 +11,7 @@ use super::circuits::{self, CircuitState, sum};
 use super::control::is_control;
 use super::leads::Leads;
 use super::owners::{LONGEST_IDLE, Owners};
-use super::rule::{Conversations, Rule, Split};
+use super::rule::{Rule, Split};
 use super::unit::Unit;
 use crate::classifier::rules::{Direction, Key, inside};
 use crate::contract::Refused;
@@ -149,7 +149,7 @@ impl Steering {
             noted: Vec::new(),
             members: Vec::new(),
             by_key: BTreeMap::new(),
-            owners: Owners::default(),
+            owners: Owners::new(direction),
             free: Vec::new(),
             checks: BinaryHeap::new(),
             most,
@@ -269,7 +269,10 @@ impl Steering {
     ) -> Option<Cached> {
         self.close_idle(now, switch);
         let plan = match owner {
-            Owner::Conversation(at, _) => Conversations::flow(self.owners.class(at)),
+            Owner::Conversation(at, conversation) => {
+                let class = self.owners.class(at);
+                self.owners.conversation_plan(class, at, conversation, self.rules[rule].is_by_host())
+            }
             Owner::Unit(Unit::Key(_)) if self.is_at_limit() || self.is_full(rule) => return None,
             Owner::Unit(unit) => self.rules[rule].unit_plan(Some(unit), self.direction),
             Owner::Shared => self.rules[rule].beyond.plan,
@@ -279,7 +282,9 @@ impl Steering {
         match owner {
             Owner::Unit(Unit::Key(key)) => _ = self.by_key.insert((rule, key), at),
             Owner::Unit(Unit::Circuit(circuit)) => self.circuits[rule][circuit as usize].open(at),
-            Owner::Conversation(place, conversation) => self.owners.opened(place, conversation, at),
+            Owner::Conversation(place, conversation) => {
+                self.owners.opened(place, conversation, at, self.rules[rule].is_by_host());
+            }
             Owner::Shared => self.shared[rule] = Some(at),
         }
         Some(Cached { leg, member: Some((at, self.opened)), generation: self.generation })

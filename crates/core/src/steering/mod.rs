@@ -36,6 +36,7 @@ mod control;
 mod conversations;
 mod edge;
 mod flows;
+mod hosts;
 mod inspect;
 mod leads;
 mod owners;

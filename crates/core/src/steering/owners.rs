@@ -6,9 +6,11 @@
 //! would treat a new class alike. An owner that has sent ahead of its reservation does not shed
 //! that by a pause.
 
+use super::hosts::Hosts;
 use super::rule::{Conversations, Rule, Split};
 use super::unit::{Continued, LEAST, Unit};
 use crate::classifier::rules::{Direction, Key};
+use crate::contract::Contract;
 use crate::packet::PortIx;
 use crate::switch::Switch;
 use crate::switch::plan::{ClassPlan, FlowPlan};
@@ -37,7 +39,6 @@ struct OwnerClass {
 }
 
 /// The classes of all owners at a port.
-#[derive(Default)]
 pub(super) struct Owners {
     classes: Vec<OwnerClass>,
     by_unit: BTreeMap<(usize, Unit), usize>,
@@ -48,9 +49,22 @@ pub(super) struct Owners {
     /// The classes of each rule in each class of the port whose last flow was closed, in that
     /// order; a flow may have been opened in some since.
     vacant: BTreeMap<(usize, Option<u16>), VecDeque<usize>>,
+    /// The hosts in the classes of rules that tell them apart.
+    hosts: Hosts,
 }
 
 impl Owners {
+    pub(super) fn new(direction: Direction) -> Owners {
+        Owners {
+            classes: Vec::new(),
+            by_unit: BTreeMap::new(),
+            count: BTreeMap::new(),
+            flows: 0,
+            vacant: BTreeMap::new(),
+            hosts: Hosts::new(direction),
+        }
+    }
+
     /// Returns the place of a unit's class, if it has one.
     #[inline]
     pub(super) fn find(&self, rule: usize, unit: Unit) -> Option<usize> {
@@ -168,16 +182,34 @@ impl Owners {
         })
     }
 
+    /// Plans the flow of a conversation, in the class with this index at the port, for an owner
+    /// whose class is at a place.
+    pub(super) fn conversation_plan(
+        &self,
+        class: u16,
+        at: usize,
+        conversation: Option<Key>,
+        by_host: bool,
+    ) -> FlowPlan {
+        let host = by_host.then(|| self.hosts.number(at, conversation));
+        let contract = Contract { host, ..Contract::default() };
+        FlowPlan { class: Some(class), contract, transient: true, ..FlowPlan::default() }
+    }
+
     /// Records the flow of a conversation that was opened in the class at a place.
-    pub(super) fn opened(&mut self, at: usize, conversation: Option<Key>, member: usize) {
+    pub(super) fn opened(&mut self, at: usize, conversation: Option<Key>, member: usize, by_host: bool) {
         self.classes[at].flows.insert(conversation, member);
         self.flows += 1;
+        if by_host {
+            self.hosts.opened(at, conversation);
+        }
     }
 
     /// Records that the flow of a conversation in the class at a place is closed.
     pub(super) fn closed(&mut self, at: usize, conversation: Option<Key>) {
         self.classes[at].flows.remove(&conversation);
         self.flows -= 1;
+        self.hosts.closed(at, conversation);
         self.leave_if_empty(at);
     }
 
@@ -229,6 +261,7 @@ impl Owners {
         classes.iter().for_each(|class| *self.count.entry(class.rule).or_default() += 1);
         self.flows = classes.iter().map(|class| class.flows.len()).sum();
         self.classes = classes;
+        self.hosts.follow(|at| places[at].filter(|at| self.classes[*at].unit.is_some()));
         let vacant = core::mem::take(&mut self.vacant);
         let vacant = vacant.into_values().flatten().filter_map(|at| places[at]);
         vacant.chain(0..self.classes.len()).for_each(|at| self.leave_if_empty(at));
@@ -248,14 +281,14 @@ impl Conversations {
             ..ClassPlan::new(self.scheduler.clone())
         }
     }
-
-    /// Plans the flow of a conversation in a class.
-    pub(super) fn flow(class: u16) -> FlowPlan {
-        FlowPlan { class: Some(class), transient: true, ..FlowPlan::default() }
-    }
 }
 
 impl Rule {
+    /// Returns true if the contracts of conversations state their hosts.
+    pub(super) fn is_by_host(&self) -> bool {
+        self.within.as_ref().is_some_and(|conversations| conversations.by_host)
+    }
+
     /// Plans the flow of a unit in a direction; that of no unit in particular for `None`.
     pub(super) fn unit_plan(&self, unit: Option<Unit>, direction: Direction) -> FlowPlan {
         match (&self.split, unit) {

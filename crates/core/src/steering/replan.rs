@@ -4,7 +4,7 @@
 use super::circuits::{self, CircuitState, sum};
 use super::flows::{Member, Owner, Steering};
 use super::leads::Leads;
-use super::rule::{Conversations, Rule, Split};
+use super::rule::{Rule, Split};
 use super::unit::{Continued, Unit};
 use crate::packet::Leg;
 use crate::switch::plan::{ClassPlan, FlowPlan};
@@ -35,12 +35,14 @@ impl Steering {
             classes.extend(rules[rule].owner_class(unit, self.direction));
         }
         for member in self.members.iter().filter(|member| member.number > 0 && !member.closed) {
-            let Owner::Conversation(at, _) = member.owner else { continue };
+            let Owner::Conversation(at, conversation) = member.owner else { continue };
             let class = class_of.get(&at).copied();
             if class != Some(self.owners.class(at)) {
                 // Without a class it will be closed; until its queue is empty it needs a place in
                 // the tree.
-                changes.push((member.leg, class.map_or_else(FlowPlan::default, Conversations::flow)));
+                let by_host = self.rules[member.rule].is_by_host();
+                let plan = |class| self.owners.conversation_plan(class, at, conversation, by_host);
+                changes.push((member.leg, class.map_or_else(FlowPlan::default, plan)));
             }
         }
         if rest != self.rest_plan {
@@ -84,7 +86,7 @@ impl Steering {
 
     /// Replaces the rules. `from[i]` is the old rule that the new rule `i` continues: its flows
     /// stay open. A rule whose [`Split`] is of another kind, or that has or has no flows for
-    /// conversations unlike the old one, continues nothing. The flows of old
+    /// conversations unlike the old one, or by host, continues nothing. The flows of old
     /// rules without a continuation are closed; their queued packets are still sent. Circuits are
     /// continued by name, with their counters.
     pub fn replan(
@@ -228,5 +230,6 @@ impl Steering {
 fn continues(before: &Rule, after: &Rule) -> bool {
     let circuits = |rule: &Rule| matches!(rule.split, Split::Circuits(_));
     before.within.is_some() == after.within.is_some()
+        && before.is_by_host() == after.is_by_host()
         && (before.split == after.split || circuits(before) && circuits(after))
 }

@@ -128,4 +128,7 @@ pub struct Conversations {
     pub scheduler: SchedulerKind,
     /// The dropper that guards them besides the droppers of the nodes above; `None` for none.
     pub dropper: Option<DropperPlan>,
+    /// True if the contract of each conversation states its host, the address inside: for a
+    /// scheduler that is fair among hosts.
+    pub by_host: bool,
 }

@@ -27,7 +27,7 @@ fn scheduler(rng: &mut Rng, of: &[SchedulerKind]) -> SchedulerKind {
 
 fn contract(rng: &mut Rng) -> Contract {
     let reserve = rng.chance(0.8).then(|| any_rate(rng));
-    Contract {
+    let contract = Contract {
         reserve,
         interval: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(200))),
         head_start: Span::from_millis(rng.below(3) * 50),
@@ -37,7 +37,9 @@ fn contract(rng: &mut Rng) -> Contract {
         deadline: rng.chance(0.5).then(|| Span::from_millis(1 + rng.below(100))),
         excess_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
         peak_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
-    }
+        host: None,
+    };
+    Contract { host: contract.priority.checked_sub(4).map(|host| u32::from(host / 2)), ..contract }
 }
 
 /// The flow monitor, which may also refuse packets.

@@ -77,6 +77,7 @@ const CLAIMS: &str = "
     round-robin       + + - - + - - - - +
     drr               + + + + + + + + + +
     drr++             + + - - + - - - - +
+    host-drr++        + + - - + - - - - +
     edf               + + - - + - + - - +
     jitter-edd        - + - - + - + - - +
 ";

@@ -4,9 +4,11 @@ use crate::common::headers::from_host;
 use crate::common::{kind, rate};
 use crate::{Bench, each_host};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
+use tidegate_core::packet::{FlowIx, Leg};
 use tidegate_core::steering::{Conversations, Rule, Split};
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::Span;
@@ -22,6 +24,11 @@ fn circuit(name: &str, addresses: &str, reserve: u64) -> Circuit {
 fn of_circuits(circuits: impl IntoIterator<Item = Circuit>) -> Rule {
     let split = Split::Circuits(Arc::new(Circuits::new(circuits).unwrap()));
     Rule::new(Match::default(), split, FlowPlan::default(), Span::from_secs(1))
+}
+
+fn conversations(by_host: bool) -> Conversations {
+    let scheduler = kind(if by_host { "host-drr++" } else { "drr++" });
+    Conversations { scheduler, dropper: None, by_host }
 }
 
 /// A circuit's flow comes with its first packet and goes when it is idle; its sent packets stay
@@ -99,11 +106,10 @@ proptest! {
     #[test]
     fn what_circuits_have_sent_stays_theirs(
         steps in prop::collection::vec((prop::collection::vec(0u32..12, 0..8), prop::collection::vec(0u32..12, 0..20)), 1..8),
-        within: bool,
+        within in prop::option::of(any::<bool>()),
         most in 0usize..20,
     ) {
-        let conversations = Conversations { scheduler: kind("drr++"), dropper: None };
-        let within = within.then(|| Arc::new(conversations));
+        let within = within.map(|by_host| Arc::new(conversations(by_host)));
         let list = |names: &[u32]| {
             let mut names = names.to_vec();
             let mut met = std::collections::BTreeSet::new();
@@ -137,5 +143,54 @@ proptest! {
             prop_assert_eq!(bench.steering.counters(&bench.switch, 0).sent.packets, all);
             bench.switch.audit(bench.now).unwrap();
         }
+    }
+}
+
+proptest! {
+    /// Lists that change at random: two conversations state the same host if they have the same
+    /// address inside, and belong to one circuit only if their circuits are the same. Without being
+    /// asked for it, they state none.
+    #[test]
+    fn conversations_state_their_hosts(
+        steps in prop::collection::vec((any::<[bool; 3]>(), any::<bool>(), prop::collection::vec((0u32..12, 0u16..3), 0..20)), 1..8),
+        waits in prop::collection::vec(prop_oneof![Just(0u64), Just(3_000)], 8),
+    ) {
+        let list = |names: [bool; 3], by_host| {
+            let listed = (0..3).filter(|name| names[*name as usize]);
+            let circuits = listed.map(|name| circuit(&format!("c{name}"), &format!("0.0.0.{}/30", 4 * name), 80_000 + name));
+            Rule { within: Some(Arc::new(conversations(by_host))), ..of_circuits(circuits) }
+        };
+        let mut bench = Bench::new(vec![list([false; 3], true)], 1_000);
+        // The flow of each host and port.
+        let mut open = BTreeMap::<(u32, u16), u32>::new();
+        let mut before = true;
+        for ((names, by_host, packets), wait) in steps.into_iter().zip(waits) {
+            bench.replan(vec![list(names, by_host)], 1_000);
+            open.retain(|(host, _), _| names[*host as usize / 4] && by_host == before);
+            before = by_host;
+            for (host, port) in packets.into_iter().filter(|(host, _)| names[*host as usize / 4]) {
+                let leg = bench.pass(&from_host(host, port), 100);
+                prop_assert_eq!(*open.entry((host, port)).or_insert(leg), leg);
+            }
+            let stated = |flow: &u32| {
+                let plan = bench.switch.plan_of(Leg { flow: FlowIx(*flow), ..bench.steering.rest() }).unwrap();
+                (plan.class, plan.contract.host)
+            };
+            for ((host, _), flow) in &open {
+                prop_assert_eq!(stated(flow).1.is_some(), by_host);
+                for ((other, _), flow_of_other) in &open {
+                    let (own, others) = (stated(flow), stated(flow_of_other));
+                    prop_assert_eq!(own.0 == others.0, host / 4 == other / 4);
+                    prop_assert_eq!(own.1 == others.1, host == other || !by_host);
+                }
+            }
+            bench.switch.audit(bench.now).unwrap();
+            if wait > 0 {
+                bench.wait(Span::from_millis(wait));
+                open.clear();
+            }
+        }
+        bench.wait(Span::from_secs(5));
+        prop_assert_eq!(bench.steering.flows(0), 0);
     }
 }

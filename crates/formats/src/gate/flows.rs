@@ -22,9 +22,9 @@ pub struct GateFlow {
     pub matching: Match,
     /// The unit that has a flow of its own.
     pub each: Option<Each>,
-    /// True if each host, subscriber or circuit is a class, in which every 5-tuple has a flow of its
-    /// own.
-    pub within: bool,
+    /// The conversations that have flows of their own in the class of each host, subscriber or
+    /// circuit; with [`Within::None`], each of these has one flow.
+    pub within: Within,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
     /// Time without packets after which a flow made for one of `each` or `circuits` is removed.
@@ -83,7 +83,13 @@ pub(super) fn build(
                 .help("add `circuits`, each = \"host\" or each = \"subscriber\"");
             report.add(within.place, complaint);
         }
-        let within = within.map_or(circuits.given, |within| within == Within::FiveTuple);
+        if **within == Some(Within::HostFiveTuple) && **each == Some(Each::Host) {
+            let complaint = Complaint::new("with each = \"host\" there is one host in each class")
+                .help("write within = \"5-tuple\"");
+            report.add(within.place, complaint);
+        }
+        let by_default = if circuits.given { Within::FiveTuple } else { Within::None };
+        let within = within.unwrap_or(by_default);
         if **idle == Span::ZERO {
             report.add(idle.place, Complaint::new("`idle` is zero"));
         }

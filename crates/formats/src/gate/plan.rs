@@ -2,11 +2,12 @@
 
 use super::shares::{LINK, SharedClass, Shares, node_of};
 use super::{GateClass, GateFile, GateFlow};
+use crate::keys::gate::Within;
 use crate::policy::Chosen;
 use crate::port::{ContractSpec, DropperSpec};
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::composite::{BuiltInComposite, WITHIN_DEFAULT};
+use tidegate_core::composite::{BuiltInComposite, WITHIN_BY_HOST, WITHIN_DEFAULT};
 use tidegate_core::contract::Contract;
 use tidegate_core::scheduler::SchedulerKind;
 use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split};
@@ -130,17 +131,20 @@ impl GateFile {
     /// The policies in the class of each host, subscriber or circuit, where a flow divides these
     /// into conversations.
     fn conversations(&self, flow: &GateFlow) -> Option<Conversations> {
-        if !flow.within {
-            return None;
-        }
+        let by_host = match flow.within {
+            Within::None => return None,
+            Within::FiveTuple => false,
+            Within::HostFiveTuple => true,
+        };
         let whole = Chosen::<BuiltInComposite>::by_default(WITHIN_DEFAULT, flow.place)?;
         let (scheduler, chosen, scope) = whole.parts()?;
+        let scheduler = if by_host { SchedulerKind::named(WITHIN_BY_HOST)? } else { scheduler.policy };
         let own = DropperSpec { chosen, scope, stated: false };
         let class = flow.class.map(|class| &self.classes[class]);
         let above = class.map_or_else(|| self.port.dropper.iter().collect(), |class| self.above(class));
         let mut guards = above.into_iter().chain(class.and_then(|class| class.class.dropper.as_ref()));
         let dropper = guards.all(|other| !own.is_done_by(other)).then(|| own.plan(None));
-        Some(Conversations { scheduler: scheduler.policy, dropper })
+        Some(Conversations { scheduler, dropper, by_host })
     }
 
     /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that

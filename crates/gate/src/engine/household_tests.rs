@@ -26,9 +26,15 @@ const VOICE: usize = 172;
 #[derive(Clone)]
 struct Transfer {
     direction: Direction,
+    /// The host inside.
+    host: u8,
+    /// Bytes that have left the gate.
+    bytes: usize,
     /// Number of the next frame.
     next: u64,
     window: f64,
+    /// Its least value.
+    least: f64,
     threshold: f64,
     /// The number that the receiver expects, and its losses so far; what the sender knows of them.
     received: [u64; 2],
@@ -39,11 +45,14 @@ struct Transfer {
 }
 
 impl Transfer {
-    fn new(direction: Direction) -> Transfer {
+    fn new(direction: Direction, host: u8) -> Transfer {
         Transfer {
             direction,
+            host,
+            bytes: 0,
             next: 0,
             window: 10.0,
+            least: 2.0,
             threshold: f64::INFINITY,
             received: [0; 2],
             known: [0; 2],
@@ -56,7 +65,7 @@ impl Transfer {
         self.heard = now;
         let more = received[0].saturating_sub(self.known[0]) as f64;
         if received[1] > self.known[1] && received[0] > self.recover {
-            self.window = (self.window / 2.0).max(2.0);
+            self.window = (self.window / 2.0).max(self.least);
             (self.threshold, self.recover) = (self.window, self.next);
         } else {
             self.window += if self.window < self.threshold { more } else { more / self.window };
@@ -80,26 +89,25 @@ struct Household {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     order: u64,
     transfers: Vec<Transfer>,
+    /// The host that has the call.
+    caller: u8,
     /// The call's packets that came to the gate in each direction, and the delays of those that
     /// left it.
     calls: [usize; 2],
     delays: [Vec<Span>; 2],
-    /// Bytes of the transfers that left in each direction.
-    bytes: [usize; 2],
 }
 
 impl Household {
-    fn new(text: &str, circuits: &str) -> Household {
+    fn new(text: &str, circuits: &str, transfers: Vec<Transfer>, caller: u8) -> Household {
         let file = file_with_circuits(text, circuits);
-        let transfers = Direction::BOTH.map(|direction| vec![Transfer::new(direction); COUNT]).concat();
         let mut household = Household {
             bench: Bench::of(&Plan::of(&file)),
             events: BinaryHeap::new(),
             order: 0,
             transfers,
+            caller,
             calls: [0; 2],
             delays: Default::default(),
-            bytes: [0; 2],
         };
         for up in [true, false] {
             household.plan(Time::ORIGIN, Event::Frame { up, port: CALL, numbers: [0; 2] });
@@ -157,7 +165,7 @@ impl Household {
                 } else {
                     ACK
                 };
-                let mut frame = frame((up, 1, port, 0), payload, numbers[0]);
+                let mut frame = frame((up, self.host(port), port, 0), payload, numbers[0]);
                 frame[50..58].copy_from_slice(&numbers[1].to_be_bytes());
                 self.bench.receive(direction, &frame);
             }
@@ -174,6 +182,11 @@ impl Household {
                 self.plan(now + Span::from_millis(100), Event::Check(ix));
             }
         }
+    }
+
+    /// The host inside that has a port.
+    fn host(&self, port: u16) -> u8 {
+        if port == CALL { self.caller } else { self.transfers[usize::from(port - TRANSFERS)].host }
     }
 
     /// Sends what the window of a transfer allows.
@@ -199,11 +212,11 @@ impl Household {
             return self.delays[direction as usize].push(due.since(Time::from_ticks(numbers[1])));
         }
         let ix = usize::from(port - TRANSFERS);
-        let transfer = &mut self.transfers[ix];
-        if transfer.direction != direction {
+        if self.transfers[ix].direction != direction {
             return self.plan(due + DELAY, Event::Acknowledged(ix, numbers));
         }
-        self.bytes[direction as usize] += frame.len();
+        let transfer = &mut self.transfers[ix];
+        transfer.bytes += frame.len();
         let [expected, lost] = transfer.received;
         transfer.received = [numbers[0] + 1, lost + numbers[0].saturating_sub(expected)];
         let numbers = transfer.received;
@@ -217,8 +230,14 @@ impl Household {
         delays.sort_unstable();
         // The latest packet may still be on its way.
         let lost = (self.calls[direction as usize] - 1).saturating_sub(delays.len());
-        let rate = self.bytes[direction as usize] as f64 * 8e-6 / DURATION.as_secs_f64();
+        let rate = self.rate(|transfer| transfer.direction == direction);
         (delays[delays.len() * 99 / 100].as_secs_f64() * 1e3, lost, rate)
+    }
+
+    /// The rate of some of the transfers in Mbit/s.
+    fn rate(&self, counts: impl Fn(&Transfer) -> bool) -> f64 {
+        let counted = self.transfers.iter().filter(|transfer| counts(transfer));
+        counted.map(|transfer| transfer.bytes).sum::<usize>() as f64 * 8e-6 / DURATION.as_secs_f64()
     }
 }
 
@@ -243,14 +262,22 @@ impl Case {
     /// The 99th percentile of the call's delay in ms, its lost packets, and the rate of the
     /// transfers in Mbit/s, in each direction.
     fn run(&self, within: &str) -> [(f64, usize, f64); 2] {
+        let transfers = Direction::BOTH.map(|direction| vec![Transfer::new(direction, 1); COUNT]).concat();
+        let household = self.household(within, transfers, 1);
+        Direction::BOTH.map(|direction| household.call(direction))
+    }
+
+    /// The household with these transfers and the host of its call, after its time.
+    fn household(&self, within: &str, transfers: Vec<Transfer>, caller: u8) -> Household {
         let Case { link: [up, down], rest, circuit, .. } = self;
         let text = format!(
             "version = 1\ngate = {{ inside = \"a\", outside = \"b\", up = \"{up}mbit\", down = \"{down}mbit\", overhead = 24 }}\n\
              {rest}[[flow]]\nname = \"circuits\"\ncircuits = \"circuits.csv\"\n{within}"
         );
-        let mut household = Household::new(&text, &format!("{COLUMNS}\n{circuit}\n"));
+        let circuits = format!("{COLUMNS}\n{circuit}\n");
+        let mut household = Household::new(&text, &circuits, transfers, caller);
         household.run();
-        Direction::BOTH.map(|direction| household.call(direction))
+        household
     }
 
     /// Time of a full frame at the household's rate, in ms.
@@ -302,4 +329,29 @@ fn a_call_on_a_slow_line_waits_its_turn() {
     assert!(one_queue[0].0 > 500.0 && one_queue[0].1 > 0, "{told}");
     assert!(up < 15.0 * case.frame(Direction::Up) && down < case.frame(Direction::Down) + 5.0, "{told}");
     assert_eq!((lost_up, lost_down), (0, 0), "{told}");
+}
+
+/// A host with twenty downloads and one with a single download and the call have half of the
+/// household's rate each, if that download always has frames waiting; what it leaves after a loss
+/// goes to the others. The call waits for no more than a frame and 5 ms, and all of the rate is used.
+/// Fair to conversations alone, the second host has one part of 21.
+#[test]
+fn each_host_of_a_household_has_its_share() {
+    let rates = [10.0, 50.0];
+    let case = Case { link: PROVIDER, rest: "", circuit: "a,10.0.0.0/24,,,,10mbit,50mbit", rates };
+    let run = |within: &str, least: f64| {
+        let mut transfers = vec![Transfer::new(Direction::Down, 1); 21];
+        transfers[0] = Transfer { least, window: least.max(10.0), ..Transfer::new(Direction::Down, 2) };
+        let household = case.household(within, transfers, 2);
+        let rates = [1, 2].map(|host| household.rate(|transfer| transfer.host == host));
+        (rates, household.call(Direction::Down))
+    };
+    let ([_, one_of_all], (_, _, all_before)) = run("", 2.0);
+    for (least, share) in [(64.0, 0.49..0.51), (2.0, 0.44..0.5)] {
+        let ([many, one], (delay, lost, all)) = run("within = \"host, 5-tuple\"\n", least);
+        let told = format!("{many} and {one} Mbit/s, before {one_of_all}; the call {delay} ms, {lost} lost");
+        assert!(share.contains(&(one / all)) && (many + one) / all > 0.9999, "{told}");
+        assert!(one_of_all < 0.1 * all_before && all > 0.99 * all_before, "{told}");
+        assert!(delay <= case.frame(Direction::Down) + 5.0 && lost == 0, "{told}");
+    }
 }

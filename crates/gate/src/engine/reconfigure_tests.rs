@@ -94,7 +94,7 @@ const EACH: &str = "each = \"host\"\nidle = \"40ms\"\n";
 
 /// Some of the flows, classes and rates that a gate file may have.
 fn rest() -> impl Strategy<Value = String> {
-    let flow = (0_u32..3, 1_u64..4, 0_usize..3, any::<bool>(), prop::option::of(0_usize..3));
+    let flow = (0_u32..3, 1_u64..4, 0_usize..4, any::<bool>(), prop::option::of(0_usize..3));
     let scheduler = prop::sample::select(vec!["fifo", "virtual-clock", "strict-priority", "wf2q-plus"]);
     let flows = prop::collection::vec(prop::option::of(flow), 3);
     (scheduler.clone(), prop::collection::vec(scheduler, 0..3), flows, 1_u64..3).prop_map(
@@ -110,7 +110,8 @@ fn rest() -> impl Strategy<Value = String> {
                 let Some((port, reserve, each, ceiling, class)) = flow else { continue };
                 text += &format!("[[flow]]\nname = \"f{ix}\"\nmatch = {{ inside_port = {port} }}\n");
                 text += &format!("reserve = \"{reserve}00kbit\"\n");
-                text += ["", EACH, &format!("{EACH}within = \"5-tuple\"\n")][*each];
+                let each_of_host = EACH.replace("host", "subscriber") + "within = \"host, 5-tuple\"\n";
+                text += ["", EACH, &format!("{EACH}within = \"5-tuple\"\n"), &each_of_host][*each];
                 if *ceiling {
                     text += "ceiling = \"2mbit\"\n";
                 }

@@ -207,6 +207,7 @@ proptest! {
         rest in prop::sample::select(FILES),
         framing in prop::sample::select(FRAMINGS),
         emulate in prop::sample::select(EMULATED),
+        by_host: bool,
         arrivals in arrivals(),
     ) {
         let folder = std::env::temp_dir().join(format!("tidegate-same-{}", std::process::id()));
@@ -216,6 +217,13 @@ proptest! {
         let mut text = file(rest).to_toml().replace("overhead = 24", framing);
         if emulate.contains("trace") {
             text = text.replace("up = \"8mbit\", ", "");
+        }
+        if by_host && text.contains("within = ") {
+            // Circuits of two hosts and of one, and a host that no circuit has.
+            std::fs::write(folder.join("circuits.csv"), "name,addresses\na,10.0.0.0/31\nb,10.0.0.2\n").unwrap();
+            text = text.replace("each = \"host\"", "circuits = \"circuits.csv\"");
+            text = text.replace("each = \"subscriber\"", "circuits = \"circuits.csv\"");
+            text = text.replace("\"5-tuple\"", "\"host, 5-tuple\"");
         }
         text = text.replacen("gate = ", &format!("{emulate}gate = "), 1);
         let simulated = by_the_simulator(&text, &frames, &folder);

@@ -17,7 +17,7 @@ use tidegate_core::classifier::protocol_name;
 use tidegate_core::classifier::rules::{Direction, Each, Key};
 use tidegate_core::units::Span;
 use tidegate_formats::units::show_rate;
-use tidegate_formats::{ContractSpec, DirectionTerms, GateFile, GateFlow, Place};
+use tidegate_formats::{ContractSpec, DirectionTerms, GateFile, GateFlow, Place, Within};
 
 /// Ratio of a reservation to the measured rate, so that the flow is not at its limit.
 const MARGIN: f64 = 1.05;
@@ -31,7 +31,7 @@ pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
         name: NO_MATCH.to_owned(),
         matching: Match::default(),
         each: Some(Each::FiveTuple),
-        within: false,
+        within: Within::None,
         circuits: None,
         idle: Span::from_secs(3600),
         contract: ContractSpec { values: Vec::new() },
