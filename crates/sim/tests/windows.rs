@@ -1,8 +1,6 @@
 //! Whole networks of connections whose windows a loss reduces, and which a lost packet does not
 //! silence.
 
-#[path = "common/long.rs"]
-mod long;
 #[path = "common/tcp.rs"]
 mod settings;
 
@@ -16,11 +14,6 @@ use tidegate_sim::event_queue::Calendar;
 use tidegate_sim::network::Network;
 use tidegate_sim::probe::{Probes, Subject};
 use tidegate_sim::world::World;
-
-/// Number of relatives of a network.
-fn relatives() -> u64 {
-    if long::is_long() { 200 } else { 40 }
-}
 
 fn defect(file: &str, sets: &[(&str, &str)]) -> Network {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/defects").join(file);
@@ -81,7 +74,7 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
 /// longer for it.
 #[test]
 fn cubic_needs_no_longer_queue_than_reno() {
-    for seed in 0..relatives() {
+    for seed in 0..200 {
         let mut rng = Rng::named(seed, "relatives");
         let mbit = [5, 10, 20][rng.below(3) as usize];
         let delay = [2, 5, 10, 20][rng.below(4) as usize];
@@ -143,7 +136,7 @@ fn reno_by_itself_is_never_silent_for_long() {
 #[test]
 fn reno_by_itself_recovers_with_sack() {
     let (mut timeouts, mut of_1990) = (0, 0);
-    for seed in 0..relatives() {
+    for seed in 0..200 {
         let mut rng = Rng::named(seed, "reno");
         let mbit = [2, 5, 10][rng.below(3) as usize];
         let delay = [5, 10, 20, 40][rng.below(4) as usize];

@@ -26,7 +26,7 @@ use tidegate_sim::probe::Probes;
 use tidegate_sim::world::World;
 
 /// Cases drawn, unless PROPTEST_CASES asks for more.
-const FEW: u64 = 150;
+const FEW: u64 = 300;
 
 /// Number of cases: three times PROPTEST_CASES, if that is set.
 fn cases() -> u64 {
