@@ -1,4 +1,4 @@
-//! What `tc` shows becomes a gate file, or is listed, or is refused.
+//! Everything that `tc` shows becomes a part of a gate file, is listed, or is refused.
 
 mod configurations;
 mod mistakes;

@@ -1,4 +1,4 @@
-//! What is wrong or unknown is refused.
+//! Mistakes and unknown keys are refused.
 
 use crate::configurations::{Folder, RECORDED, import_of, losses, recorded, translated};
 

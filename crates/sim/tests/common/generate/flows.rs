@@ -81,7 +81,7 @@ impl Flows {
         let (from, others) = self.others(rng.below(self.ends.names.len() as u64) as usize);
         // Several values drawn at random often conflict. A window of a million packets fills a
         // queue, and every event here searches it.
-        let transport = match self.manner.wild > 0.0 && rng.chance(0.3) {
+        let transport = match self.manner.wild > 0.0 && rng.chance(0.7) {
             true => "\"tcp\"".to_owned(),
             false => policy::<BuiltInTransport>(rng, self.manner)
                 .replace(" 500000,", " 900,")
