@@ -42,21 +42,16 @@ impl Qdisc {
 /// sent, and a gate's does.
 pub(super) fn fifo(limit: u64) -> Queue {
     let packets = limit.saturating_add(1);
-    let policy = Some(policies::line(&format!("{packets}p")));
-    Queue {
-        in_linux: policy.clone(),
-        policy,
-        each: None,
-        within: false,
-        divides: false,
-        wash: false,
-        packets: Some(packets),
-    }
+    Queue { packets: Some(packets), ..line(&format!("{packets}p")) }
 }
 
 /// A line of packets with a limit in bytes.
 pub(super) fn fifo_of_bytes(limit: u64) -> Queue {
-    let policy = Some(policies::line(&format!("{}B", limit.max(1))));
+    line(&format!("{}B", limit.max(1)))
+}
+
+fn line(limit: &str) -> Queue {
+    let policy = Some(policies::line(limit));
     Queue {
         in_linux: policy.clone(),
         policy,

@@ -159,22 +159,27 @@ fn in_time(microseconds: u64, rate: u64) -> u64 {
 fn alone(handle: &str, queue: Queue, side: &mut Side, direction: Direction) {
     let name = format!("{}-{}", direction.name(), handle.trim_end_matches(':'));
     let class = queue.policy.is_some().then(|| {
-        side.classes.push(Class {
-            name: name.clone(),
-            handle: handle.to_owned(),
-            parent: None,
-            reserve: None,
-            ceiling: None,
-            ceiling_burst: None,
-            prio: 0,
-            quantum: 1514,
-            queue: Some(queue.clone()),
-        });
+        side.classes.push(class_of(&name, handle, &queue));
         side.classes.len() - 1
     });
     let flow =
         Flow { name, comment: String::new(), criteria: Criteria::default(), class, reserve: None, queue };
     side.flows.push(flow);
+}
+
+/// A class directly at the line, with one queue and nothing promised.
+fn class_of(name: &str, handle: &str, queue: &Queue) -> Class {
+    Class {
+        name: name.to_owned(),
+        handle: handle.to_owned(),
+        parent: None,
+        reserve: None,
+        ceiling: None,
+        ceiling_burst: None,
+        prio: 0,
+        quantum: 1514,
+        queue: Some(queue.clone()),
+    }
 }
 
 /// CAKE at the root: a rate, tins, and hosts or conversations in each.
@@ -201,17 +206,8 @@ fn shaped(cake: Cake, at: &At, side: &mut Side, direction: Direction) {
         // A threshold of the tin for bulk is no promise: all others go first.
         let is_promised = *name != "bulk";
         let class = is_promised.then(|| {
-            side.classes.push(Class {
-                name: format!("{way}-{name}"),
-                handle: (*name).to_owned(),
-                parent: None,
-                reserve: Some(rate),
-                ceiling: None,
-                ceiling_burst: None,
-                prio: 0,
-                quantum: 1514,
-                queue: Some(queue.clone()),
-            });
+            let class = class_of(&format!("{way}-{name}"), name, &queue);
+            side.classes.push(Class { reserve: Some(rate), ..class });
             side.classes.len() - 1
         });
         let reserve = (!is_promised).then_some(LEAST);
