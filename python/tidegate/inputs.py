@@ -6,9 +6,8 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from tidegate.toml import loads
+from tidegate._tidegate import toml_texts
 
 
 def digests(scenario_toml: str, base_dir: Path, known: dict[str, str | None] | None = None) -> dict[str, str]:
@@ -16,7 +15,8 @@ def digests(scenario_toml: str, base_dir: Path, known: dict[str, str | None] | N
 
     `known` has digests of an earlier scenario in the same folder, and takes up those of this one.
     """
-    names = dict.fromkeys(_texts(loads(scenario_toml)))
+    # Any text may name a file.
+    names = toml_texts(scenario_toml)
     known = {} if known is None else known
     known |= {name: _digest(base_dir, name) for name in names if name not in known}
     found = {name: known[name] for name in names}
@@ -26,21 +26,6 @@ def digests(scenario_toml: str, base_dir: Path, known: dict[str, str | None] | N
 def changed(inputs: Mapping[str, str], base_dir: Path) -> tuple[str, ...]:
     """Return the names of the files that are not what they were."""
     return tuple(name for name, digest in inputs.items() if _digest(base_dir, name) != digest)
-
-
-def _texts(value: Any) -> list[str]:
-    """Return every text in a value of TOML, in order: any of them may name a file."""
-    texts = []
-    left = [value]
-    while left:
-        match left.pop():
-            case str() as text:
-                texts.append(text)
-            case list() as several:
-                left += reversed(several)
-            case dict() as table:
-                left += reversed(table.values())
-    return texts
 
 
 def _digest(base_dir: Path, name: str) -> str | None:

@@ -30,8 +30,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn section(&mut self, section: &'static Section, node: &Node, label: &str, of_kind: bool) -> Values {
-        let mut values =
-            Values { section, place: node.place, held: Vec::with_capacity(section.fields.len()) };
+        let mut values = Values { section, place: node.place, held: Vec::new() };
         // A table with a policy may be written as the policy alone.
         let short = section.policy_key().filter(|_| matches!(node.content, Content::Text(_)));
         let long = short.map(|(key, _)| {
@@ -51,6 +50,8 @@ impl Reader<'_> {
                 values.held.push(held);
             }
         }
+        // A section has many more keys than a table states, and a file may have thousands of tables.
+        values.held.shrink_to_fit();
         values
     }
 

@@ -121,7 +121,12 @@ impl<T: Table> Key for Vec<Placed<T>> {
         let placed = |values: &Values| {
             Some(Placed { key: T::ABOUT.name, value: Keys::read(values)?, place: values.place, given: true })
         };
-        tables.iter().map(placed).collect()
+        // Not collected: a vector that grows may take twice its length, of what may be 2 kB each.
+        let mut read = Vec::with_capacity(tables.len());
+        for table in tables {
+            read.push(placed(table)?);
+        }
+        Some(read)
     }
 
     fn absent() -> Option<Vec<Placed<T>>> {
