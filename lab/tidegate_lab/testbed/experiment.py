@@ -11,6 +11,7 @@ from typing import Any
 from tidegate_lab.testbed import gate_process, network
 from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.recorder import Recorder
+from tidegate_lab.testbed.relay import Relay
 from tidegate_lab.testbed.traffic import KINDS
 
 PLAN, FIGURES = "plan.json", "figures.json"
@@ -35,6 +36,8 @@ def main(results: str) -> None:
         if link["is_recorded"]
     ]
     loop = Loop(time.monotonic_ns() + AHEAD)
+    if "relay" in plan:
+        Relay(loop, plan["relay"])
     # The answers of a connection are made by its other end.
     flows = [KINDS[flow["kind"]](loop, flow, place) for flow in plan["flows"] if flow["kind"] in KINDS]
     duration: int = plan["duration"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import array
+import fcntl
 import select
 import socket
 import struct
+import termios
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,8 @@ HEADERS = 14 + 20 + 8
 """Bytes of a datagram that are not its payload."""
 IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_TOS = 10, 2, 1
 SO_RCVBUFFORCE = 33
+LOOK = 10_000
+"""Time between two looks at the data that are not acknowledged yet, in ns."""
 CHUNK = 1 << 18
 """Bytes that a bulk sender hands the kernel in one call."""
 TCP_INFO_BYTES = 256
@@ -125,10 +129,26 @@ class Connection:
                 sent = self._socket.send(memoryview(self._data)[:piece])
                 if self._left is not None:
                     self._left -= sent
+                    if self._left == 0:
+                        self._await_end()
         except BlockingIOError:
             pass
         except ConnectionError:
             self._loop.forget(self._socket)
+
+    def _await_end(self) -> None:
+        """Begin the next transfer a think time after all data of this one are acknowledged, if there is one."""
+        if self._flow.get("think") is None:
+            return
+        (waiting,) = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))
+        if waiting:
+            self._loop.at(self._loop.now() + LOOK, self._await_end)
+        else:
+            self._loop.at(self._loop.now() + self._flow["think"], self._continue)
+
+    def _continue(self) -> None:
+        self._begin()
+        self._write(0)
 
     def _accept(self, _: int) -> None:
         self._peer, _address = self._listener.accept()
