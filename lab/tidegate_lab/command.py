@@ -13,6 +13,7 @@ from tidegate_lab import (
     aqm_command,
     experiment_command,
     kernel_command,
+    losses_command,
     policies_command,
     run_command,
     tcp_command,
@@ -48,6 +49,7 @@ app = typer.Typer(
 app.command("run")(run_command.command)
 app.command("kernel")(kernel_command.command)
 app.command("tcp")(tcp_command.command)
+app.command("losses")(losses_command.command)
 app.command("policies")(policies_command.command)
 app.command("aqm")(aqm_command.command)
 for _name, _about in NAMES.items():

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import tidegate
-from tidegate import commands
+from tidegate import TidegateError, commands
 from tidegate.stage import Passage, PassingPacket, Stage
 from tidegate_lab.testbed import records, runs
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
@@ -18,7 +18,6 @@ from tidegate_lab.testbed.plan import described, plan
 from tidegate_lab.uml import machine
 
 if TYPE_CHECKING:
-    from tidegate.backends import Source
     from tidegate_lab.uml.build import Kernel
 
 PACKET, HEADER = 1514, 66
@@ -29,7 +28,14 @@ RATE, ACCESS_RATE = 20_000_000, 1_000_000_000
 ACCESS, BOTTLENECK = "l1->left", "left->right"
 """The sender's link, and the bottleneck, behind which segments are dropped."""
 FOLLOWING = 100
-"""Segments that are compared from the first one on that is sent again."""
+"""Segments that are compared from the first one on that is sent again; all before it are, too."""
+NEAR, WHEEL = 100_000, 8_000_000
+"""Times may be so far apart, in ns; and so far once a timer has expired, because the kernel's wheel counts
+timeouts from 64 to 511 ms in steps of 8 ms."""
+THINK = 100_000_000
+"""Time between the end of a transfer and the start of the next, in ns."""
+ENHANCED_PACKET = 6
+"""The type of a packet's block in a capture."""
 RECORDED = Path(__file__).with_name("losses_recorded.json")
 """The kernel's segments, by the name of the pattern."""
 
@@ -49,23 +55,25 @@ class Segment(NamedTuple):
 
 
 class StatedLosses(Stage):
-    """Drops the stated segments among those with data that come over a link, counted from 1."""
+    """Drops stated segments among the packets that come over a link and are longer than a header."""
 
     name = "stated-losses"
-    parameters = {"link": "", "longer_than": "0", "numbers": ""}
+    parameters: ClassVar = {"link": "", "longer_than": 0, "numbers": ""}
     link: str
+    longer_than: int
+    numbers: str
 
-    def __init__(self, link: str, longer_than: str, numbers: str) -> None:
-        self._headers = int(longer_than)
-        self._numbers = frozenset(int(one) for one in numbers.split())
+    def __init__(self, **_: object) -> None:
+        self._dropped = frozenset(map(int, self.numbers.split()))
         self._count = 0
 
     def entered(self, now: int, packet: PassingPacket) -> Passage | None:
-        """Count a segment, and drop it if it is stated."""
-        if packet.came != self.link or packet.length <= self._headers:
+        """Count a segment, from 1, and drop it if it is stated."""
+        del now
+        if packet.came != self.link or packet.length <= self.longer_than:
             return None
         self._count += 1
-        return Passage.DROP if self._count in self._numbers else None
+        return Passage.DROP if self._count in self._dropped else None
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,8 @@ class Pattern:
         losses: A name for them.
         dropped: Numbers of the segments that are lost, among those that arrive, from 1.
         transfer: Segments of each transfer; None for endless data.
+        acknowledgements: `each` if the receiver acknowledges every segment, `delayed` if it is as it is by
+            default.
     """
 
     congestion: str
@@ -94,7 +104,7 @@ class Pattern:
         """Return the scenario; that of the kernel has neither the losses nor the transfers."""
         delay = ', delayed_acks = "0s"' if self.acknowledgements == "each" else ""
         lines = [
-            f'version = 1\nname = "{self.name}"\nduration = "3s"',
+            f'version = 1\nname = "{self.name}"\nduration = "2s"',
             f'topology = {{ kind = "dumbbell", pairs = 1, rate = "{RATE}bit", delay = "18ms", '
             f'access = {{ rate = "{ACCESS_RATE}bit", delay = "1ms" }} }}',
             'port = { dropper = { kind = "drop-tail", limit = "10000p" } }',
@@ -110,13 +120,11 @@ class Pattern:
             numbers = " ".join(map(str, self.dropped))
             lines.append(
                 f'[[stage]]\nname = "losses"\nnode = "right"\npolicy = {{ kind = "{StatedLosses.name}", '
-                f'link = "{BOTTLENECK}", longer_than = "{HEADER}", numbers = "{numbers}" }}'
+                f'link = "{BOTTLENECK}", longer_than = {HEADER}, numbers = "{numbers}" }}'
             )
         return "\n".join(lines) + "\n"
 
 
-THINK = 100_000_000
-"""Time between the end of a transfer and the start of the next, in ns."""
 LOSSES: Mapping[str, tuple[tuple[int, ...], int | None]] = {
     "single": ((100,), None),
     "adjacent": ((100, 101), None),
@@ -124,13 +132,60 @@ LOSSES: Mapping[str, tuple[tuple[int, ...], int | None]] = {
     "tail": ((100,), 100),
     "tail-of-two": ((99, 100), 100),
 }
+"""Segments that are lost, and those of a transfer, if the data end."""
 PATTERNS = tuple(
     Pattern(congestion, losses, *stated, acknowledgements)
     for acknowledgements in ("each", "delayed")
     for congestion in ("reno", "cubic")
     for losses, stated in LOSSES.items()
 )
-"""Patterns of losses, for each congestion control."""
+"""Patterns of losses, for each congestion control and both kinds of acknowledgements."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Segments of the simulator beside those of the kernel.
+
+    Attributes:
+        segments: Number of segments that were compared.
+        difference: Place, from 0, of the first one that is another or is missing; None for none.
+        apart: The longest time between the two transmissions of a segment, in ns, up to that place.
+        holds: True if none differs and times are as near as they should be.
+    """
+
+    segments: int
+    difference: int | None
+    apart: int
+    holds: bool
+
+
+def compare(pattern: Pattern, kernel: Sequence[Segment], ours: Sequence[Segment]) -> Comparison:
+    """Compare segments up to the hundredth from the first one on that the kernel sends again."""
+    known = compared(kernel)
+    same = [mine[1:] == theirs[1:] for mine, theirs in zip(ours, known, strict=False)]
+    difference = same.index(False) if False in same else None if len(same) == len(known) else len(same)
+    pairs = list(zip(ours, known, strict=False))[:difference]
+    apart = max((abs(mine.time - theirs.time) for mine, theirs in pairs), default=0)
+    near = NEAR if pattern.transfer is None else WHEEL
+    return Comparison(len(known), difference, apart, difference is None and apart <= near)
+
+
+def compared(segments: Sequence[Segment]) -> list[Segment]:
+    """Return the segments that are compared.
+
+    Raises:
+        TidegateError: None was sent again, or fewer than a hundred follow.
+    """
+    end = 0
+    for place, one in enumerate(segments):
+        if one.start < end:
+            if len(segments) < place + FOLLOWING:
+                break
+            return list(segments[: place + FOLLOWING])
+        end = one.start + one.length
+    raise TidegateError(
+        f"a record of losses has not {FOLLOWING} segments from the first that is sent again on"
+    )
 
 
 def in_kernel(kernel: Kernel, pattern: Pattern) -> list[Segment]:
@@ -195,13 +250,23 @@ def _captured(capture: Path) -> Iterator[Segment]:
         at += block
 
 
-ENHANCED_PACKET = 6
-
-
 def _relative(segments: Sequence[Segment]) -> list[Segment]:
     """Return the segments with data, with times and bytes from the first one on."""
     sent = [one for one in segments if one.length > 0]
     first = sent[0]
-    return [
-        Segment(one.time - first.time, (one.start - first.start) % (1 << 32), one.length) for one in sent
+    return [Segment(one.time - first.time, (one.start - first.start) % (1 << 32), one.length) for one in sent]
+
+
+def recorded() -> dict[str, list[Segment]]:
+    """Return the recorded segments of the kernel, by the name of the pattern."""
+    rows = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return {name: [Segment(*row) for row in segments] for name, segments in rows.items()}
+
+
+def record(found: Mapping[str, Sequence[Segment]]) -> str:
+    """Return the text of the file of recorded segments: a line for each pattern."""
+    lines = [
+        f"{json.dumps(name)}: {json.dumps(compared(one), separators=(',', ':'))}"
+        for name, one in found.items()
     ]
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -20,7 +20,7 @@ HEADERS = 14 + 20 + 8
 """Bytes of a datagram that are not its payload."""
 IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_TOS = 10, 2, 1
 SO_RCVBUFFORCE = 33
-LOOK = 10_000
+LOOK = 100_000
 """Time between two looks at the data that are not acknowledged yet, in ns."""
 CHUNK = 1 << 18
 """Bytes that a bulk sender hands the kernel in one call."""
@@ -137,7 +137,7 @@ class Connection:
             self._loop.forget(self._socket)
 
     def _await_end(self) -> None:
-        """Begin the next transfer a think time after all data of this one are acknowledged, if there is one."""
+        """Begin the next transfer, if there is one, a think time after all data are acknowledged."""
         if self._flow.get("think") is None:
             return
         (waiting,) = struct.unpack("i", fcntl.ioctl(self._socket, termios.TIOCOUTQ, bytes(4)))

@@ -95,8 +95,7 @@ impl Segments {
         next
     }
 
-    /// Returns true if the window may grow to twice the `flight` before an acknowledgement that left
-    /// room in it: in slow start.
+    /// Returns true if a window that left room may grow to twice the most in flight: in slow start.
     pub(super) fn may_double(windows: &Windows, flight: u64) -> bool {
         windows.is_slow_start() && windows.cwnd < 2 * flight
     }

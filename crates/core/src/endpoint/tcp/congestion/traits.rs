@@ -104,8 +104,8 @@ pub trait CongestionControl: fmt::Debug + Send + Sync {
         let _ = now;
     }
 
-    /// Returns true if the window may grow at an acknowledgement although it left room, with
-    /// `flight` bytes in flight before.
+    /// Returns true if the window may grow at an acknowledgement although it left room, with at most
+    /// `flight` bytes in flight.
     fn grows_beyond(&self, windows: &Windows, flight: u64) -> bool {
         let _ = (windows, flight);
         false

@@ -45,8 +45,8 @@ impl Congestion {
         self.windows.ssthresh = self.windows.cwnd;
     }
 
-    /// Returns true if the window may grow at an acknowledgement that left room in it, with `flight`
-    /// bytes in flight before.
+    /// Returns true if the window may grow at an acknowledgement that left room in it, with at most
+    /// `flight` bytes in flight.
     pub(in crate::endpoint::tcp) fn grows_beyond(&self, flight: u64) -> bool {
         self.control.grows_beyond(&self.windows, flight)
     }

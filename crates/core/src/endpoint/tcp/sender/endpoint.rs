@@ -19,7 +19,7 @@ impl Endpoint for Sender {
             self.timer_expired(cx);
         }
         self.ask_application(cx.now());
-        self.fill(cx);
+        self.fill_and_note(cx);
         self.next()
     }
 
@@ -33,7 +33,7 @@ impl Endpoint for Sender {
                 self.acknowledged(cx, segment);
             }
             self.ask_application(cx.now());
-            self.fill(cx);
+            self.fill_and_note(cx);
         }
         self.next()
     }

@@ -10,6 +10,7 @@ mod opening;
 mod pacing;
 mod rack;
 mod reduction;
+mod usage;
 
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::accurate_ecn::Feedback;
@@ -24,12 +25,13 @@ use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
-use crate::endpoint::tcp::{LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
+use crate::endpoint::tcp::{Growth, LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::Time;
 use alloc::boxed::Box;
 use pacing::Pacer;
+use usage::Usage;
 
 /// The end that sends data.
 #[derive(Debug)]
@@ -86,6 +88,8 @@ pub struct Sender {
     /// CWR has then arrived.
     answered_to: u64,
     pacer: Pacer,
+    /// The use of the window, where it is remembered: with growth in segments.
+    usage: Option<Usage>,
     /// True if the next new segment carries CWR: the window was reduced.
     says_reduced: bool,
     /// True while new data wait for the timer: congestion was marked with a window of one segment.
@@ -148,6 +152,7 @@ impl Sender {
             timed_out_at: None,
             answered_to: 0,
             pacer: Pacer::new(),
+            usage: (params.growth == Growth::Segments).then(Usage::default),
             says_reduced: false,
             held: false,
             retransmissions: 0,
@@ -193,7 +198,7 @@ impl Sender {
             return;
         }
         let (before, model) = (self.flight(), self.before());
-        let was_full = self.pacer.waits() || self.outstanding() + self.mss > self.congestion.cwnd();
+        let (was_full, used) = self.used();
         let new = acknowledgement - self.una;
         let same_window = self.window == u64::from(segment.window);
         self.window = u64::from(segment.window);
@@ -220,7 +225,7 @@ impl Sender {
         if new > 0 {
             let was_recovering = self.recovery.active;
             self.progress(cx, new);
-            let was_used = was_full || self.congestion.grows_beyond(before);
+            let was_used = was_full || self.congestion.grows_beyond(used);
             let may_grow =
                 if self.reduces_gradually { self.prr.is_none() } else { !was_recovering && !marked };
             if may_grow && was_used && !self.by_model {
