@@ -75,16 +75,16 @@ class Loop:
         while not ended:
             when = self._calls[0][0]
             self._set(when)
-            is_due = False
-            while not is_due:
+            is_due = is_too_late = False
+            while not (is_due or is_too_late):
                 for number, events in self._poll.poll():
                     if number == self._timer:
                         is_due = os.read(number, 8) != b""
                     elif call := self._sockets.get(number):
                         call(events)
                         # It may have asked for a call before that.
-                        is_due = is_due or self._calls[0][0] < when
-            while self._calls and self._calls[0][0] <= when:
+                        is_too_late = self._calls[0][0] < when
+            while is_due and self._calls and self._calls[0][0] <= when:
                 ended = ended or self._calls[0][0] >= until
                 heapq.heappop(self._calls)[2]()
 
