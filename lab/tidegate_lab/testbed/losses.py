@@ -184,7 +184,7 @@ def compared(segments: Sequence[Segment]) -> list[Segment]:
             return list(segments[: place + FOLLOWING])
         end = one.start + one.length
     raise TidegateError(
-        f"a record of losses has not {FOLLOWING} segments from the first that is sent again on"
+        f"a run with losses has not {FOLLOWING} segments from the first one on that is sent again"
     )
 
 
@@ -221,7 +221,7 @@ def in_kernel(kernel: Kernel, pattern: Pattern) -> list[Segment]:
         seen = records.read_all(place, planned, found["flows"], start)
     packets = seen["started", names.index(ACCESS)].of(flow)
     columns = (packets.time.tolist(), packets.sequence.tolist(), packets.payload.tolist())
-    return _relative([Segment(*row) for row in zip(*columns, strict=True)])
+    return relative([Segment(*row) for row in zip(*columns, strict=True)])
 
 
 def in_simulator(pattern: Pattern) -> list[Segment]:
@@ -230,7 +230,7 @@ def in_simulator(pattern: Pattern) -> list[Segment]:
         capture = place / "sent.pcapng"
         source = commands.resolved(pattern.text(in_kernel=False))
         tidegate.simulate(source.scenario, captures={ACCESS: str(capture)})
-        return _relative(list(_captured(capture)))
+        return relative(list(_captured(capture)))
 
 
 def _captured(capture: Path) -> Iterator[Segment]:
@@ -250,9 +250,15 @@ def _captured(capture: Path) -> Iterator[Segment]:
         at += block
 
 
-def _relative(segments: Sequence[Segment]) -> list[Segment]:
-    """Return the segments with data, with times and bytes from the first one on."""
+def relative(segments: Sequence[Segment]) -> list[Segment]:
+    """Return the segments with data, with times and bytes from the first one on.
+
+    Raises:
+        TidegateError: There is none.
+    """
     sent = [one for one in segments if one.length > 0]
+    if not sent:
+        raise TidegateError("the connection has sent no data")
     first = sent[0]
     return [Segment(one.time - first.time, (one.start - first.start) % (1 << 32), one.length) for one in sent]
 

@@ -56,6 +56,8 @@ impl Sender {
         }
         if has_repaired {
             self.reduce(cx.now(), flight);
+            // The loss is repaired already: the window is reduced at once, as in Linux.
+            self.end_reduction();
         }
         self.detect_losses(cx);
         if new > 0 {

@@ -30,8 +30,8 @@ impl Sender {
                 self.congestion.end_slow_start();
             }
         }
-        if new > 0 && !self.recovery.active && una > self.answered_to && self.prr.take().is_some() {
-            self.congestion.set(self.congestion.ssthresh());
+        if new > 0 && !self.recovery.active && una > self.answered_to {
+            self.end_reduction();
         }
     }
 
@@ -89,6 +89,13 @@ impl Sender {
             reduce(&mut self.congestion);
             self.prr = Some(Prr::new(prior / self.mss, self.congestion.ssthresh() / self.mss));
             self.reduced();
+        }
+    }
+
+    /// Ends a gradual reduction, if one is under way.
+    pub(super) fn end_reduction(&mut self) {
+        if self.prr.take().is_some() {
+            self.congestion.set(self.congestion.ssthresh());
         }
     }
 
