@@ -20,6 +20,7 @@ mod segment;
 mod sender;
 mod sent;
 mod timer;
+mod usage;
 
 use alloc::boxed::Box;
 use alloc::format;

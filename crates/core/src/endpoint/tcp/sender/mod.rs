@@ -25,13 +25,13 @@ use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
+use crate::endpoint::tcp::usage::Usage;
 use crate::endpoint::tcp::{Growth, LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::Time;
 use alloc::boxed::Box;
 use pacing::Pacer;
-use usage::Usage;
 
 /// The end that sends data.
 #[derive(Debug)]
