@@ -1,6 +1,6 @@
-//! The use of the congestion window, as Linux remembers it: a window that was full when data were last
-//! sent grows with each acknowledgement until all that was sent by then is acknowledged, and one
-//! in slow start to twice the most that was in flight.
+//! The use of the congestion window, as Linux remembers it: a window that was full when data were
+//! last sent grows with each acknowledgement until all that was sent by then is acknowledged, and
+//! one in slow start to twice the most that was in flight.
 
 /// The use of the window, by what was in flight after transmissions.
 #[derive(Clone, Copy, Debug, Default)]
