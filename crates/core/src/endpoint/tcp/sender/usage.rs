@@ -1,4 +1,5 @@
-//! Transmissions that remember the use of the congestion window, and its use before an acknowledgement.
+//! Transmissions that remember the use of the congestion window, and its use before an
+//! acknowledgement.
 
 use super::Sender;
 use crate::endpoint::HostCx;
