@@ -245,6 +245,8 @@ FILES = {
     ".toml": "gates/office.toml",
     ".gz": "stand-ins/lte.txt.gz",
     ".txt": "web-sizes.txt",
+    ".csv": "gates/ShapedDevices.csv",
+    ".json": "gates/network.json",
 }
 """Return a stand-in for a file of that ending."""
 TO_FROM = bytes([10, 0, 0, 1, 10, 0, 0, 2])
@@ -262,7 +264,8 @@ def files_of(value: Any) -> list[str]:
         return [file for one in value for file in files_of(one)]
     if not isinstance(value, dict):
         return []
-    own = [one for key, one in value.items() if key in ("file", "trace") and isinstance(one, str)]
+    keys = ("file", "trace", "circuits", "network")
+    own = [one for key, one in value.items() if key in keys and isinstance(one, str)]
     return own + [file for one in value.values() for file in files_of(one)]
 
 
@@ -365,6 +368,7 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
         "tidegate gate reload office.toml",
         "tidegate-gate observe office.toml",
         "tidegate-gate check examples/gates/isp.toml",
+        "tidegate-gate check examples/gates/libreqos.toml",
         "tidegate-gate up --inside",
         # The engine's `explain_tests.rs` have its answer.
         "tidegate-gate explain gate.toml",
@@ -375,7 +379,8 @@ def test_commands_of_a_gate_do_what_the_pages_say() -> None:
         "tidegate-gate import --tc-down",
         "tidegate-gate check office/gate.toml",
     }
-    assert start("gate", "check", EXAMPLES / "gates" / "isp.toml").wait() == 0
+    for file in ("isp.toml", "libreqos.toml"):
+        assert start("gate", "check", EXAMPLES / "gates" / file).wait() == 0
     program = [sys.executable, "-c", "from tidegate.cli import main; main()", "gate"]
     with Line(CASES["office"]) as line:
         office = str(EXAMPLES / "gates" / "office.toml")

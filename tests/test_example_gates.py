@@ -30,7 +30,10 @@ PROBES = Path(__file__).with_name("beside_uploads.py")
 
 
 class Case(NamedTuple):
-    """An example, the line that one of its customers has by it, and the addresses of two customers."""
+    """An example, the line that one of its customers has by it, and the addresses of two customers.
+
+    With a list of circuits also that list, its column of addresses, and the rates of the provider's line.
+    """
 
     file: str
     up: str
@@ -38,12 +41,39 @@ class Case(NamedTuple):
     own: str
     own6: str
     other: str
+    circuits: tuple[str, str] | None = None
+    line: tuple[str, str] | None = None
+
+    def files(self) -> list[str]:
+        """Return the files of the example: what it names lies beside it."""
+        text = (EXAMPLES / self.file).read_text(encoding="utf-8")
+        return [self.file, *re.findall(r'^(?:circuits|network) = "(.*)"$', text, re.MULTILINE)]
 
 
 CASES = {
     "office": Case("office.toml", "9500kbit", "48mbit", "10.9.1.10", "2001:db8:9::10", "10.9.1.11"),
     # The rate that north-001 was sold, and its neighbour's.
-    "isp": Case("isp.toml", "10mbit", "50mbit", "10.20.1.1", "2001:db8:1:100::1", "10.20.1.2"),
+    "isp": Case(
+        "isp.toml",
+        "10mbit",
+        "50mbit",
+        "10.20.1.1",
+        "2001:db8:1:100::1",
+        "10.20.1.2",
+        ("circuits.csv", "addresses"),
+        ("190mbit", "950mbit"),
+    ),
+    # The rate of circuit 1001, and its neighbour's.
+    "libreqos": Case(
+        "libreqos.toml",
+        "10mbit",
+        "50mbit",
+        "10.30.1.1",
+        "2001:db8:30:100::1",
+        "10.30.1.2",
+        ("ShapedDevices.csv", "IPv4"),
+        ("95mbit", "480mbit"),
+    ),
 }
 
 
@@ -143,7 +173,7 @@ def worse(by_file: dict[str, Any], without: dict[str, Any]) -> list[str]:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with copies of the examples and the gate of a line without a file."""
-    for name in ("office.toml", "isp.toml", "circuits.csv"):
+    for name in (file for case in CASES.values() for file in case.files()):
         shutil.copy(EXAMPLES / name, tmp_path / name)
     return tmp_path
 
@@ -152,7 +182,7 @@ def place(tmp_path: Path) -> Path:
 def test_no_ping_is_worse_off_by_an_example_than_without_a_file(case: Case, place: Path) -> None:
     (place / "none.toml").write_text(no_file(case.up, case.down), encoding="utf-8")
     by_file, without = (beside_uploads(place / name, case) for name in (case.file, "none.toml"))
-    if case.file == "isp.toml":
+    if case.circuits:
         # A conversation of a circuit has a queue of its own: docs/subscribers.md.
         assert by_file["own-game"].queueing_mean.mean < 0.003
     assert worse(by_file, without) == []
@@ -177,11 +207,12 @@ def test_one_queue_for_each_computer_is_worse_than_no_file(place: Path) -> None:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_line_carries_as_much_by_an_example_as_without_a_file(case: Case, place: Path) -> None:
-    if case.file == "isp.toml":
-        with (EXAMPLES / "circuits.csv").open(encoding="utf-8") as lines:
+    if case.circuits and case.line:
+        name, column = case.circuits
+        with (EXAMPLES / name).open(encoding="utf-8") as lines:
             rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-        hosts = [row["addresses"].split()[0].split("/")[0] for row in rows]
-        rates = ("190mbit", "950mbit")
+        hosts = [re.split(r"[ ,/]", row[column])[0] for row in rows]
+        rates = case.line
     else:
         hosts, rates = [f"192.168.7.{number}" for number in range(1, 9)], (case.up, case.down)
     (place / "none.toml").write_text(no_file(*rates), encoding="utf-8")

@@ -1,9 +1,11 @@
-"""`tidegate gate import`: files of LibreQoS become a gate file and its list, or nothing."""
+"""LibreQoS's files: `tidegate gate import` translates them, and a gate file names them."""
 
 import subprocess
 import sys
 
 import pytest
+
+import tidegate
 
 HEADER = (
     "Circuit ID,Circuit Name,Device ID,Device Name,Parent Node,MAC,IPv4,IPv6,"
@@ -104,3 +106,88 @@ def test_a_missing_file_is_named(translate, tmp_path):
     done = translate(GOOD)
     assert done.returncode == 1
     assert "network.json: cannot be read: No such file or directory" in done.stderr
+
+
+# Read as they are
+
+
+@pytest.fixture
+def direct(tmp_path):
+    """Return a function that checks a gate file that names LibreQoS's files with these lines."""
+    (tmp_path / "network.json").write_text(NETWORK, encoding="utf-8")
+
+    def run(*lines: str, more: str = "") -> subprocess.CompletedProcess[str]:
+        text = "\n".join([HEADER, *lines]) + "\n"
+        (tmp_path / "ShapedDevices.csv").write_text(text, encoding="utf-8")
+        (tmp_path / "direct.toml").write_text(
+            'version = 1\ngate = { inside = "a", outside = "b", up = "1gbit", down = "1gbit" }\n'
+            '[[flow]]\nname = "circuits"\ncircuits = "ShapedDevices.csv"\nnetwork = "network.json"\n'
+            f'{more}\n[[flow]]\nname = "others"\n',
+            encoding="utf-8",
+        )
+        command = [sys.executable, "-m", "tidegate", "gate", "check", "direct.toml"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_a_gate_file_names_them_and_check_adds_up(direct):
+    checked = direct(GOOD)
+    assert (checked.returncode, checked.stderr) == (0, "")
+    assert "circuits: 1 circuit in 1 class\n" in checked.stdout
+    assert "AP_A             down 1 circuit: 5mbit of 1gbit reserved" in checked.stdout
+
+
+def test_what_would_be_lost_is_refused_or_warned_of(direct):
+    refused = direct(GOOD, TOO_MUCH)
+    assert refused.returncode == 1
+    assert "direct.toml:5:12: 1 thing is not as in LibreQoS's files" in refused.stderr
+    assert "add up to 405mbit down, and there is room for 100mbit" in refused.stderr
+    accepted = direct(GOOD, TOO_MUCH, more="accept_losses = true")
+    assert accepted.returncode == 0
+    assert "warning: ShapedDevices.csv: the least rates of the circuits in `AP_A`" in accepted.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('[[class]]\nname = "AP_A"', "direct.toml:6:11: there is already a class `AP_A`"),
+        ("accept_losses = 1", "`accept_losses` takes true or false"),
+    ],
+)
+def test_a_gate_file_that_does_not_fit_them_is_refused(direct, more, message):
+    refused = direct(GOOD, more=more)
+    assert refused.returncode == 1
+    assert message in refused.stderr, refused.stderr
+
+
+def test_a_mistake_is_shown_with_its_line_when_read_directly(direct, tmp_path):
+    for line, message in [
+        (GOOD.replace("AP_A", "AP_B"), "did you mean `AP_A`?"),
+        (GOOD + ",", "this line has 14 fields, and the first has 13"),
+    ]:
+        refused = direct(line)
+        assert refused.returncode == 1
+        assert refused.stderr.startswith("ShapedDevices.csv:2:"), refused.stderr
+        assert message in refused.stderr
+    (tmp_path / "network.json").write_text("{", encoding="utf-8")
+    assert direct(GOOD).stderr.startswith("network.json:1:")
+
+
+def test_the_simulator_has_the_gate_that_import_makes(translate, direct, tmp_path):
+    assert translate(GOOD).returncode == 0
+    assert direct(GOOD).returncode == 0
+    outcomes = []
+    for file in ("isp/gate.toml", "direct.toml"):
+        text = (
+            f'version = 1\nduration = "2s"\ntopology = {{ kind = "gate", file = "{file}" }}\n'
+            '[[flow]]\nname = "x"\nfrom = "inside"\nto = "outside"\nsize = "1514B"\ncount = 3\n'
+            'headers = { flow = "100.64.0.1:5004>192.0.2.1:5060/udp", each = "5-tuple" }\n'
+            'source = { kind = "poisson", rate = "9mbit" }\n'
+        )
+        (tmp_path / "scenario.toml").write_text(text, encoding="utf-8")
+        outcomes.append(tidegate.simulate(tidegate.load(tmp_path / "scenario.toml")))
+    assert outcomes[0].fingerprints == outcomes[1].fingerprints
+    [group] = outcomes[0].groups()
+    # 27 Mbit/s are offered, and the circuit has 20.
+    assert 19e6 < group.throughput.mean < 20.1e6

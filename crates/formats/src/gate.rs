@@ -8,6 +8,7 @@ mod circuits;
 mod emulation;
 mod flows;
 mod io;
+mod lists;
 mod matching;
 mod named;
 mod names;
@@ -75,6 +76,8 @@ pub struct GateFile {
     pub reserved: [u64; 2],
     /// Operation of the gate: control socket and metrics.
     pub operation: Operation,
+    /// Differences from the files of LibreQoS that flows name, which `accept_losses` allows.
+    pub losses: Vec<FormatError>,
     effective: String,
     origin: Origin,
 }

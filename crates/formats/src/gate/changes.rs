@@ -1,8 +1,9 @@
 //! The differences between two gate files, key by key.
 
-use super::GateFile;
+use super::{DirectionTerms, GateFile, GateFlow};
 use std::collections::BTreeMap;
 use std::fmt;
+use tidegate_core::classifier::circuits::CircuitTerms;
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 /// A key that was set, changed or left out.
@@ -29,9 +30,10 @@ impl fmt::Display for KeyChange {
 }
 
 impl GateFile {
-    /// The other files that this one names, as written: lists of circuits, and traces.
+    /// The other files that this one names, as written: lists of circuits, networks, and traces.
     pub fn files(&self) -> Vec<String> {
-        let names_a_file = |path: &str| matches!(path.rsplit('.').next(), Some("circuits" | "trace"));
+        let names_a_file =
+            |path: &str| matches!(path.rsplit('.').next(), Some("circuits" | "network" | "trace"));
         flat(&self.effective)
             .into_iter()
             .filter(|(path, _)| names_a_file(path))
@@ -40,7 +42,7 @@ impl GateFile {
     }
 
     /// The keys that differ in the other file, in the order of the paths, and then the differences
-    /// between lists of circuits. Comments and defaults that are left out do not count.
+    /// between networks and lists of circuits. Comments and defaults that are left out do not count.
     pub fn changes_to(&self, other: &GateFile) -> Vec<KeyChange> {
         let (before, after) = (flat(&self.effective), flat(&other.effective));
         let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();
@@ -50,7 +52,50 @@ impl GateFile {
         let written = paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(|path| {
             KeyChange { path: path.clone(), before: value(&before, path), after: value(&after, path) }
         });
-        written.chain(self.changes_of_circuits(other)).collect()
+        written.chain(self.changes_of_networks(other)).chain(self.changes_of_circuits(other)).collect()
+    }
+
+    /// Differences, as counts, between the networks of flows with the same name.
+    fn changes_of_networks(&self, other: &GateFile) -> Vec<KeyChange> {
+        let pairs = self.flows.iter().filter_map(|flow| {
+            let after = other.flows.iter().find(|after| after.name == flow.name)?;
+            Some((&flow.name, self.nodes_of(flow), other.nodes_of(after)))
+        });
+        let differing = pairs.filter(|(_, before, after)| before != after);
+        differing
+            .map(|(name, before, after)| {
+                let stays = before.iter().filter_map(|(node, terms)| Some((terms, after.get(node)?)));
+                let (stays, others) =
+                    stays.fold((0, 0), |(all, others), (was, is)| (all + 1, others + usize::from(was != is)));
+                let (gone, new) = (before.len() - stays, after.len() - stays);
+                KeyChange {
+                    path: format!("flow.{name}.network"),
+                    before: Some(format!("{} classes", before.len())),
+                    after: Some(format!(
+                        "{} classes: {new} new, {gone} gone, {others} with changed terms",
+                        after.len()
+                    )),
+                }
+            })
+            .collect()
+    }
+
+    /// The classes of a flow's network by name: the class that each is part of, and its terms.
+    fn nodes_of(&self, flow: &GateFlow) -> BTreeMap<&str, (Option<&str>, [DirectionTerms; 2])> {
+        let nodes = self.classes.get(flow.nodes.clone()).unwrap_or_default();
+        nodes
+            .iter()
+            .map(|node| (node.class.name.as_str(), (self.class_name(node.class.parent), node.terms)))
+            .collect()
+    }
+
+    fn class_name(&self, class: Option<usize>) -> Option<&str> {
+        class.map(|class| self.classes[class].class.name.as_str())
+    }
+
+    /// The terms of a circuit, with the name of its class.
+    fn named_terms(&self, terms: CircuitTerms) -> (Option<&str>, CircuitTerms) {
+        (self.class_name(terms.class.map(usize::from)), CircuitTerms { class: None, ..terms })
     }
 
     /// Differences, as counts, between the lists of circuits of flows with the same name.
@@ -61,22 +106,28 @@ impl GateFile {
         });
         let differing = pairs.filter(|(_, before, after)| before != after);
         differing
-            .map(|(name, before, after)| {
+            .filter_map(|(name, before, after)| {
                 let stays: Vec<(u32, u32)> =
                     (0..).zip(before.renumbered(after)).filter_map(|(old, new)| Some((old, new?))).collect();
-                let other = stays.iter().filter(|(old, new)| before.terms(*old) != after.terms(*new)).count();
+                let differ = |(old, new): &&(u32, u32)| {
+                    self.named_terms(before.terms(*old)) != other.named_terms(after.terms(*new))
+                };
+                let changed = stays.iter().filter(differ).count();
                 let (gone, new) = (before.len() - stays.len(), after.len() - stays.len());
                 let mut told =
-                    format!("{} circuits: {new} new, {gone} gone, {other} with changed terms", after.len());
+                    format!("{} circuits: {new} new, {gone} gone, {changed} with changed terms", after.len());
                 let renumbered = gone + new > 0 || stays.iter().any(|(old, new)| old != new);
                 if !renumbered && !before.same_addresses(after) {
                     told += ", other addresses";
+                } else if !renumbered && changed == 0 {
+                    // Their classes have other numbers, and are the same ones.
+                    return None;
                 }
-                KeyChange {
+                Some(KeyChange {
                     path: format!("flow.{name}.circuits"),
                     before: Some(format!("{} circuits", before.len())),
                     after: Some(told),
-                }
+                })
             })
             .collect()
     }

@@ -1,20 +1,18 @@
 //! The circuits of a gate: a CSV file with a line for each, as the operators of networks keep them.
 
+use super::lists::List;
 use super::{DirectionTerms, GateClass, GateFlow};
 use crate::csv_table::{Columns, CsvTable, Row};
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
-use crate::file;
-use crate::keys::gate::Flow;
+use crate::libreqos::{self, Translation};
 use crate::prefix::prefixes;
-use crate::section::Placed;
 use crate::suggest::{brief, did_you_mean};
 use crate::units::parse_rate;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 use tidegate_core::classifier::addresses::GivenTwice;
 use tidegate_core::classifier::circuits::{self, Circuit, Circuits};
-use tidegate_core::classifier::rules::Prefix;
+use tidegate_core::classifier::rules::{Direction, Prefix};
 use tidegate_core::units::Rate;
 
 const COLUMNS: Columns = Columns {
@@ -25,9 +23,8 @@ const NAME: usize = 0;
 const ADDRESSES: usize = 1;
 const CLASS: usize = 2;
 const FIRST_RATE: usize = 3;
+const RESERVES: [usize; 2] = [FIRST_RATE, FIRST_RATE + 2];
 
-/// The largest list, in bytes: room for half a million circuits.
-const LARGEST: usize = 64 << 20;
 /// The longest name of a circuit, in bytes.
 const LONGEST_NAME: usize = 128;
 
@@ -37,28 +34,32 @@ pub(super) struct Listing {
     table: CsvTable,
     /// First byte of each circuit's line.
     starts: Vec<u32>,
+    /// Columns of the reservations, up first.
+    reserves: [usize; 2],
 }
 
-/// Reads the lists of circuits that flows name, and attaches them to the flows. `None` once a
-/// mistake was reported.
+/// Attaches the circuits of lists to the flows that name them. `None` once a mistake was reported.
 pub(super) fn attach(
     flows: &mut [GateFlow],
-    stated: &[Placed<Flow>],
+    lists: Vec<Option<List>>,
     classes: &[GateClass],
-    base_dir: &Path,
     report: &mut Report,
 ) -> Option<Vec<Option<Listing>>> {
     let mut listings = Vec::with_capacity(flows.len());
-    for (flow, keys) in flows.iter_mut().zip(stated) {
-        let listing = match keys.circuits.as_ref() {
-            None => Some(None),
-            Some(path) => match read(&base_dir.join(path), flow, classes) {
-                Ok(listing) => Some(Some(listing)),
-                Err(errors) => {
-                    report.say_elsewhere(errors);
-                    None
-                }
-            },
+    for (flow, list) in flows.iter_mut().zip(lists) {
+        let listing = match list {
+            None => None,
+            Some(List::Plain { text, file_name }) => Some(parse(&text, &file_name, flow, classes)),
+            Some(List::LibreQos { translation, nodes }) => {
+                Some(of_libreqos(*translation, nodes.start, &flow.terms))
+            }
+        };
+        let listing = match listing.transpose() {
+            Ok(listing) => Some(listing),
+            Err(errors) => {
+                report.say_elsewhere(errors);
+                None
+            }
         };
         flow.circuits = listing.iter().flatten().next().map(|listing| Arc::clone(&listing.circuits));
         listings.push(listing);
@@ -66,13 +67,34 @@ pub(super) fn attach(
     listings.into_iter().collect()
 }
 
-/// Reads the list at `path` for a flow.
-fn read(path: &Path, flow: &GateFlow, classes: &[GateClass]) -> Result<Listing, FormatErrors> {
-    let name = path.display().to_string();
-    match file::read_text(path, "list of circuits", "CSV", LARGEST) {
-        Ok(text) => parse(&text, &name, flow, classes),
-        Err(complaint) => Err(Origin::new(&name, "", &[]).error(Place::File, complaint).into()),
+/// The circuits of LibreQoS's list, whose first node is the class `first`.
+fn of_libreqos(
+    translation: Translation,
+    first: usize,
+    common: &[DirectionTerms; 2],
+) -> Result<Listing, FormatErrors> {
+    let (circuits, starts): (Vec<Circuit>, Vec<usize>) = translation.circuits(first).unzip();
+    let table = translation.into_table();
+    let mut report = Report::default();
+    for (circuit, start) in circuits.iter().zip(&starts) {
+        let bits = |rate: Option<Rate>| rate.map(|rate| rate.bits_per_second().round() as u64);
+        let own = Direction::BOTH.map(|direction| DirectionTerms {
+            reserve: bits(circuit.terms.reserve[direction as usize]),
+            ceiling: bits(circuit.terms.ceiling[direction as usize]),
+        });
+        check(&own, common, |side, _| table.place(*start, Some(libreqos::MOST[side])), &mut report);
     }
+    let starts = starts.into_iter().map(|start| u32::try_from(start).unwrap_or(u32::MAX)).collect();
+    let mut listing = Listing { circuits: Arc::default(), table, starts, reserves: libreqos::LEAST };
+    match Circuits::new(circuits) {
+        Ok(circuits) => listing.circuits = Arc::new(circuits),
+        Err(twice) => twice.into_iter().for_each(|GivenTwice { prefix, owners: [_, second] }| {
+            let complaint = Complaint::new(format!("{prefix} is listed twice"));
+            report.add(listing.place(second, Some(libreqos::CIRCUIT)), complaint);
+        }),
+    }
+    report.check(&listing.table.origin)?;
+    Ok(listing)
 }
 
 fn parse(
@@ -102,7 +124,7 @@ fn parse(
     });
     // Only the list without other mistakes has the numbers that its lines have.
     report.check(&table.origin)?;
-    let mut listing = Listing { circuits: Arc::default(), table, starts };
+    let mut listing = Listing { circuits: Arc::default(), table, starts, reserves: RESERVES };
     match Circuits::new(circuits) {
         Ok(circuits) => listing.circuits = Arc::new(circuits),
         Err(twice) => {
@@ -114,10 +136,15 @@ fn parse(
 }
 
 impl Listing {
-    /// A mistake in a circuit's line, at a column if the line has it.
-    pub(super) fn error(&self, circuit: u32, column: &str, complaint: Complaint) -> FormatError {
-        let column = COLUMNS.names.iter().position(|name| *name == column);
-        self.table.origin.error(self.place(circuit, column), complaint)
+    /// A mistake in a circuit's line, at its reservation if the line has one.
+    pub(super) fn error_at_reserve(
+        &self,
+        circuit: u32,
+        direction: Direction,
+        complaint: Complaint,
+    ) -> FormatError {
+        let column = self.reserves[direction as usize];
+        self.table.origin.error(self.place(circuit, Some(column)), complaint)
     }
 
     fn place(&self, circuit: u32, column: Option<usize>) -> Place {
@@ -168,14 +195,10 @@ impl Reader<'_> {
             DirectionTerms { reserve: up_reserve, ceiling: up_ceiling },
             DirectionTerms { reserve: down_reserve, ceiling: down_ceiling },
         ];
-        for (direction, (own, common)) in own.iter().zip(&self.flow.terms).enumerate() {
-            let whole = DirectionTerms {
-                reserve: own.reserve.or(common.reserve),
-                ceiling: own.ceiling.or(common.ceiling),
-            };
-            let column = FIRST_RATE + 2 * direction + usize::from(own.ceiling.is_some());
-            whole.check(row.place(Some(column)), report);
-        }
+        let place = |side: usize, has_ceiling: bool| {
+            row.place(Some(FIRST_RATE + 2 * side + usize::from(has_ceiling)))
+        };
+        check(&own, &self.flow.terms, place, report);
         named.filter(|()| sound)?;
         let rate = |bits: Option<u64>| bits.and_then(Rate::from_bits_per_second);
         Some(Circuit {
@@ -239,6 +262,23 @@ impl Reader<'_> {
             )
         };
         report.add(listing.place(second, Some(ADDRESSES)), Complaint::new(message));
+    }
+}
+
+/// Checks the terms of a circuit, of which those of its flow are part; a mistake is at the `place` of
+/// a direction, and of a circuit with or without a ceiling of its own there.
+fn check(
+    own: &[DirectionTerms; 2],
+    common: &[DirectionTerms; 2],
+    place: impl Fn(usize, bool) -> Place,
+    report: &mut Report,
+) {
+    for (side, (own, common)) in own.iter().zip(common).enumerate() {
+        let whole = DirectionTerms {
+            reserve: own.reserve.or(common.reserve),
+            ceiling: own.ceiling.or(common.ceiling),
+        };
+        whole.check(place(side, own.ceiling.is_some()), report);
     }
 }
 

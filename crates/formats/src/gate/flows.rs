@@ -1,5 +1,6 @@
 //! The flows of a gate: `[[flow]]` with its contract, its class and the packets that belong to it.
 
+use super::lists::List;
 use super::matching;
 use super::terms::{DirectionTerms, GateClass};
 use crate::error::{Complaint, Place, Report};
@@ -7,6 +8,7 @@ use crate::keys::gate::{Flow, Within};
 use crate::port::{ContractSpec, check_promise, classes};
 use crate::section::Placed;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::Circuits;
 use tidegate_core::classifier::matching::Match;
@@ -27,6 +29,8 @@ pub struct GateFlow {
     pub within: Within,
     /// Circuits, each of which has a flow of its own.
     pub circuits: Option<Arc<Circuits>>,
+    /// The indices of the classes that its network consists of.
+    pub nodes: Range<usize>,
     /// Time without packets after which a flow made for one of `each` or `circuits` is removed.
     pub idle: Span,
     /// Its contract with its port, apart from the rate that it reserves there.
@@ -45,6 +49,7 @@ pub struct GateFlow {
 /// been reported.
 pub(super) fn build(
     tables: &[Placed<Flow>],
+    lists: &[Option<List>],
     classes: &[GateClass],
     report: &mut Report,
 ) -> Option<Vec<GateFlow>> {
@@ -53,7 +58,7 @@ pub(super) fn build(
     let inner: Vec<usize> = classes.iter().filter_map(|class| class.class.parent).collect();
     let mut names = BTreeMap::new();
     let mut built = Vec::with_capacity(tables.len());
-    for (index, table) in tables.iter().enumerate() {
+    for (index, (table, list)) in tables.iter().zip(lists).enumerate() {
         let Flow { name, each, within, circuits, idle, ceiling, .. } = &**table;
         if names.insert(name.as_str(), index).is_some() {
             report.add(name.place, Complaint::new(format!("there is already a flow `{name}`")));
@@ -88,8 +93,7 @@ pub(super) fn build(
                 .help("write within = \"5-tuple\"");
             report.add(within.place, complaint);
         }
-        let by_default = if circuits.given { Within::FiveTuple } else { Within::None };
-        let within = within.unwrap_or(by_default);
+        let within = within.unwrap_or(list.as_ref().map_or(Within::None, List::within));
         if **idle == Span::ZERO {
             report.add(idle.place, Complaint::new("`idle` is zero"));
         }
@@ -100,6 +104,7 @@ pub(super) fn build(
             each: **each,
             within,
             circuits: None,
+            nodes: list.as_ref().map_or(0..0, List::nodes),
             idle: **idle,
             contract,
             terms,

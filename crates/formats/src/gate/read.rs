@@ -1,9 +1,10 @@
 //! Reading a gate file: its keys become a gate whose parts fit each other.
 
 use super::emulation::Links;
+use super::lists::Lists;
 use super::names::{check_interface, check_name, name_of};
 use super::terms::{DirectionTerms, GateClass};
-use super::{GateFile, Operation, circuits, emulation, flows, io, policies, reservations};
+use super::{GateFile, Operation, circuits, emulation, flows, io, lists, policies, reservations};
 use crate::error::{Complaint, FormatErrors, Origin, Report};
 use crate::file::{self, File};
 use crate::keys;
@@ -68,12 +69,14 @@ fn expand(
     let framing = gate.framing.framing()?;
     io::check(gate, report);
     let port = PortSpec::of_gate(&keys.port, report)?;
-    let classes = build_classes(&keys.class, report)?;
-    let mut flows = flows::build(&keys.flow, &classes, report)?;
-    let listings = circuits::attach(&mut flows, &keys.flow, &classes, base_dir, report)?;
+    let Links { rates: [up, down], emulated } = links?;
+    let Lists { lists, classes, losses } =
+        lists::read(&keys.flow, keys.class.len(), [up, down], base_dir, report)?;
+    let classes = build_classes(keys.class.iter().chain(&classes), report)?;
+    let mut flows = flows::build(&keys.flow, &lists, &classes, report)?;
+    let listings = circuits::attach(&mut flows, lists, &classes, report)?;
     let operation = Operation::read(&keys.control, keys.metrics.as_ref(), report);
     flows::check_reachable(&flows, report);
-    let Links { rates: [up, down], emulated } = links?;
     let reserved = reservations::check(&flows, &listings, &classes, [up, down], report);
     let gate = GateFile {
         name: name_of(keys.name.as_deref(), file_name),
@@ -93,6 +96,7 @@ fn expand(
         flows,
         reserved,
         operation: operation?,
+        losses,
         effective,
         origin: origin.clone(),
     };
@@ -100,7 +104,11 @@ fn expand(
     Some(gate)
 }
 
-fn build_classes(tables: &[Placed<keys::gate::GateClass>], report: &mut Report) -> Option<Vec<GateClass>> {
+fn build_classes<'c>(
+    tables: impl Iterator<Item = &'c Placed<keys::gate::GateClass>>,
+    report: &mut Report,
+) -> Option<Vec<GateClass>> {
+    let tables: Vec<_> = tables.collect();
     let classes = classes::build(tables.iter().map(|table| (table.place, &table.class.0)), report)?;
     let with_terms = classes.into_iter().zip(tables).map(|(class, keys)| {
         let terms = DirectionTerms::read(&keys.directions, &class.contract, class.ceiling, report);

@@ -48,8 +48,8 @@ pub(super) fn check(
                     "reserve what everybody gets when all send at once; the ceiling is what a \
                            subscriber may reach",
                 );
-                let column = ["up_reserve", "down_reserve"][direction as usize];
-                report.say_elsewhere(FormatErrors::from(listing.error(circuit, column, complaint)));
+                let error = listing.error_at_reserve(circuit, direction, complaint);
+                report.say_elsewhere(FormatErrors::from(error));
             }
         }
         return reserved;

@@ -185,13 +185,21 @@ section! {
         #[doc = "What shares what each host, subscriber or circuit has: with 5-tuple, each is a class \
                  with its reservation and ceiling, in which FQ-CoDel is fair to every 5-tuple and sends \
                  sparse ones first; with host, 5-tuple, it is fair to every address inside first, and then \
-                 to every 5-tuple of each; with none, one queue. Without it, circuits have 5-tuple, and \
-                 others none"]
+                 to every 5-tuple of each; with none, one queue. Without it, circuits have 5-tuple, those of \
+                 LibreQoS's list host, 5-tuple, and others none"]
         within: Option<Within>,
         /// CSV file of circuits, each of which has a flow of its own, made at its first packet;
         /// packets whose address inside no circuit has go on to the next flow. What a circuit's
-        /// line leaves empty is as here
+        /// line leaves empty is as here. LibreQoS's `ShapedDevices.csv` is read as it is
         circuits: Option<PathBuf>,
+        /// LibreQoS's `network.json`, with a `ShapedDevices.csv` as `circuits`: each node that is not
+        /// virtual is a class, and what it carries is the class's ceiling; without it, the list names
+        /// no node
+        network: Option<PathBuf>,
+        /// True for a gate that may differ from LibreQoS's files: least rates that do not fit are
+        /// lowered, and queue management that a gate does not have is replaced; otherwise such files
+        /// are refused
+        accept_losses: bool = "false",
         /// Time without packets after which a flow made for one of `each` or `circuits` is
         /// forgotten, once nothing tells it from a new one
         idle: Span = "30s",

@@ -1,8 +1,10 @@
 //! `ShapedDevices.csv`: the devices of each circuit, and what the circuit may send.
 
 use super::mbps::Mbps;
+use super::queues::Queues;
 use crate::csv_table::{Columns, CsvTable, Row};
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place, Report};
+use crate::keys::gate::Within;
 use crate::prefix::prefixes;
 use crate::suggest::brief;
 use crate::units::show_rate;
@@ -28,12 +30,18 @@ const COLUMNS: Columns = Columns {
     ],
     needed: 8,
 };
-const CIRCUIT: usize = 0;
+/// Column of the circuit's ID.
+pub(crate) const CIRCUIT: usize = 0;
 const PARENT: usize = 1;
 const ADDRESSES: [usize; 2] = [2, 3];
-const LEAST: [usize; 2] = [4, 5];
-const MOST: [usize; 2] = [6, 7];
+/// Columns of the least rates, up first.
+pub(crate) const LEAST: [usize; 2] = [4, 5];
+/// Columns of the most rates, up first.
+pub(crate) const MOST: [usize; 2] = [6, 7];
 const SQM: usize = 13;
+
+/// The longest ID of a circuit, in bytes.
+const LONGEST_ID: usize = 128;
 
 /// A circuit, which may have several devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,14 +56,24 @@ pub(super) struct Circuit {
     pub(super) least: [u64; 2],
     pub(super) most: [u64; 2],
     /// First byte of its first line.
-    start: usize,
+    pub(super) start: usize,
+    /// The place at which the first of its devices asks for FQ-CoDel.
+    pub(super) fq_codel: Option<Place>,
 }
 
-/// A list of circuits, and what of it a gate cannot do.
+/// A list of circuits.
 pub(super) struct Devices {
     pub(super) circuits: Vec<Circuit>,
-    pub(super) losses: Vec<FormatError>,
-    table: CsvTable,
+    queues: Queues,
+    pub(super) table: CsvTable,
+}
+
+/// Returns true for the text of a `ShapedDevices.csv`: its first line has a column `Circuit ID`.
+pub(crate) fn is_list(text: &str) -> bool {
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let first = bare.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    let unquoted = |field: &str| field.trim().trim_matches('"').trim() == COLUMNS.names[CIRCUIT];
+    first.is_some_and(|line| line.split(',').any(unquoted))
 }
 
 impl Devices {
@@ -67,8 +85,19 @@ impl Devices {
         let table = CsvTable::read(origin, COLUMNS, &mut report, |row, report| reader.device(row, report));
         report.check(&table.origin)?;
         let Reader { circuits, queues, .. } = reader;
-        let losses = queues.losses().map(|(place, loss)| table.origin.error(place, loss)).collect();
-        Ok(Devices { circuits, losses, table })
+        Ok(Devices { circuits, queues, table })
+    }
+
+    /// The division of circuits that is nearest to the list's queue management.
+    pub(super) fn within(&self) -> Within {
+        self.queues.within()
+    }
+
+    /// Devices whose queue management is another in circuits that are divided in this way.
+    pub(super) fn losses(&self, within: Within) -> Vec<FormatError> {
+        let circuits = self.circuits.iter().map(|circuit| (circuit.addresses.as_slice(), circuit.fq_codel));
+        let losses = self.queues.losses(within, circuits).into_iter();
+        losses.map(|(place, loss)| self.table.origin.error(place, loss)).collect()
     }
 
     /// A mistake in the line of a circuit, at its parent.
@@ -92,43 +121,15 @@ struct Reader {
     queues: Queues,
 }
 
-/// The devices that ask for another queue management than FQ-CoDel: the first's place, and how many.
-#[derive(Default)]
-struct Queues {
-    cake: Option<(Place, u64)>,
-    none: Option<(Place, u64)>,
-}
-
-impl Queues {
-    fn losses(self) -> impl Iterator<Item = (Place, Complaint)> {
-        let more = |count: u64| match count {
-            1 => String::new(),
-            2 => ", as has another".to_owned(),
-            count => format!(", as have {} others", count - 1),
-        };
-        let cake = self.cake.map(|(place, count)| {
-            let message = format!("this device has FQ-CoDel in place of CAKE{}", more(count));
-            let help = "fair among conversations alike, but without tins and without shares of hosts";
-            (place, Complaint::new(message).help(help))
-        });
-        let none = self.none.map(|(place, count)| {
-            let more = more(count);
-            (
-                place,
-                Complaint::new(format!("this device has FQ-CoDel and asks for no queue management{more}")),
-            )
-        });
-        cake.into_iter().chain(none)
-    }
-}
-
 impl Reader {
     /// Reads the line of a device.
     fn device(&mut self, row: Row<'_>, report: &mut Report) {
         let name = row.field(CIRCUIT);
-        if name.is_empty() || name.contains('#') {
-            let complaint = Complaint::new("this is not the ID of a circuit")
-                .help("an ID is a number or a word without `#`, and each circuit has one of its own");
+        if name.is_empty() || name.len() > LONGEST_ID || name.contains(|c: char| c == '#' || c.is_control()) {
+            let complaint = Complaint::new("this is not the ID of a circuit").help(format!(
+                "an ID is a number or a word of at most {LONGEST_ID} bytes without `#`, and each circuit has one \
+                 of its own"
+            ));
             return report.add(row.place(Some(CIRCUIT)), complaint);
         }
         let addresses = self.addresses(row, report);
@@ -154,19 +155,21 @@ impl Reader {
                 return report.add(row.place(Some(LEAST[direction])), Complaint::new(message));
             }
         }
-        self.sqm(row, report);
+        let fq_codel = self.queues.read(row.field(SQM), row.place(Some(SQM)), report);
         let parent = row.field(PARENT).to_owned();
         match self.by_name.get(name).copied() {
             Some(known) => {
                 if let Some(complaint) = self.differs(known, &parent, least, most, row) {
                     return report.add(row.place(Some(CIRCUIT)), complaint);
                 }
-                self.circuits[known].addresses.extend(addresses);
+                let known = &mut self.circuits[known];
+                known.addresses.extend(addresses);
+                known.fq_codel = known.fq_codel.or(fq_codel);
             }
             None => {
                 self.by_name.insert(name.to_owned(), self.circuits.len());
-                let start = row.start;
-                self.circuits.push(Circuit { name: name.to_owned(), parent, addresses, least, most, start });
+                let (name, start) = (name.to_owned(), row.start);
+                self.circuits.push(Circuit { name, parent, addresses, least, most, start, fq_codel });
             }
         }
     }
@@ -224,22 +227,5 @@ impl Reader {
             report.add(row.place(None), complaint);
         }
         all
-    }
-
-    /// Reads the queue management that a line asks for: a circuit has FQ-CoDel in any case.
-    fn sqm(&mut self, row: Row<'_>, report: &mut Report) {
-        let field = row.field(SQM).to_lowercase();
-        let place = row.place(Some(SQM));
-        let words: Vec<&str> = field.splitn(2, '/').map(str::trim).collect();
-        for (word, asked) in [("cake", &mut self.queues.cake), ("none", &mut self.queues.none)] {
-            if words.contains(&word) {
-                asked.get_or_insert((place, 0)).1 += 1;
-            }
-        }
-        if let Some(word) = words.iter().find(|word| !["", "cake", "fq_codel", "none"].contains(word)) {
-            let complaint = Complaint::new(format!("`{}` is no queue management", brief(word)))
-                .help("it is cake, fq_codel or none, or one for each direction as in cake/fq_codel");
-            report.add(place, complaint);
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::classes::Class;
 use super::devices::Circuit;
+use crate::keys::gate::Within;
 use crate::units::show_rate;
 use std::fmt::Write;
 use toml_edit::Value;
@@ -18,10 +19,14 @@ pub struct Line<'a> {
 }
 
 /// The gate file. Circuits have a flow each, and whatever belongs to none has the last one.
-pub(super) fn gate(line: &Line<'_>, classes: &[Class]) -> String {
-    let text = |text: &str| Value::from(text).to_string();
+pub(super) fn gate(line: &Line<'_>, classes: &[Class], within: Within) -> String {
     let [up, down] = line.rates.map(show_rate);
-    let mut file = format!(
+    let within = match within {
+        Within::HostFiveTuple => "host, 5-tuple",
+        Within::FiveTuple => "5-tuple",
+        Within::None => "none",
+    };
+    let head = format!(
         "# Made from LibreQoS's files by `import`. A class is a node of the network, and its ceilings are what it\n\
          # carries. Circuits reserve their least rates.\n\
          version = 1\n\n\
@@ -33,6 +38,17 @@ pub(super) fn gate(line: &Line<'_>, classes: &[Class]) -> String {
         text(line.inside),
         text(line.outside),
     );
+    let classes = self::classes(classes);
+    head + &classes
+        + &format!(
+            "\n[[flow]]\nname = \"circuits\"\ncircuits = \"circuits.csv\"\nwithin = \"{within}\"\n\n\
+             [[flow]]\nname = \"others\"\n"
+        )
+}
+
+/// The classes, each a `[[class]]`.
+pub(super) fn classes(classes: &[Class]) -> String {
+    let mut file = String::new();
     for class in classes {
         let _ = write!(file, "\n[[class]]\nname = {}", text(&class.name));
         // The class of a node's circuits is named after the node, and is not the node.
@@ -47,7 +63,11 @@ pub(super) fn gate(line: &Line<'_>, classes: &[Class]) -> String {
             let _ = writeln!(file, "up = {{ ceiling = \"{up}\" }}\ndown = {{ ceiling = \"{down}\" }}");
         }
     }
-    file + "\n[[flow]]\nname = \"circuits\"\ncircuits = \"circuits.csv\"\n\n[[flow]]\nname = \"others\"\n"
+    file
+}
+
+fn text(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// The list, in the order of the devices.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::GateFile;
 use crate::port::MAX_CLASS_LEVELS;
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +28,8 @@ impl Drop for Folder {
     }
 }
 
-/// Translates a list, which gets a header if it has none, and a network.
+/// Translates a list, which gets a header if it has none, and a network. A gate file that names them
+/// is the same gate, or has the same mistakes.
 fn translated(list: &str, network: Option<&str>) -> Result<Import, String> {
     let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
     let folder = Folder(std::env::temp_dir().join(format!("tidegate-{}-{name}", std::process::id())));
@@ -40,12 +42,53 @@ fn translated(list: &str, network: Option<&str>) -> Result<Import, String> {
     }
     let place = format!("{}/", folder.0.display());
     let made = import(&devices, network.map(|_| tree.as_path()), &LINE);
-    made.map_err(|errors| errors.to_string().replace(&place, "")).inspect(|made| {
-        fs::write(folder.0.join("circuits.csv"), &made.circuits).unwrap();
-        let gate = folder.0.join("gate.toml");
-        fs::write(&gate, &made.gate).unwrap();
-        crate::GateFile::load(&gate, &[]).unwrap_or_else(|errors| panic!("{errors}\n{}", made.gate));
-    })
+    let made = made.map_err(|errors| errors.to_string().replace(&place, ""));
+    let direct = |more: &str| {
+        let within =
+            made.as_ref().ok().and_then(|made| made.gate.lines().find(|line| line.starts_with("within")));
+        let gate = folder.0.join("direct.toml");
+        fs::write(&gate, direct(network.is_some(), within.unwrap_or_default(), more)).unwrap();
+        GateFile::load(&gate, &[]).map_err(|errors| errors.to_string().replace(&place, ""))
+    };
+    match &made {
+        Err(mistake) => assert_eq!(direct("accept_losses = true").unwrap_err(), *mistake),
+        Ok(made) => {
+            fs::write(folder.0.join("circuits.csv"), &made.circuits).unwrap();
+            let gate = folder.0.join("gate.toml");
+            fs::write(&gate, &made.gate).unwrap();
+            let imported =
+                GateFile::load(&gate, &[]).unwrap_or_else(|errors| panic!("{errors}\n{}", made.gate));
+            let file = direct("accept_losses = true").unwrap_or_else(|errors| panic!("{errors}"));
+            assert_eq!(whole(&file), whole(&imported));
+            assert_eq!(file.losses, made.losses);
+            match (direct(""), made.losses.is_empty()) {
+                (Ok(file), true) => assert_eq!(whole(&file), whole(&imported)),
+                (Err(refused), false) => {
+                    let told = said(made).iter().all(|loss| refused.contains(&loss.replace(&place, "")));
+                    assert!(told && refused.starts_with("direct.toml:8:"), "{refused}");
+                }
+                (other, _) => panic!("{other:?}"),
+            }
+        }
+    }
+    made
+}
+
+/// A gate file that names the files themselves.
+fn direct(has_network: bool, within: &str, more: &str) -> String {
+    let network = if has_network { "network = \"network.json\"" } else { "" };
+    format!(
+        "version = 1\n[gate]\ninside = \"in\"\noutside = \"out\"\nup = \"1gbit\"\ndown = \"2gbit\"\n[[flow]]\n\
+         circuits = \"ShapedDevices.csv\"\nname = \"circuits\"\n{network}\n{within}\n{more}\n\
+         [[flow]]\nname = \"others\"\n"
+    )
+}
+
+/// All that a gate does: its ports, its edges, and the names of its classes.
+fn whole(file: &GateFile) -> String {
+    let classes: Vec<&str> = file.classes.iter().map(|class| class.class.name.as_str()).collect();
+    let edges = Direction::BOTH.map(|direction| file.edge_plan(direction));
+    format!("{classes:?}\n{:#?}\n{edges:#?}", file.switch_plan())
 }
 
 /// The one mistake of a list or a network.
@@ -124,6 +167,32 @@ fn circuits_of_virtual_nodes_belong_to_the_next_real_one() {
     assert!(made.gate.contains("name = \"AP\"\nparent = \"Region\"\n"), "{}", made.gate);
 }
 
+/// CAKE is fair among hosts first, and so is a circuit that leaves the choice open; FQ-CoDel is not.
+#[test]
+fn circuits_are_divided_as_their_list_asks() {
+    let list = |[first, second]: [&str; 2]| {
+        format!(
+            "1,,1,,,,\"10.0.0.1, 10.0.0.2\",,1,1,10,10,,{first}\n2,,2,,,,10.0.0.9,,1,1,10,10,,fq_codel\n\
+             2,,3,,,,,fd00::/64,1,1,10,10,,{second}\n"
+        )
+    };
+    for (sqm, within, lost) in [
+        (["", ""], "host, 5-tuple", 1),
+        (["fq_codel", "fq_codel"], "5-tuple", 0),
+        (["fq_codel/", "fq_codel"], "host, 5-tuple", 2),
+        (["cake", "fq_codel"], "host, 5-tuple", 2),
+    ] {
+        let made = translated(&list(sqm), None).unwrap();
+        assert!(made.gate.contains(&format!("within = \"{within}\"\n")), "{sqm:?} {}", made.gate);
+        let told = said(&made).join("\n");
+        assert_eq!(told.contains("is fair among hosts first"), lost > 0, "{told}");
+        assert_eq!(told.contains("in place of CAKE"), sqm[0] == "cake", "{told}");
+    }
+    // A circuit of one address is the same in either form.
+    let made = translated("1,,1,,,,10.0.0.1,,1,1,10,10,,fq_codel\n2,,2,,,,10.0.0.2,,1,1,10,10,,\n", None);
+    assert_eq!(said(&made.unwrap()), Vec::<String>::new());
+}
+
 /// Least rates that add up to more than an access point carries are lowered alike, and that is said.
 #[test]
 fn least_rates_that_do_not_fit_are_lowered_and_said() {
@@ -161,6 +230,10 @@ fn mistakes_are_refused_with_their_line() {
         ("1,,1,,,,,,1,1,10,10,,\n", "2:1: a device without an address would never receive a packet"),
         ("1,,1,,,,10.0.0.9/29,,1,1,10,10,,\n", "2:9: `10.0.0.9/29` has bits beyond its prefix"),
         ("1#,,1,,,,10.0.0.1,,1,1,10,10,,\n", "2:1: this is not the ID of a circuit"),
+        (
+            &format!("{},,1,,,,10.0.0.1,,1,1,10,10,,\n", "x".repeat(129)),
+            "2:1: this is not the ID of a circuit",
+        ),
         ("1,,1,,,,10.0.0.1,,1,1,ten,10,,\n", "`ten` is not a rate in Mbit/s"),
         ("1,,1,,,,10.0.0.1,,1,1,-5,10,,\n", "`-5` is not a rate in Mbit/s"),
         ("1,,1,,,,10.0.0.1,,50,1,10,10,,\n", "the least rate, 50mbit, is above the most, 10mbit"),
@@ -215,4 +288,76 @@ fn a_tree_that_is_too_deep_is_refused() {
     translated(&list, Some(&tree(depth - 1))).unwrap();
     let given = mistake(&list, Some(&tree(depth)));
     assert!(given.contains("node `n8` has 8 nodes above it, and a gate has room for 7"), "{given}");
+}
+
+/// The gate file of `head` and a flow with these files, and the lines `more` of that flow.
+fn beside(head: &str, list: &str, more: &str) -> Result<GateFile, String> {
+    let name = std::thread::current().name().unwrap_or("test").replace("::", "-");
+    let folder = Folder(std::env::temp_dir().join(format!("tidegate-{}-{name}", std::process::id())));
+    fs::create_dir_all(&folder.0).unwrap();
+    fs::write(folder.0.join("ShapedDevices.csv"), format!("{HEADER}{list}")).unwrap();
+    fs::write(folder.0.join("network.json"), NETWORK).unwrap();
+    let gate = folder.0.join("gate.toml");
+    let text = direct(true, "", more).replacen("[[flow]]", &format!("{head}\n[[flow]]"), 1);
+    fs::write(&gate, text).unwrap();
+    let place = format!("{}/", folder.0.display());
+    GateFile::load(&gate, &[]).map_err(|errors| errors.to_string().replace(&place, ""))
+}
+
+/// The classes of a network stand behind those of the file, and flows may be in them.
+#[test]
+fn a_file_has_classes_and_flows_of_its_own_beside_the_network() {
+    let head = "[[class]]\nname = \"own\"\n[[class]]\nname = \"other\"\n\
+                [[flow]]\nname = \"calls\"\nmatch = { dscp = \"ef\" }\nclass = \"AP_9\"";
+    let list = "1,,1,,AP_11,,10.0.0.1,,1,1,10,10,,\n2,,2,,Site_1,,10.0.0.2,,0,0,10,10,,\n3,,3,,,,10.0.0.3,,0,0,10,10,,\n";
+    let file = beside(head, list, "class = \"own\"").unwrap_or_else(|errors| panic!("{errors}"));
+    let name = |class: usize| file.classes[class].class.name.as_str();
+    assert_eq!(file.flows[0].class.map(name), Some("AP_9"));
+    let circuits = file.flows[1].circuits.as_ref().unwrap();
+    let class = |circuit: u32| circuits.terms(circuit).class.map(|class| name(class.into()));
+    assert_eq!([0, 1, 2].map(class), [Some("AP_11"), Some("Site_1-circuits"), None]);
+    assert_eq!(name(file.flows[1].nodes.start), "Site_1");
+    assert_eq!(file.flows[1].nodes.end, file.classes.len());
+}
+
+/// A mistake that only the gate file makes one is shown in the list, or at the key.
+#[test]
+fn what_does_not_fit_a_gate_file_is_shown_at_its_place() {
+    let list = "1,,1,,AP_A,,10.0.0.1,,1,400,500,450,,\n2,,2,,,,10.0.0.2,,0,0,0.5,0.5,,\n";
+    let flow = "[[flow]]\nname = \"calls\"\nmatch = { dscp = \"ef\" }\nreserve = \"700mbit\"";
+    for (head, more, at) in [
+        (flow, "", "ShapedDevices.csv:2:25: 1100mbit is reserved on the link up (1gbit): circuit `1`"),
+        ("", "reserve = \"1mbit\"", "`ceiling` (500kbit) is below `reserve` (1mbit)"),
+        ("[[class]]\nname = \"PoP_5\"", "", "there is already a class `PoP_5`"),
+        (
+            "[[class]]\nname = \"a\"\nparent = \"PoP_5\"",
+            "",
+            "class `a` stands before the class that contains it",
+        ),
+        ("[[flow]]\nname = \"a\"\nmatch = { dscp = 1 }\nclass = \"PoP_5\"", "", "`PoP_5` has classes in it"),
+        (
+            "[[flow]]\nname = \"a\"\nmatch = { dscp = 1 }\nnetwork = \"x.json\"",
+            "",
+            "`network` has no effect without `circuits`",
+        ),
+    ] {
+        let told = beside(head, list, more).expect_err(at);
+        assert!(told.contains(at), "{told}");
+    }
+}
+
+proptest::proptest! {
+    /// Any texts are either read or refused, and in the same way when they are translated.
+    #[test]
+    fn no_text_panics(
+        list in "[12ab,\"\n\r#;:/0-9. \u{feff}é]{0,80}",
+        sqm in "(cake|none|fq_codel)?/?(cake|fq_codel|x)?",
+        network in "[\\[\\]{}\":,a1 -]{0,30}",
+    ) {
+        let list = format!("{HEADER}1,,1,,a,,10.0.0.1,,1,1,10,10,,{sqm}\n{list}");
+        let node = "\"a\": {\"downloadBandwidthMbps\": 1, \"uploadBandwidthMbps\": 0.5}";
+        for network in [format!("{{{node}{network}}}"), format!("{{{node}}}"), network] {
+            let _ = translated(&list, Some(&network));
+        }
+    }
 }

@@ -4,6 +4,7 @@ use super::arguments::Up;
 use super::privileges::drop_privileges;
 use super::summary::describe;
 use crate::config::last_good::LastGood;
+use crate::config::losses;
 use crate::config::promises;
 use crate::config::source::Source;
 use crate::config::unmatched;
@@ -33,7 +34,7 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     for promise in promises::lines(&file) {
         log(&format!("{}: {promise}", file.name));
     }
-    for warning in unmatched::warnings(&file) {
+    for warning in [losses::warnings(&file), unmatched::warnings(&file)].concat() {
         log(&format!("{}: warning: {warning}", file.name));
     }
     let wait_mode = match (up.busy, up.no_real_time) {

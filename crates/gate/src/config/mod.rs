@@ -4,6 +4,7 @@
 pub(crate) mod default_gate;
 pub(crate) mod last_good;
 pub(crate) mod link_speed;
+pub(crate) mod losses;
 pub(crate) mod oversubscription;
 pub(crate) mod plan;
 pub(crate) mod promises;

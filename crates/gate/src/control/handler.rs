@@ -5,6 +5,7 @@
 use super::server::Request;
 use crate::config::last_good::LastGood;
 use crate::config::link_speed;
+use crate::config::losses;
 use crate::config::plan::Plan;
 use crate::config::source::{self, Source};
 use crate::error::GateError;
@@ -197,6 +198,9 @@ impl RequestHandler {
             Ok(changes) => {
                 let changes = changes.join("; ").replace(char::is_control, " ");
                 log(&format!("{name}: reloaded: {changes}"));
+                for warning in losses::warnings(&self.file) {
+                    log(&format!("{name}: warning: {warning}"));
+                }
             }
             Err(error) => log(&format!("{name}: not reloaded, nothing has changed\n{error}")),
         }

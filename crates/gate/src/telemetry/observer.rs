@@ -33,6 +33,7 @@ pub(crate) fn with_unmatched_flow(mut file: GateFile) -> GateFile {
         each: Some(Each::FiveTuple),
         within: Within::None,
         circuits: None,
+        nodes: 0..0,
         idle: Span::from_secs(3600),
         contract: ContractSpec { values: Vec::new() },
         terms: [DirectionTerms::default(); 2],

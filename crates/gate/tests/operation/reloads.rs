@@ -143,3 +143,65 @@ fn circuits_are_counted_and_changed_one_by_one() {
     assert!(told[0]["circuit"] == "ann" && sent(&told)[0] > before[0], "{told:#}");
     running.stop();
 }
+
+/// LibreQoS's files change under load, one and the other: every packet arrives, in order, and circuits
+/// have what they say then.
+#[test]
+#[ignore = "needs root and network namespaces"]
+fn the_files_of_libreqos_change_under_load() {
+    let net = Net::new();
+    let folder = std::env::temp_dir().join(format!("tidegate-libreqos-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (list, tree) = (folder.join("ShapedDevices.csv"), folder.join("network.json"));
+    let devices = |node: &str, most: &str| {
+        let head = "Circuit ID,Parent Node,IPv4,IPv6,Upload Min Mbps,Download Min Mbps,Upload Max Mbps,Download Max Mbps\n";
+        std::fs::write(&list, format!("{head}ann,{node},10.7.0.1,,0.5,0.5,{most},5\n")).unwrap();
+    };
+    let carries = "\"downloadBandwidthMbps\": 4, \"uploadBandwidthMbps\": 4";
+    let network = |nodes: &[&str]| {
+        let nodes: Vec<String> = nodes.iter().map(|node| format!("\"{node}\": {{{carries}}}")).collect();
+        std::fs::write(&tree, format!("{{{}}}", nodes.join(", "))).unwrap();
+    };
+    let rules = format!(
+        "switch = {{ buffer = \"4000p\" }}\n[[flow]]\nname = \"all\"\ncircuits = \"{}\"\nnetwork = \"{}\"\n",
+        list.display(),
+        tree.display()
+    );
+    devices("a", "2");
+    network(&["a"]);
+    let (file, _) = file(["10mbit", "10mbit"], &rules);
+    let path = file.path().to_owned();
+    let running = Gate::start(&net, file);
+    assert!(net.ping(1));
+    let count = 240;
+    let came = numbers(&net, 9);
+    let sender = send(&net, 9, 300, count, Duration::from_micros(2500));
+    let reload = || text(&gate(&["reload", &path]));
+    for _ in 0..10 {
+        network(&["b", "a"]);
+        let told = reload();
+        assert_eq!(told, "flow.all.network: 1 classes -> 2 classes: 1 new, 0 gone, 0 with changed terms\n");
+        devices("b", "3");
+        let told = reload();
+        assert!(
+            told.starts_with("flow.all.circuits: 1 circuits") && told.contains("1 with changed"),
+            "{told}"
+        );
+        // A broken file changes nothing.
+        network(&["c"]);
+        let refused = refused(&gate(&["reload", &path]));
+        assert!(refused.contains("ShapedDevices.csv:2:5: the network has no node `b`"), "{refused}");
+        network(&["b"]);
+        let told = reload();
+        assert!(told.contains("2 classes -> 1 classes: 0 new, 1 gone"), "{told}");
+        devices("a", "2");
+        network(&["a"]);
+        assert_eq!(reload().lines().count(), 2);
+    }
+    sender.join().unwrap();
+    let came = came.join().unwrap();
+    assert!(came.iter().copied().eq(0..count), "{} of {count}", came.len());
+    let report = running.stop();
+    assert_eq!(report["directions"]["up"]["dropped"], 0, "{report:#}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}

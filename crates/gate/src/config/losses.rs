@@ -1,0 +1,17 @@
+//! What of LibreQoS's files a gate file accepts to have otherwise, in lines.
+
+use tidegate_formats::{FormatError, GateFile, MAX_REPORTED};
+
+/// A line for each, the first in the file first, and one for those beyond the limit.
+pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
+    let more = file.losses.len().saturating_sub(MAX_REPORTED);
+    let listed = file.losses.iter().take(MAX_REPORTED).map(line);
+    listed.chain((more > 0).then(|| format!("and {more} more are not as in LibreQoS's files"))).collect()
+}
+
+fn line(loss: &FormatError) -> String {
+    let FormatError { file, line, column, message, help, .. } = loss;
+    let place = if *line > 0 { format!("{file}:{line}:{column}") } else { file.clone() };
+    let help = help.as_ref().map_or_else(String::new, |help| format!("; {help}"));
+    format!("{place}: {message}{help}")
+}
