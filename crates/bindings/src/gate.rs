@@ -2,6 +2,10 @@
 
 use pyo3::prelude::*;
 
+#[cfg(all(target_os = "linux", feature = "gate"))]
+#[global_allocator]
+static ALLOCATOR: tidegate_gate::Allocator = tidegate_gate::Allocator;
+
 /// Runs `tidegate-gate` with these arguments, the program's name first, and returns its exit code.
 #[cfg(all(target_os = "linux", feature = "gate"))]
 #[pyfunction]

@@ -29,3 +29,4 @@ pub mod virtual_gate;
 
 pub use cli::cli;
 pub use error::{FailoverError, GateError};
+pub use sys::memory::Allocator;

@@ -22,6 +22,8 @@ struct Stopped {
     /// The delays, in seconds, of packets that were sent later.
     since: Vec<f64>,
     report: Value,
+    /// The gate's answer to `status` while it runs on.
+    status: Value,
     log: String,
 }
 
@@ -36,6 +38,7 @@ fn stopped_for_a_second(io: &str) -> Stopped {
     let text =
         std::fs::read_to_string(file.path()).unwrap().replacen("up = ", &format!("io = \"{io}\", up = "), 1);
     std::fs::write(file.path(), text).unwrap();
+    let path = file.path().to_owned();
     let gate = Gate::start(&net, file);
     assert!(net.ping(2));
     let origin = Instant::now();
@@ -63,6 +66,7 @@ fn stopped_for_a_second(io: &str) -> Stopped {
     sender.join().unwrap();
     let delays = receiver.join().unwrap();
     std::thread::sleep(Duration::from_millis(1200));
+    let asked = net.output(Place::Gate, common::BINARY, &["status", &path, "--json"]);
     gate.signal(Signal::TERM);
     let (status, printed, log) = gate.wait();
     assert!(status.success(), "{log}");
@@ -72,6 +76,7 @@ fn stopped_for_a_second(io: &str) -> Stopped {
         before: delays(before),
         since: delays(since),
         report: serde_json::from_str(&printed).unwrap(),
+        status: serde_json::from_slice(&asked.stdout).unwrap(),
         log,
     }
 }
@@ -116,7 +121,7 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         if io == "xdp" && cfg!(not(feature = "xdp")) {
             continue;
         }
-        let Stopped { before, since, report, log } = stopped_for_a_second(io);
+        let Stopped { before, since, report, status, log } = stopped_for_a_second(io);
         let maximum = |delays: &[f64]| delays.iter().copied().fold(0.0, f64::max);
         let late = maximum(&since);
         assert!((0.1..MAX_AGE + 0.1).contains(&late), "{io}: {late} s");
@@ -130,7 +135,11 @@ fn what_has_waited_for_too_long_is_dropped_and_counted() {
         let dropped = up["drops"]["late"].as_u64().unwrap();
         assert!((200..500).contains(&dropped), "{io}: {dropped}");
         // They are among the late ones: a gate that drops is not on time.
-        assert!(up["lateness"]["p99"].as_f64().unwrap() > MAX_AGE, "{io}: {up:#}");
+        for report in [&report, &status] {
+            let up = &report["directions"]["up"];
+            assert_eq!(up["drops"]["late"].as_u64(), Some(dropped), "{io}: {up:#}");
+            assert!(up["lateness"]["p99"].as_f64().unwrap() > MAX_AGE, "{io}: {up:#}");
+        }
         assert_eq!(
             up["received"].as_u64().unwrap(),
             up["sent"].as_u64().unwrap() + up["dropped"].as_u64().unwrap()

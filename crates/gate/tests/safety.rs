@@ -95,11 +95,13 @@ fn no_other_user_blocks_a_start() {
     let taken = taken.join().unwrap();
     let gate = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
     assert!(net.ping(2));
-    gate.stop();
     // Nor can another user make or open a lock, without write access to the folder.
     let binary = SharedBinary::copy();
-    let locks = std::fs::read_dir("/run/tidegate").unwrap().map(|entry| entry.unwrap().path());
-    for lock in locks.filter(|path| path.extension().is_some_and(|ending| ending == "lock")) {
+    let entries = std::fs::read_dir("/run/tidegate").unwrap().map(|entry| entry.unwrap().path());
+    let locks: Vec<_> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "lock")).collect();
+    assert!(locks.len() >= 2);
+    for lock in locks {
         let opened = Command::new("setpriv")
             .args(["--reuid=65534", "--clear-groups", "flock", "--nonblock"])
             .arg(&lock)
@@ -108,6 +110,7 @@ fn no_other_user_blocks_a_start() {
             .unwrap();
         assert!(!opened.status.success(), "{}", lock.display());
     }
+    gate.stop();
     drop(taken);
 }
 

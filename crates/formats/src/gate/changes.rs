@@ -32,13 +32,14 @@ impl fmt::Display for KeyChange {
 impl GateFile {
     /// The other files that this one names, as written: lists of circuits, networks, and traces.
     pub fn files(&self) -> Vec<String> {
+        GateFile::files_of(&self.effective)
+    }
+
+    /// The files that the text of a gate file names; none where it has mistakes.
+    pub fn files_of(text: &str) -> Vec<String> {
         let names_a_file =
             |path: &str| matches!(path.rsplit('.').next(), Some("circuits" | "network" | "trace"));
-        flat(&self.effective)
-            .into_iter()
-            .filter(|(path, _)| names_a_file(path))
-            .map(|(_, file)| file)
-            .collect()
+        flat(text).into_iter().filter(|(path, _)| names_a_file(path)).map(|(_, file)| file).collect()
     }
 
     /// The keys that differ in the other file, in the order of the paths, and then the differences
@@ -137,7 +138,6 @@ impl GateFile {
 /// value too.
 fn flat(text: &str) -> BTreeMap<String, String> {
     let mut values = BTreeMap::new();
-    // The text has been parsed before.
     if let Ok(document) = text.parse::<DocumentMut>() {
         table(document.as_table(), "", &mut values);
     }

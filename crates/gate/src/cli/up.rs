@@ -14,6 +14,7 @@ use crate::runtime::WaitMode;
 use crate::runtime::commands;
 use crate::runtime::forwarder::{Forwarder, Mode};
 use crate::sys::log::log;
+use crate::sys::memory;
 use crate::sys::seccomp;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::{self, Write};
@@ -30,6 +31,7 @@ pub(super) fn run(up: &Up) -> Result<String, GateError> {
     sender.stop_on(&[SIGINT, SIGTERM])?;
     let listeners = Listeners::open(&file)?;
     let mut forwarder = Forwarder::open(Arc::clone(&file), Mode::Forward)?;
+    memory::gate_runs(&file.name);
     log(&format!("{}: {}", file.name, describe(&file)));
     for promise in promises::lines(&file) {
         log(&format!("{}: {promise}", file.name));

@@ -1,13 +1,12 @@
 //! The control socket: its path, its owner and its mode.
 
 use crate::error::GateError;
-use crate::sys::run_folder::{self, SYSTEM_FOLDER, own_folder};
+use crate::sys::run_folder::{Listener, Naming, SOCKET, SYSTEM_FOLDER, listener, own_folder};
 use rustix::fs::{AtFlags, CWD, Gid, Mode, Uid, chownat};
 use rustix::process::umask;
 use std::fs::{remove_file, symlink_metadata};
-use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use tidegate_formats::{GateFile, GateOutline, Operation, Owner};
 
@@ -27,7 +26,7 @@ pub(crate) fn path_by_name(name: &str) -> PathBuf {
 fn file_name(name: &str) -> String {
     let kept = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.');
     let name: String = name.chars().map(|letter| if kept(letter) { letter } else { '_' }).collect();
-    format!("{name}.sock")
+    format!("{name}.{SOCKET}")
 }
 
 /// A listening control socket; its file is removed when it is dropped.
@@ -48,7 +47,8 @@ impl Drop for ControlSocket {
 }
 
 impl ControlSocket {
-    /// Listens at a gate's socket. A socket file that a killed gate left there is removed.
+    /// Listens at a gate's socket. A socket file that a killed gate left there is removed, and so are
+    /// the sockets and locks of dead gates in the gates' folder.
     ///
     /// # Errors
     /// When a gate listens there, another kind of file is there, or the socket cannot be made with
@@ -57,20 +57,27 @@ impl ControlSocket {
         let own = || own_folder().join(file_name(&file.name));
         let path = file.operation.socket.clone().unwrap_or_else(own);
         let failed = |error| GateError::system(format!("the control socket {}", path.display()), error);
-        if file.operation.socket.is_none() {
-            make_own_folder()?;
+        // A socket of another folder has a name of the operator's own.
+        let naming = match file.operation.socket {
+            None => Some(Naming::take().map_err(|error| {
+                GateError::system(format!("the folder {}", own_folder().display()), error)
+            })?),
+            Some(_) => Naming::take().ok(),
+        };
+        if let Some(naming) = &naming {
+            naming.clear();
         }
         // Only a socket is ever removed: neither a file that was named by mistake nor the target of
         // a link.
         if symlink_metadata(&path).is_ok_and(|there| !there.file_type().is_socket()) {
             return Err(GateError::NoSocket(path));
         }
-        match UnixStream::connect(&path) {
-            Ok(_) => return Err(GateError::AlreadyRunning { name: file.name.clone(), socket: path }),
-            Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-                remove_file(&path).map_err(failed)?;
+        match listener(&path) {
+            Listener::Alive => {
+                return Err(GateError::AlreadyRunning { name: file.name.clone(), socket: path });
             }
-            Err(_) => {}
+            Listener::Dead => remove_file(&path).map_err(failed)?,
+            Listener::Unknown => {}
         }
         let Operation { mode, owner, .. } = &file.operation;
         let owner = owner.as_ref().map(ids).transpose()?;
@@ -90,11 +97,6 @@ impl ControlSocket {
         }
         Ok(socket)
     }
-}
-
-fn make_own_folder() -> Result<(), GateError> {
-    run_folder::make()
-        .map_err(|error| GateError::system(format!("the folder {}", own_folder().display()), error))
 }
 
 fn ids(owner: &Owner) -> Result<(Uid, Option<Gid>), GateError> {

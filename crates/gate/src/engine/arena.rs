@@ -35,6 +35,20 @@ impl Arena {
         arena
     }
 
+    /// Memory in bytes that [`new`](Self::new) takes.
+    pub(super) fn memory(buffers: usize, buffer_size: usize) -> usize {
+        let each = buffer_size + size_of::<u32>() + size_of::<Arrival>() + size_of::<BodyId>();
+        buffers.next_multiple_of(CHUNK).saturating_mul(each)
+    }
+
+    /// Memory in bytes that [`grow_to`](Self::grow_to) takes. The lists of all buffers move.
+    pub(super) fn memory_to_grow(&self, buffers: usize) -> usize {
+        match buffers.checked_sub(self.lengths.len()) {
+            None | Some(0) => 0,
+            Some(more) => Arena::memory(more, self.buffer_size) + Arena::memory(self.lengths.len(), 0),
+        }
+    }
+
     /// Allocates buffers until there are `buffers`.
     pub(super) fn grow_to(&mut self, buffers: usize) {
         let before = self.lengths.len();

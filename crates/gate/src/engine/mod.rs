@@ -12,6 +12,7 @@
 mod arena;
 mod arrival;
 mod inspect;
+mod memory;
 mod port;
 mod reconfigure;
 
@@ -59,8 +60,9 @@ impl Engine {
     /// An engine for a plan, whose frames have at most `longest_frame` bytes.
     ///
     /// # Errors
-    /// When the switch refuses the plan or one of its flows.
+    /// When the switch refuses the plan or one of its flows, or there is too little memory.
     pub(crate) fn new(now: Time, plan: &Plan, longest_frame: usize) -> Result<Engine, Refused> {
+        Engine::check_memory(plan, longest_frame)?;
         let mut switch = Switch::new(now, &plan.switch)?;
         let mut port = |direction| Port::new(now, &mut switch, plan, direction, longest_frame);
         let ports = [port(Direction::Up)?, port(Direction::Down)?];

@@ -18,10 +18,11 @@ impl Engine {
     /// scheduler on clocks.
     ///
     /// # Errors
-    /// When the switch refuses the plan; then nothing is changed.
+    /// When the switch refuses the plan, or there is too little memory; then nothing is changed.
     ///
     /// [`Switch::reconfigure`]: tidegate_core::switch::Switch::reconfigure
     pub(crate) fn reconfigure(&mut self, now: Time, plan: &Plan) -> Result<(), Refused> {
+        self.check_memory_to_change(plan)?;
         // A plan is first tried as a whole, because a flow may be refused because of the others.
         Engine::new(now, plan, 1)?;
         let from = plan.continued(&self.names);

@@ -16,6 +16,17 @@ pub enum GateError {
     /// The file has errors.
     #[error("{0}")]
     File(#[from] FormatErrors),
+    /// There is too little memory to read a file.
+    #[error(
+        "not enough memory: reading {} and the files that it names takes up to {} MB\n  help: shorter lists, or \
+         more memory for the process", file.display(), needed.div_ceil(1_000_000)
+    )]
+    Memory {
+        /// The gate file.
+        file: PathBuf,
+        /// In bytes.
+        needed: usize,
+    },
     /// The switch or a scheduler refuses the plan.
     #[error("{0}")]
     Refused(#[from] Refused),

@@ -41,8 +41,8 @@ const MAX_AGE: Span = Span::from_millis(200);
 
 /// Interval between checks of the receivers, and of an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
-/// Interval between checks of the interfaces' MTUs: no event reports that an MTU was raised.
-const MTU_CHECK_INTERVAL: Span = Span::from_secs(1);
+/// Interval between checks of the interfaces' MTUs and names: no event reports that these changed.
+const PROPERTY_CHECK_INTERVAL: Span = Span::from_secs(1);
 
 /// Time after which every frame that a receiver has got can be read: rings hand frames over in
 /// blocks.
@@ -89,7 +89,9 @@ pub(crate) struct Forwarder {
     mtu: usize,
     /// Current MTU of each interface, if it is larger than `mtu`.
     raised_mtus: [Option<usize>; 2],
-    mtu_check_at: Time,
+    /// Current name of each interface, if it is not that of the file.
+    renamed: [Option<String>; 2],
+    property_check_at: Time,
 }
 
 impl Forwarder {
@@ -149,7 +151,8 @@ impl Forwarder {
             receiver_check_at: Time::ORIGIN,
             mtu,
             raised_mtus: [None; 2],
-            mtu_check_at: Time::ORIGIN,
+            renamed: [None, None],
+            property_check_at: Time::ORIGIN,
         };
         forwarder.take_over().map_err(|error| GateError::system("taking over from the bridge", error))?;
         Ok(forwarder)
@@ -339,10 +342,12 @@ impl Forwarder {
         self.interface_check_at = Time::NEVER;
         let file = Arc::clone(&self.file);
         for (name, index) in [&file.inside, &file.outside].into_iter().zip(self.indexes) {
-            match Interface::find(name) {
-                Ok(interface) if interface.index == index && interface.up => {}
-                Ok(interface) if interface.index == index => self.interface_check_at = now + CHECK_INTERVAL,
-                _ => return Err(GateError::InterfaceRemoved(name.to_owned())),
+            match Interface::at(index) {
+                Ok((_, interface)) if interface.up => {}
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {
+                    return Err(GateError::InterfaceRemoved(name.to_owned()));
+                }
+                _ => self.interface_check_at = now + CHECK_INTERVAL,
             }
         }
         Ok(())
@@ -350,9 +355,9 @@ impl Forwarder {
 
     fn check_receivers(&mut self, now: Time) -> Result<(), GateError> {
         self.receiver_check_at = now + CHECK_INTERVAL;
-        if now >= self.mtu_check_at {
-            self.mtu_check_at = now + MTU_CHECK_INTERVAL;
-            self.check_mtus();
+        if now >= self.property_check_at {
+            self.property_check_at = now + PROPERTY_CHECK_INTERVAL;
+            self.check_properties();
         }
         let names = [&self.file.inside, &self.file.outside];
         for (name, receiver) in names.into_iter().zip(&mut self.receivers) {
@@ -361,11 +366,15 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Records the interfaces whose MTU is larger than the one that the gate was started for.
+    /// Records the interfaces whose MTU is larger than the one that the gate was started for, and
+    /// those that were renamed: sockets and locks follow an interface, not its name.
     #[cold]
-    fn check_mtus(&mut self) {
-        let mtu = |name: &String| Interface::find(name).ok().map(|interface| interface.mtu);
-        let raised = |name| mtu(name).filter(|mtu| *mtu > self.mtu);
-        self.raised_mtus = [&self.file.inside, &self.file.outside].map(raised);
+    fn check_properties(&mut self) {
+        let names = [&self.file.inside, &self.file.outside];
+        for (side, (stated, index)) in names.into_iter().zip(self.indexes).enumerate() {
+            let Ok((name, interface)) = Interface::at(index) else { continue };
+            self.raised_mtus[side] = Some(interface.mtu).filter(|mtu| *mtu > self.mtu);
+            self.renamed[side] = Some(name).filter(|name| name != stated);
+        }
     }
 }

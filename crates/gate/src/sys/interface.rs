@@ -55,6 +55,18 @@ impl Interface {
         })
     }
 
+    /// Looks up an interface by its index, which it keeps when it is renamed. Returns its name, too.
+    ///
+    /// # Errors
+    /// System errors: `ENODEV` when there is none.
+    pub(crate) fn at(index: u32) -> io::Result<(String, Interface)> {
+        let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        let name = rustix::net::netdevice::index_to_name(&socket, index)?;
+        let interface = Interface::find(&name)?;
+        // Another may have got the name meanwhile.
+        if interface.index == index { Ok((name, interface)) } else { Err(io::ErrorKind::Interrupted.into()) }
+    }
+
     /// Looks up an interface that a gate can use.
     ///
     /// # Errors

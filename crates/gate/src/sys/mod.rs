@@ -5,6 +5,7 @@ pub(crate) mod calls;
 pub(crate) mod clock;
 pub(crate) mod interface;
 pub(crate) mod log;
+pub(crate) mod memory;
 pub(crate) mod notify;
 pub(crate) mod privileges;
 pub(crate) mod real_time;

@@ -48,6 +48,8 @@ pub(crate) struct DirectionReport {
     /// The MTU that the gate was started for, and the current MTU of the interface that frames come
     /// from, if larger.
     pub(crate) raised_mtu: Option<(usize, usize)>,
+    /// The current name of that interface, if it is not that of the file.
+    pub(crate) renamed: Option<String>,
     pub(crate) overflowed: u64,
     /// Lateness in seconds: median, 99 % quantile, maximum.
     pub(crate) lateness: [f64; 3],
@@ -122,6 +124,7 @@ impl Report {
                 held: engine.held(direction),
                 missed: missed[side],
                 raised_mtu: None,
+                renamed: None,
                 overflowed: engine.overflowed(direction),
                 lateness: [
                     seconds(late.value_at_quantile(0.5)),
@@ -217,6 +220,14 @@ impl DirectionReport {
                 self.from
             );
             warnings.push(("mtu", text));
+        }
+        if let Some(name) = &self.renamed {
+            let text = format!(
+                "interface {} is called {name} now: the gate goes on with it, and its next start needs the name \
+                 in its file",
+                self.from
+            );
+            warnings.push(("renamed", text));
         }
         if self.overflowed > 0 {
             let text = format!(

@@ -54,6 +54,9 @@ impl Forwarder {
         for (one, raised) in report.directions.iter_mut().zip(self.raised_mtus) {
             one.raised_mtu = raised.map(|raised| (self.mtu, raised));
         }
+        for (one, name) in report.directions.iter_mut().zip(&self.renamed) {
+            one.renamed.clone_from(name);
+        }
         report
     }
 }
