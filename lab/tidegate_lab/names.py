@@ -8,6 +8,7 @@ NAMES = {
     "starvation": "what no flow of a file matches, beside a full line: the gate, HTB, CAKE, a FIFO",
     "reports": "a call beside 60,000 idle flows and four clients that scrape the metrics",
     "overload": "a call beside more frames than the gate's processor can forward",
+    "flood": "a reserved call beside 200 hosts that send more than the gate's processor can forward, by `io`",
     "late": "a call on a processor that others keep busy: is the gate as late as it reports?",
     "gigabit": "ten TCPs on 1 Gbit/s: total, shares, the processor's time, HTB",
     "promise": "a call beside random floods at twice the line, against its bound: a kernel in virtual time",

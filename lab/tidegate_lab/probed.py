@@ -105,15 +105,15 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
         if flood:
             traffic.start_flood(net, flood, here)
         time.sleep(history)
-        start, before = time.time_ns(), _frames(near)
+        start, before = time.time_ns(), frames(near)
         traffic.start_udp(net, PORT, probe["frame"], parse_rate(probe["rate"]), here, SECOND)
         time.sleep(seconds)
-        end, after = time.time_ns(), _frames(near)
+        end, after = time.time_ns(), frames(near)
         time.sleep(SETTLE)
         report = gate.stop() if gate is not None else None
         sent, came = near.read(), far.read()
     load = came.where(came.protocol == capture.TCP).between(start, end)
-    sent, came = (_probe(packets) for packets in (sent, came))
+    sent, came = (of_probe(packets) for packets in (sent, came))
     # The gate's report is of all of them.
     all_delays, _ = measures.delays(sent, came)
     sent = sent.between(start, end)
@@ -138,12 +138,13 @@ def _measure(way: str, plan: dict[str, Any], seconds: float) -> _Run:
     return _Run(Row(way, figures), delays)
 
 
-def _frames(box: Capture) -> npt.NDArray[np.int64]:
+def frames(box: Capture) -> npt.NDArray[np.int64]:
     """Return the frames that have come in at the box and left it so far."""
     return np.array([box.frames(GATE_INSIDE), box.frames(GATE_OUTSIDE, sent=True)])
 
 
-def _probe(packets: Packets) -> Packets:
+def of_probe(packets: Packets) -> Packets:
+    """Return the packets of the probe."""
     return packets.where((packets.protocol == capture.UDP) & (packets.target == PORT))
 
 

@@ -33,6 +33,11 @@ UDP_SEGMENT = 103
 """The option by which the kernel segments a buffer into datagrams (udp(7)); Python has no name for
 it."""
 SEGMENTS = 40
+TRANSPARENT = 19
+"""The option by which a socket sends from an address that the host does not have (ip(7)); Python
+has no name for it."""
+FLOODING = "10.7.1.{}"
+"""Addresses of the hosts that flood together."""
 METRICS = ("127.0.0.1", 9273)
 
 
@@ -74,6 +79,14 @@ def start_flood(net: Net, frame: int, processor: int) -> None:
     # each.
     net.command(net.name("inside"), *f"ethtool -K {HOST} tx-udp-segmentation off".split())
     _start(net, "inside", ("flood", str(frame)), processor)
+
+
+def start_flood_of_hosts(
+    net: Net, frame: int, hosts: int, rate: float, processor: int
+) -> subprocess.Popen[bytes]:
+    """Start frames of so many hosts inside, `rate` in a second as far as the processor can send them."""
+    net.command(net.name("inside"), *f"ethtool -K {HOST} tx-udp-segmentation off".split())
+    return _start(net, "inside", ("flood-of-hosts", str(frame), str(hosts), str(rate)), processor)
 
 
 def open_flows(net: Net, count: int, processor: int) -> None:
@@ -137,6 +150,29 @@ def send_flood(frame: int) -> None:
         # The far end has no receiver, and says so now and then.
         with contextlib.suppress(OSError):
             peer.send(segments)
+
+
+def send_flood_of_hosts(frame: int, hosts: int, rate: float) -> None:
+    """Send frames of each host in turn to nobody, in all so many a second as far as a process can."""
+    peers = []
+    for ix in range(hosts):
+        peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        peer.setsockopt(socket.IPPROTO_IP, TRANSPARENT, 1)
+        peer.setsockopt(socket.SOL_UDP, UDP_SEGMENT, frame - HEADERS)
+        peer.bind((FLOODING.format(ix + 1), 0))
+        peer.connect((OUTSIDE, FLOOD_PORT))
+        peers.append(peer)
+    segments = bytes((frame - HEADERS) * SEGMENTS)
+    gap = SEGMENTS / rate
+    print("ready", flush=True)
+    due = time.monotonic()
+    while True:
+        for peer in peers:
+            while (now := time.monotonic()) < due:
+                pass
+            due = max(due, now - 10e-3) + gap
+            with contextlib.suppress(OSError):
+                peer.send(segments)
 
 
 def send_from_ports(count: int) -> None:
@@ -227,6 +263,8 @@ def main(words: list[str]) -> None:
             send_udp(int(port), int(frame), float(rate), address, int(dscp))
         case ["flood", frame]:
             send_flood(int(frame))
+        case ["flood-of-hosts", frame, hosts, rate]:
+            send_flood_of_hosts(int(frame), int(hosts), float(rate))
         case ["open", count]:
             send_from_ports(int(count))
         case ["scrape"]:
