@@ -153,8 +153,8 @@ def test_experiments_are_listed_and_a_wrong_name_is_answered_with_them():
     wrong = call("lab", "speech")
     assert wrong.exit_code == 1
     assert (
-        "it is one of voice, shaping, fairness, household, starvation, reports, overload, late, gigabit"
-        in wrong.stderr
+        "it is one of voice, shaping, fairness, household, starvation, reports, overload, flood, late, "
+        "gigabit" in wrong.stderr
     )
 
 
@@ -291,10 +291,19 @@ def test_departures_keep_the_rate():
 @needs_verify
 @pytest.mark.usefixtures("laboratory")
 def test_ten_flows_share_a_gigabit():
-    judge("gigabit", 4.0, {"gate: flows apart", "gate, ring: flows apart"})
+    judge("gigabit", 4.0, {"gate: flows apart", "gate, packet: flows apart"})
+
+
+@needs_verify
+@pytest.mark.usefixtures("laboratory")
+def test_a_flood_of_many_hosts_takes_nothing_from_a_reserved_call():
+    ways = [f"{io}, {times} times" for io in ("packet", "ring", "ring-batch") for times in ("1.5", "3")]
+    lost = {f"{way}: lost of the call" for way in ways}
+    done = judge("flood", 4.0, lost)
+    assert lost < {bar.name for bar in done.bars}
 
 
 def test_the_files_of_the_experiments_are_in_order():
     folder = Path(experiments.__file__).parent
-    for name in ("voice.toml", "backlog.toml", "gigabit.toml"):
+    for name in ("voice.toml", "backlog.toml", "flood-gate.toml", "gigabit.toml"):
         assert call("gate", "check", folder / name).exit_code == 0

@@ -55,6 +55,16 @@ impl PortRange {
         if first <= last { Some(PortRange { first, last }) } else { None }
     }
 
+    /// The first of them.
+    pub const fn first(self) -> u16 {
+        self.first
+    }
+
+    /// The last of them.
+    pub const fn last(self) -> u16 {
+        self.last
+    }
+
     /// Returns true if the port is one of them.
     pub const fn contains(self, port: u16) -> bool {
         self.first <= port && port <= self.last

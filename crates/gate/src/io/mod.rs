@@ -5,16 +5,19 @@
 //! that describes its offloads. These are carried out on receipt; TCP segments that leave together
 //! may be joined again for sending.
 
+mod group;
 mod hosts;
 mod packet;
 mod received;
 mod ring;
+mod selection;
 mod tap;
 #[cfg(feature = "xdp")]
 mod xdp;
 
 pub(crate) use packet::Sender as SendSocket;
 pub(crate) use received::{BATCH, Received};
+pub(crate) use selection::Rule;
 
 use crate::error::GateError;
 use crate::sys::interface::Interface;
@@ -31,11 +34,12 @@ pub(crate) struct Side {
 }
 
 impl Side {
-    /// Opens an interface. Frames that come in there go in `direction`.
+    /// Opens an interface. Frames that come in there go in `direction`, and belong to flows by these
+    /// rules.
     ///
     /// # Errors
     /// When it is missing, down, not Ethernet, or cannot be opened.
-    pub(crate) fn open(io: Io, name: &str, direction: Direction) -> Result<Side, GateError> {
+    pub(crate) fn open(io: Io, name: &str, rules: &[Rule], direction: Direction) -> Result<Side, GateError> {
         if io == Io::Tap {
             let (interface, receiver, sender) = tap::open(name)?;
             return Ok(Side { interface, receiver: Receiver::Tap(receiver), sender: Sender::Tap(sender) });
@@ -46,9 +50,13 @@ impl Side {
         }
         let Interface { index, mtu, .. } = interface;
         let receiver = match io {
-            Io::Ring => ring::slots::Receiver::open(index, mtu).map(Receiver::Slots),
-            Io::RingBatch => ring::blocks::Receiver::open(index).map(Receiver::Blocks),
-            Io::Packet | Io::Tap | Io::Xdp => hosts::Receiver::open(index, direction).map(Receiver::Packet),
+            Io::Ring | Io::RingBatch => {
+                let blocks = io == Io::RingBatch;
+                ring::group::Receiver::open((index, mtu), blocks, rules, direction).map(Receiver::Rings)
+            }
+            Io::Packet | Io::Tap | Io::Xdp => {
+                hosts::Receiver::open(index, rules, direction).map(Receiver::Packet)
+            }
         };
         let opened = receiver.and_then(|receiver| {
             let sender = Sender::Packet(packet::Sender::open(index, mtu)?);
@@ -79,8 +87,7 @@ impl Side {
 /// this host sends there.
 pub(crate) enum Receiver {
     Packet(hosts::Receiver),
-    Slots(ring::slots::Receiver),
-    Blocks(ring::blocks::Receiver),
+    Rings(ring::group::Receiver),
     Tap(tap::Receiver),
     #[cfg(feature = "xdp")]
     Xdp(xdp::Receiver),
@@ -91,8 +98,7 @@ impl Receiver {
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Receiver::Packet(receiver) => receiver.fd(),
-            Receiver::Slots(receiver) => receiver.fd(),
-            Receiver::Blocks(receiver) => receiver.fd(),
+            Receiver::Rings(receiver) => receiver.fd(),
             Receiver::Tap(receiver) => receiver.fd(),
             #[cfg(feature = "xdp")]
             Receiver::Xdp(receiver) => receiver.fd(),
@@ -103,7 +109,21 @@ impl Receiver {
     pub(crate) fn sockets(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Receiver::Packet(receiver) => receiver.sockets().collect(),
+            Receiver::Rings(receiver) => receiver.sockets().collect(),
             _ => vec![self.fd()],
+        }
+    }
+
+    /// Tells flows that are promised something from others by these rules from now on. No frame is
+    /// lost.
+    ///
+    /// # Errors
+    /// System errors; the rules are those of before.
+    pub(crate) fn select_by(&mut self, rules: &[Rule]) -> io::Result<()> {
+        match self {
+            Receiver::Packet(receiver) => receiver.select_by(rules),
+            Receiver::Rings(receiver) => receiver.select_by(rules),
+            _ => Ok(()),
         }
     }
 
@@ -117,11 +137,10 @@ impl Receiver {
     pub(crate) fn receive(&mut self, take: impl FnMut(Received<'_>)) -> io::Result<bool> {
         match self {
             Receiver::Packet(receiver) => receiver.receive(take),
-            Receiver::Slots(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
-            Receiver::Blocks(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
+            Receiver::Rings(receiver) => receiver.receive(take),
             Receiver::Tap(receiver) => receiver.receive(take).map(|count| count == BATCH),
             #[cfg(feature = "xdp")]
-            Receiver::Xdp(receiver) => receiver.receive(take).map(|count| count == ring::AT_ONCE),
+            Receiver::Xdp(receiver) => receiver.receive(take).map(|count| count == xdp::AT_ONCE),
         }
     }
 
@@ -131,7 +150,7 @@ impl Receiver {
     /// A system error when frames can no longer come in.
     pub(crate) fn check(&mut self) -> io::Result<()> {
         match self {
-            Receiver::Slots(receiver) => receiver.check(),
+            Receiver::Rings(receiver) => receiver.check(),
             _ => Ok(()),
         }
     }
@@ -140,8 +159,7 @@ impl Receiver {
     pub(crate) fn missed(&mut self) -> u64 {
         match self {
             Receiver::Packet(receiver) => receiver.missed(),
-            Receiver::Slots(receiver) => receiver.missed(),
-            Receiver::Blocks(receiver) => receiver.missed(),
+            Receiver::Rings(receiver) => receiver.missed(),
             Receiver::Tap(receiver) => receiver.missed(),
             #[cfg(feature = "xdp")]
             Receiver::Xdp(receiver) => receiver.missed(),

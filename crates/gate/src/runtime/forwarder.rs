@@ -2,6 +2,7 @@
 //! the engine.
 
 mod departures;
+mod promised;
 mod reports;
 mod waiting;
 
@@ -18,6 +19,7 @@ use crate::io::{BATCH, Receiver, Sender, Side};
 use crate::stats::LossReason;
 use crate::sys::clock::{Clock, TICKS_PER_NANOSECOND};
 use crate::sys::interface::Interface;
+use crate::sys::log::log;
 use crate::sys::notify::Notifier;
 use crate::sys::real_time::RealTime;
 use hdrhistogram::Histogram;
@@ -115,8 +117,9 @@ impl Forwarder {
             (Mode::Observe, Io::Xdp) => Io::Packet,
             (_, io) => io,
         };
-        let [inside, outside] =
-            [Side::open(io, &file.inside, Direction::Up)?, Side::open(io, &file.outside, Direction::Down)?];
+        let rules = promised::rules(&file);
+        let open = |name, direction: Direction| Side::open(io, name, &rules[direction as usize], direction);
+        let [inside, outside] = [open(&file.inside, Direction::Up)?, open(&file.outside, Direction::Down)?];
         link_speed::check_rates(&file)?;
         let mtu = inside.interface.mtu.max(outside.interface.mtu);
         let longest = mtu + HEADER_ROOM;
@@ -248,8 +251,18 @@ impl Forwarder {
                 let outcome = self.engine.reconfigure(self.clock.now(), &plan);
                 if outcome.is_ok() {
                     self.file = file;
+                    self.select_by_rules();
                 }
                 let _ = answer.send(outcome);
+            }
+        }
+    }
+
+    /// Selects the frames of promised flows by the rules of the file.
+    fn select_by_rules(&mut self) {
+        for (receiver, rules) in self.receivers.iter_mut().zip(promised::rules(&self.file)) {
+            if let Err(error) = receiver.select_by(&rules) {
+                log(&format!("warning: selecting the frames of promised flows: {error}"));
             }
         }
     }

@@ -2,21 +2,19 @@
 
 #![allow(unsafe_code)]
 
-use super::socket::{missed, receiving};
+use super::buffer::Buffer;
+use super::socket::{missed, receive_at};
 use crate::frame::offload::HEADER;
 use crate::io::received::{BATCH, MAX_FRAME, Received, TAG};
 use crate::stats::LossReason;
-use crate::sys::calls::{checked, pending_error};
+use crate::sys::calls::checked;
 use libc::c_int;
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Bytes of the buffer for one frame.
 const BUFFER: usize = (TAG + MAX_FRAME).next_multiple_of(64);
-/// Receive buffer in bytes, of which the kernel allows twice as many, for super-packets that have
-/// no room in a ring.
-const RING_OVERFLOW_BUFFER: c_int = 16 << 20;
 /// Control messages with a `timespec` and a `tpacket_auxdata`, in whole words so that they are
 /// aligned.
 const CONTROL_WORDS: usize = 10;
@@ -35,7 +33,7 @@ pub(in crate::io) struct Batch {
     bytes: Box<[u8]>,
     headers: Box<[[u8; HEADER]; BATCH]>,
     controls: Box<[[u64; CONTROL_WORDS]; BATCH]>,
-    described: [Described; BATCH],
+    described: Box<[Described; BATCH]>,
 }
 
 impl Batch {
@@ -44,7 +42,7 @@ impl Batch {
             bytes: vec![0; BUFFER * BATCH].into_boxed_slice(),
             headers: Box::new([[0; HEADER]; BATCH]),
             controls: Box::new([[0; CONTROL_WORDS]; BATCH]),
-            described: [Described::default(); BATCH],
+            described: Box::new([Described::default(); BATCH]),
         }
     }
 
@@ -54,6 +52,18 @@ impl Batch {
     /// # Errors
     /// System errors.
     pub(in crate::io) fn fill(&mut self, socket: &OwnedFd, first: usize, most: usize) -> io::Result<usize> {
+        self.read(socket, first, most, libc::MSG_DONTWAIT)
+    }
+
+    /// Receive time of the next frame of a socket, which stays there. Uses a place.
+    ///
+    /// # Errors
+    /// System errors.
+    pub(in crate::io) fn peek(&mut self, socket: &OwnedFd, place: usize) -> io::Result<u64> {
+        self.read(socket, place, 1, libc::MSG_DONTWAIT | libc::MSG_PEEK).map(|_| self.stamp(place))
+    }
+
+    fn read(&mut self, socket: &OwnedFd, first: usize, most: usize, flags: c_int) -> io::Result<usize> {
         // SAFETY: both are plain data, for which all zeros is a value.
         let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) =
             unsafe { zeroed() };
@@ -72,7 +82,7 @@ impl Batch {
             message.msg_hdr.msg_control = control.as_mut_ptr().cast();
             message.msg_hdr.msg_controllen = size_of_val(control) as _;
         }
-        let (fd, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT as _);
+        let (fd, flags) = (socket.as_raw_fd(), flags as _);
         // SAFETY: the first `most` messages point to memory of this batch and of this frame of the
         // stack, which nothing else uses during the call, with its true lengths; no time-out is
         // passed.
@@ -111,27 +121,25 @@ impl Batch {
     }
 }
 
-/// Receives the frames that come in at an interface; with a ring, those that have no room in it.
+/// Receives the frames that have no room in a ring.
 pub(crate) struct Receiver {
     socket: OwnedFd,
     batch: Batch,
 }
 
 impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index. `prepare` is called
-    /// with the socket before the first frame can come in.
+    /// The receiver beside the ring of an open socket, for the frames that come in at the interface
+    /// with this index. `prepare` is called with the socket before the first frame can come in.
     ///
     /// # Errors
     /// System errors: `EPERM` without CAP_NET_RAW.
-    pub(in crate::io) fn open(
+    pub(in crate::io) fn new(
+        socket: OwnedFd,
         index: u32,
         prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
     ) -> io::Result<Receiver> {
-        Ok(Receiver { socket: receiving(index, RING_OVERFLOW_BUFFER, prepare)?, batch: Batch::new() })
-    }
-
-    pub(in crate::io) fn fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        receive_at(&socket, index, Buffer::MOST, prepare)?;
+        Ok(Receiver { socket, batch: Batch::new() })
     }
 
     /// Passes a frame to `take`.
@@ -144,11 +152,6 @@ impl Receiver {
 
     pub(in crate::io) fn socket(&self) -> &OwnedFd {
         &self.socket
-    }
-
-    /// The pending error; `EAGAIN` without one.
-    pub(in crate::io) fn error(&self) -> io::Error {
-        pending_error(&self.socket)
     }
 
     /// See [`crate::io::Receiver::missed`].

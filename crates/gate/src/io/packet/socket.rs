@@ -15,7 +15,7 @@ pub(super) fn set_buffer(socket: &OwnedFd, [forced, plain]: [c_int; 2], bytes: c
 }
 
 /// A packet socket that receives nothing before it is bound.
-pub(super) fn open() -> io::Result<OwnedFd> {
+pub(in crate::io) fn open() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socket_with(AddressFamily::PACKET, SocketType::RAW, flags, None)?)
 }
@@ -50,27 +50,26 @@ pub(super) fn bind(socket: &OwnedFd, index: u32, protocol: c_int) -> io::Result<
     checked(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
 }
 
-/// A socket for the frames that come in at the interface with this index. `prepare` is called with
-/// the socket before the first frame can come in.
+/// Lets an open socket receive the frames that come in at the interface with this index. `prepare`
+/// is called with the socket before the first frame can come in.
 ///
 /// # Errors
 /// System errors: `EPERM` without CAP_NET_RAW.
-pub(in crate::io) fn receiving(
+pub(in crate::io) fn receive_at(
+    socket: &OwnedFd,
     index: u32,
     buffer: c_int,
     prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
-) -> io::Result<OwnedFd> {
-    let socket = open()?;
+) -> io::Result<()> {
     let on: c_int = 1;
     for option in [libc::PACKET_VNET_HDR, libc::PACKET_AUXDATA, libc::PACKET_IGNORE_OUTGOING] {
-        set(&socket, libc::SOL_PACKET, option, &on)?;
+        set(socket, libc::SOL_PACKET, option, &on)?;
     }
-    set(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
-    set_buffer(&socket, [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF], buffer)?;
-    prepare(&socket)?;
-    join(&socket, index)?;
-    bind(&socket, index, libc::ETH_P_ALL)?;
-    Ok(socket)
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, &on)?;
+    set_buffer(socket, [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF], buffer)?;
+    prepare(socket)?;
+    join(socket, index)?;
+    bind(socket, index, libc::ETH_P_ALL)
 }
 
 /// Frames that the kernel dropped since the last call because they were not read in time.
@@ -88,4 +87,12 @@ pub(in crate::io) fn missed(socket: &OwnedFd) -> u64 {
         )
     };
     if result < 0 { 0 } else { u64::from(stats.tp_drops) }
+}
+
+/// Takes a socket without a ring out of its group and adds it again, as the last member. What it
+/// has received is lost.
+pub(in crate::io) fn rejoin(socket: &OwnedFd) -> io::Result<()> {
+    // A change of rings does this, even from none to none.
+    let none = libc::tpacket_req { tp_block_size: 0, tp_block_nr: 0, tp_frame_size: 0, tp_frame_nr: 0 };
+    set(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &none)
 }

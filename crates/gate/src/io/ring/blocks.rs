@@ -2,15 +2,18 @@
 
 #![allow(unsafe_code)]
 
-use super::super::packet;
-use super::super::received::Received;
-use super::{AT_ONCE, FrameHeader, RING, make};
+use super::{FrameHeader, make, nanoseconds};
+use crate::io::packet;
+use crate::io::received::Received;
 use crate::sys::calls::Mapping;
+use crate::sys::clock::Clock;
 use std::io;
 use std::mem::size_of;
-use std::os::fd::BorrowedFd;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Memory of the ring, in bytes.
+const RING: usize = 16 << 20;
 /// Bytes of a block: room for several super-packets, and for enough blocks in the ring.
 const BLOCK: usize = 1 << 18;
 const BLOCKS: usize = RING / BLOCK;
@@ -20,8 +23,12 @@ const RETIRE_AFTER: u32 = 1;
 /// The frame size that the kernel requires, although it packs frames by their length.
 const FRAME: u32 = 1 << 11;
 
-/// Receives from a ring of blocks.
-pub(crate) struct Receiver {
+/// Age in nanoseconds of a block that is not read: the gate is too far behind. The frames in it are
+/// dropped together, at no cost. A quarter of the age at which a frame is too old.
+const TOO_OLD: u64 = 50_000_000;
+
+/// A ring of blocks.
+pub(super) struct Blocks {
     packets: packet::Receiver,
     ring: Mapping,
     /// The block that is being read, or comes next.
@@ -33,12 +40,69 @@ pub(crate) struct Receiver {
     lost: u64,
 }
 
-impl Receiver {
-    /// A receiver of the frames that come in at the interface with this index.
+impl Blocks {
+    fn block(&self) -> *mut u8 {
+        self.ring.at(self.block * BLOCK, BLOCK)
+    }
+
+    fn status(&self) -> &AtomicU32 {
+        // SAFETY: a block starts with this, aligned, and both sides use it as an atomic only.
+        unsafe {
+            let description = self.block().cast::<libc::tpacket_block_desc>();
+            AtomicU32::from_ptr(&raw mut (*description).hdr.bh1.block_status)
+        }
+    }
+
+    /// Returns true if there is a frame to read, in this block or the next.
+    fn advance(&mut self) -> bool {
+        while self.left == 0 {
+            // Acquire: the block was written before the status was set.
+            if self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
+                return false;
+            }
+            // SAFETY: the gate owns the block until its status is set, and both are plain integers.
+            let header = unsafe { (*self.block().cast::<libc::tpacket_block_desc>()).hdr.bh1 };
+            (self.left, self.at) = (header.num_pkts, header.offset_to_first_pkt as usize);
+            // In the kernel the second member is a union, which has nanoseconds here.
+            let last = nanoseconds((header.ts_last_pkt.ts_sec, header.ts_last_pkt.ts_usec));
+            if Clock::wall().saturating_sub(last) > TOO_OLD {
+                self.lost += u64::from(std::mem::take(&mut self.left));
+            }
+            self.release_if_read();
+        }
+        true
+    }
+
+    fn release_if_read(&mut self) {
+        if self.left == 0 {
+            // Release: the frames were read before the kernel may write there again.
+            self.status().store(libc::TP_STATUS_KERNEL, Ordering::Release);
+            self.block = (self.block + 1) % BLOCKS;
+        }
+    }
+
+    /// The next frame's place, the bytes from there on, and its header; `None` if no frame can
+    /// begin there.
+    fn header(&self) -> Option<(*mut u8, usize, libc::tpacket3_hdr)> {
+        let space = BLOCK.checked_sub(self.at).filter(|space| *space >= size_of::<libc::tpacket3_hdr>())?;
+        // SAFETY: there is room for a header before the block's end, the gate owns the block until
+        // its status is set, and it is plain integers.
+        unsafe {
+            let start = self.block().add(self.at);
+            Some((start, space, start.cast::<libc::tpacket3_hdr>().read_unaligned()))
+        }
+    }
+
+    /// The ring of an open socket for frames that come in at the interface with this index. `prepare` is called with
+    /// its socket before the first frame can come in.
     ///
     /// # Errors
     /// System errors: `EPERM` without CAP_NET_RAW.
-    pub(in super::super) fn open(index: u32) -> io::Result<Receiver> {
+    pub(super) fn new(
+        socket: OwnedFd,
+        index: u32,
+        prepare: impl FnOnce(&OwnedFd) -> io::Result<()>,
+    ) -> io::Result<Blocks> {
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK as u32,
             tp_block_nr: BLOCKS as u32,
@@ -49,66 +113,52 @@ impl Receiver {
             tp_feature_req_word: 0,
         };
         let mut ring = None;
-        let packets = packet::Receiver::open(index, |socket| {
-            ring = Some(make(socket, libc::tpacket_versions::TPACKET_V3, &request)?);
+        let packets = packet::Receiver::new(socket, index, |socket| {
+            prepare(socket)?;
+            ring = Some(make(socket, libc::tpacket_versions::TPACKET_V3, &request, RING)?);
             Ok(())
         })?;
         let ring = ring.ok_or(io::ErrorKind::Unsupported)?;
-        Ok(Receiver { packets, ring, block: 0, left: 0, at: 0, lost: 0 })
+        Ok(Blocks { packets, ring, block: 0, left: 0, at: 0, lost: 0 })
     }
 
-    pub(in super::super) fn fd(&self) -> BorrowedFd<'_> {
-        self.packets.fd()
+    pub(super) fn socket(&self) -> &OwnedFd {
+        self.packets.socket()
     }
 
-    /// See [`super::super::Receiver::receive`].
-    pub(in super::super) fn receive(&mut self, mut take: impl FnMut(Received<'_>)) -> io::Result<usize> {
-        let mut count = 0;
-        while count < AT_ONCE {
-            let block = self.ring.at(self.block * BLOCK, BLOCK);
-            // SAFETY: a block starts with this, aligned.
-            let status = unsafe {
-                let description = block.cast::<libc::tpacket_block_desc>();
-                AtomicU32::from_ptr(&raw mut (*description).hdr.bh1.block_status)
-            };
-            if self.left == 0 {
-                // Acquire: the block was written before the status was set.
-                if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
-                    break;
-                }
-                // SAFETY: the gate owns the block until its status is set, and both are plain
-                // integers.
-                let header = unsafe { (*block.cast::<libc::tpacket_block_desc>()).hdr.bh1 };
-                (self.left, self.at) = (header.num_pkts, header.offset_to_first_pkt as usize);
-            }
-            while count < AT_ONCE && self.left > 0 {
-                count += 1;
-                self.left -= 1;
-                if self.at + size_of::<libc::tpacket3_hdr>() > BLOCK {
-                    // No frame can begin there: the rest of the block is lost.
-                    self.lost += u64::from(std::mem::take(&mut self.left)) + 1;
-                    break;
-                }
-                self.take(block, &mut take);
-            }
-            if self.left == 0 {
-                // Release: the frames were read before the kernel may write there again.
-                status.store(libc::TP_STATUS_KERNEL, Ordering::Release);
-                self.block = (self.block + 1) % BLOCKS;
-            }
+    /// See [`super::group::Ring::next`].
+    pub(super) fn next(&mut self) -> Option<u64> {
+        self.advance()
+            .then(|| self.header().map_or(0, |(_, _, header)| nanoseconds((header.tp_sec, header.tp_nsec))))
+    }
+
+    /// Takes the next frame.
+    pub(super) fn take(&mut self, take: &mut impl FnMut(Received<'_>)) {
+        if !self.advance() {
+            return;
         }
-        if count > 0 { Ok(count) } else { Err(self.packets.error()) }
+        self.left -= 1;
+        match self.header() {
+            Some((start, space, header)) => self.take_from(start, space, &header, take),
+            // The rest of the block is lost.
+            None => self.lost += u64::from(std::mem::take(&mut self.left)) + 1,
+        }
+        self.release_if_read();
     }
 
-    /// Takes the frame at `at` and goes on to the next.
-    fn take(&mut self, block: *mut u8, take: &mut impl FnMut(Received<'_>)) {
-        let (at, space) = (self.at, BLOCK - self.at);
-        // SAFETY: there is room for a header before the block's end, the gate owns the block until
-        // its status is set, and it is plain integers, aligned to eight bytes by the kernel.
-        let (start, header) = unsafe {
-            let start = block.add(at);
-            (start, start.cast::<libc::tpacket3_hdr>().read_unaligned())
-        };
+    /// See [`crate::io::Receiver::missed`].
+    pub(super) fn missed(&mut self) -> u64 {
+        self.packets.missed() + std::mem::take(&mut self.lost)
+    }
+
+    /// Takes the frame with this header and goes on to the next.
+    fn take_from(
+        &mut self,
+        start: *mut u8,
+        space: usize,
+        header: &libc::tpacket3_hdr,
+        take: &mut impl FnMut(Received<'_>),
+    ) {
         self.at += header.tp_next_offset as usize;
         if header.tp_status & libc::TP_STATUS_USER == 0 {
             // The kernel dropped the frame after it had allocated its place, and counts it.
@@ -129,10 +179,5 @@ impl Receiver {
             Some(received) => take(received),
             None => self.lost += 1,
         }
-    }
-
-    /// See [`super::super::Receiver::missed`].
-    pub(in super::super) fn missed(&mut self) -> u64 {
-        self.packets.missed() + std::mem::take(&mut self.lost)
     }
 }

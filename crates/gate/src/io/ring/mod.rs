@@ -5,17 +5,18 @@
 //! TPACKET_V3: frames are packed into blocks, which the kernel hands over when they are full or a
 //! millisecond old. Measured over veth, sending from a ring is slower than `sendmmsg` (the kernel
 //! pins the ring's pages and still copies them), so frames are sent as by
-//! [`packet`](super::packet).
+//! [`packet`](super::packet). Each interface has a [`group`] of rings.
 //!
 //! Source: the kernel's Documentation/networking/packet_mmap.rst.
 
 #![allow(unsafe_code)]
 
-pub(super) mod blocks;
-pub(super) mod slots;
+mod blocks;
+pub(super) mod group;
+mod slots;
 
 use super::packet::vlan_tag;
-use super::received::{BATCH, Received, TAG};
+use super::received::{Received, TAG};
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;
 use crate::sys::calls::{Mapping, set};
@@ -23,19 +24,21 @@ use libc::c_int;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Memory of a ring, in bytes.
-const RING: usize = 16 << 20;
-
-/// Maximum number of frames that are read at once. Reading a frame costs a fraction of sending it.
-/// So when more frames come than the gate can send, nearly all of them reach their queues, where
-/// the scheduler decides which are sent. In the ring, frames wait in the order in which they came.
-pub(super) const AT_ONCE: usize = 8 * BATCH;
-
-/// Gives a packet socket a ring of this version and maps the ring.
-fn make<R: Copy>(socket: &OwnedFd, version: libc::tpacket_versions, request: &R) -> io::Result<Mapping> {
+/// Gives a packet socket a ring of this version and so many bytes, and maps the ring.
+fn make<R: Copy>(
+    socket: &OwnedFd,
+    version: libc::tpacket_versions,
+    request: &R,
+    bytes: usize,
+) -> io::Result<Mapping> {
     set(socket, libc::SOL_PACKET, libc::PACKET_VERSION, &(version as c_int))?;
     set(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, request)?;
-    Mapping::of(socket, RING, 0)
+    Mapping::of(socket, bytes, 0)
+}
+
+/// Nanoseconds of seconds and the rest.
+fn nanoseconds((seconds, rest): (u32, u32)) -> u64 {
+    u64::from(seconds) * 1_000_000_000 + u64::from(rest)
 }
 
 /// The header of a frame in a ring.
@@ -71,7 +74,7 @@ impl FrameHeader {
             )
         };
         let tag = vlan_tag(self.status, self.tci, self.protocol);
-        let stamp = Some(u64::from(self.stamp.0) * 1_000_000_000 + u64::from(self.stamp.1));
+        let stamp = Some(nanoseconds(self.stamp));
         let loss = (self.kept < self.length).then_some(LossReason::TooLong);
         Some(Received { header, bytes, stamp, tag, loss })
     }

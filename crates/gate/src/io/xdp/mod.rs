@@ -17,7 +17,6 @@ mod settings;
 
 use super::packet::promiscuous;
 use super::received::{BATCH, Received, TAG};
-use super::ring::AT_ONCE;
 use crate::error::GateError;
 use crate::frame::offload::HEADER;
 use crate::stats::LossReason;
@@ -35,6 +34,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+/// Maximum number of frames that are read at once: reading a frame costs a fraction of sending it.
+pub(super) const AT_ONCE: usize = 8 * BATCH;
 /// Chunks of memory for incoming frames, and as many for outgoing frames; a power of two.
 const CHUNKS: u32 = 4096;
 /// Bytes that the kernel keeps free in front of a frame (XDP_PACKET_HEADROOM).
