@@ -39,7 +39,7 @@ COLUMNS = (
     Column("stalled", "lost by stalls", "s"),
 )
 
-WAYS = {"gate": "packet", "gate, ring": "ring", "kernel, HTB": None}
+WAYS = {"gate": "ring", "gate, packet": "packet", "kernel, HTB": None}
 """The gate's `io`; None for the kernel's."""
 
 

@@ -50,9 +50,9 @@ COLUMNS = (
 )
 
 WAYS: dict[str, tuple[str, ...] | None] = {
-    "gate": ("packet",),
-    "gate, ring": ("ring",),
-    f"gate, --coalesce {NAP}": ("packet", "--coalesce", NAP),
+    "gate": ("ring",),
+    "gate, packet": ("packet",),
+    f"gate, --coalesce {NAP}": ("ring", "--coalesce", NAP),
     "kernel, HTB": None,
     "kernel, TBF": None,
 }
@@ -98,7 +98,7 @@ def carry_out(seconds: float, progress: Callable[[str], None]) -> Outcome:
         for rate in RATES
     ]
     slack = (GAP - 1) * FRAME * 8 / JUDGED
-    for way in ("gate", "gate, ring"):
+    for way in ("gate", "gate, packet"):
         judged = runs[JUDGED, way].row.figures
         at = f"{way}, at {quantity(JUDGED, 'bit/s')}"
         in_time_here = judged["lateness_p99"] <= slack

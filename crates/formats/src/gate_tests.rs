@@ -46,7 +46,7 @@ fn a_gate_file_is_read() {
     assert_eq!((gate.name.as_str(), gate.inside.as_str(), gate.outside.as_str()), ("office", "lan0", "wan0"));
     assert_eq!(gate.rates.map(|rate| rate.bits_per_second().round() as u64), [20_000_000, 50_000_000]);
     assert_eq!((gate.framing.charge(1514), gate.framing.charge(42)), (1538, 84));
-    assert_eq!((gate.buffer, gate.fail, gate.io), (Limit::Packets(1000), Fail::Open, Io::Packet));
+    assert_eq!((gate.buffer, gate.fail, gate.io), (Limit::Packets(1000), Fail::Open, Io::Ring));
     let closed = GateFile::parse(OFFICE, "office.toml", &[("gate.fail".into(), "closed".into())]).unwrap();
     assert_eq!(closed.fail, Fail::Closed);
     let [voice, guests, rest] = &gate.flows[..] else { panic!("{:?}", gate.flows) };

@@ -53,10 +53,10 @@ section! {
         up: Option<u64> as Rate,
         /// Rate from the outside to the inside; required, unless `emulate` has a `trace` for it
         down: Option<u64> as Rate,
-        #[doc = "How frames come in and go out: packet sockets, their rings (frame by frame, or in blocks \
-                 that are up to 1 ms late and take less of the processor), TAP devices, which the gate \
-                 makes, or AF_XDP sockets"]
-        io: Io = "packet",
+        #[doc = "How frames come in and go out: rings of packet sockets, packet sockets without rings, which \
+                 take less memory, rings that hand over frames in blocks and up to 1 ms late, TAP devices, \
+                 which the gate makes, or AF_XDP sockets"]
+        io: Io = "ring",
         framing: Framed,
         /// The most flows that are made in each direction by flows with `each`. What comes from
         /// further addresses has one queue for each such flow, and so has what comes from more
@@ -76,9 +76,9 @@ words! {
     pub enum Io {
         /// Packet sockets, many frames at a time.
         Packet = "packet",
-        /// Packet sockets with a ring of slots to receive from.
+        /// Packet sockets with rings of slots to receive from.
         Ring = "ring",
-        /// Packet sockets with a ring of blocks to receive from.
+        /// Packet sockets with rings of blocks to receive from.
         RingBatch = "ring-batch",
         /// TAP devices, which the gate makes.
         Tap = "tap",
