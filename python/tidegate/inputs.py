@@ -7,16 +7,18 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate._tidegate import toml_texts
+from tidegate import _tidegate
 
 
-def digests(scenario_toml: str, base_dir: Path, known: dict[str, str | None] | None = None) -> dict[str, str]:
+def digests(
+    scenario: _tidegate.Scenario, base_dir: Path, known: dict[str, str | None] | None = None
+) -> dict[str, str]:
     """Return the SHA-256 of each file that a scenario names, by the name that it has there.
 
     `known` has digests of an earlier scenario in the same folder, and takes up those of this one.
     """
     # Any text may name a file.
-    names = toml_texts(scenario_toml)
+    names = scenario.texts
     known = {} if known is None else known
     known |= {name: _digest(base_dir, name) for name in names if name not in known}
     found = {name: known[name] for name in names}

@@ -48,6 +48,6 @@ def results_of(
         packet_hops=sum(one.packet_hops for one in runs),
         wall_seconds=wall_seconds,
         version=_tidegate.__version__,
-        inputs=inputs.digests(scenario.toml, source.base_dir),
+        inputs=inputs.digests(scenario, source.base_dir),
         warnings=tuple(scenario.warnings),
     )

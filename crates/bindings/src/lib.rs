@@ -54,12 +54,6 @@ fn toml_as_json(text: &str) -> PyResult<String> {
     Ok(read.to_string())
 }
 
-/// Every text that is a value in a TOML document, once and in order.
-#[pyfunction]
-fn toml_texts(text: &str) -> PyResult<Vec<String>> {
-    tidegate_formats::toml_texts(text).map_err(|complaint| TidegateError::new_err(complaint.to_string()))
-}
-
 /// The name of a column, its type (`whole`, `number` or `text`), and true if its values may be null.
 type ColumnEntry = (&'static str, &'static str, bool);
 
@@ -149,7 +143,6 @@ fn _tidegate(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(python_types, module)?)?;
     module.add_function(wrap_pyfunction!(table_columns, module)?)?;
     module.add_function(wrap_pyfunction!(toml_as_json, module)?)?;
-    module.add_function(wrap_pyfunction!(toml_texts, module)?)?;
     module.add_function(wrap_pyfunction!(half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(rare_half_width_95, module)?)?;
     module.add_function(wrap_pyfunction!(parse_rate, module)?)?;

@@ -241,4 +241,10 @@ impl Scenario {
     fn toml(&self) -> &str {
         self.spec.to_toml()
     }
+
+    /// Every text that is a value in it, once and in order.
+    #[getter]
+    fn texts(&self) -> Vec<&str> {
+        self.spec.texts().iter().map(String::as_str).collect()
+    }
 }

@@ -19,6 +19,8 @@ pub(crate) struct File<K> {
     pub(crate) keys: K,
     /// The text with the overrides applied.
     pub(crate) effective: String,
+    /// Every text that is a value in it, once and in order.
+    pub(crate) texts: Vec<String>,
     pub(crate) report: Report,
 }
 
@@ -44,8 +46,9 @@ impl<K: Keys> File<K> {
         check_version(&root, &what).map_err(placed)?;
         let values = read::read(section, &root, &mut report);
         report.check(&origin)?;
+        let texts = tree::texts(root);
         let keys = K::read(&values).ok_or_else(|| unexplained(&origin))?;
-        Ok(File { origin, keys, effective, report })
+        Ok(File { origin, keys, effective, texts, report })
     }
 }
 

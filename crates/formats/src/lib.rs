@@ -59,5 +59,5 @@ pub use scenario::{
 pub use scenario::{CreditLinks, LinkCredit, OutputCredit};
 pub use source::{Source, built_in_sources};
 pub use stage_terms::StageTerms;
-pub use tree::{toml_as_json, toml_texts};
+pub use tree::toml_as_json;
 pub use write::{gate_reference, gate_schema, python_tables, python_types, reference, schema};

@@ -1,7 +1,7 @@
 //! A parsed TOML text as a plain tree in which every value has its place.
 
 use crate::error::{Complaint, Place};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, Value};
 
@@ -74,13 +74,9 @@ pub fn toml_as_json(text: &str) -> Result<serde_json::Value, Complaint> {
     parse(text).map(|root| json(&root)).map_err(|(_, complaint)| complaint)
 }
 
-/// Every text that is a value in a TOML document, once and in order: any of them may name a file.
-///
-/// # Errors
-/// When the text is not TOML; the message has no place.
-pub fn toml_texts(text: &str) -> Result<Vec<String>, Complaint> {
-    let root = parse(text).map_err(|(_, complaint)| complaint)?;
-    let mut known = HashSet::new();
+/// Every text that is a value in a tree, once and in order.
+pub(crate) fn texts(root: Node) -> Vec<String> {
+    let mut known = BTreeSet::new();
     let mut texts = Vec::new();
     let mut left = vec![root];
     while let Some(node) = left.pop() {
@@ -95,7 +91,7 @@ pub fn toml_texts(text: &str) -> Result<Vec<String>, Complaint> {
             Content::Integer(_) | Content::Number(_) | Content::Flag(_) | Content::Date => {}
         }
     }
-    Ok(texts)
+    texts
 }
 
 fn json(node: &Node) -> serde_json::Value {

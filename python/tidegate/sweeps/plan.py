@@ -88,7 +88,7 @@ def prepare(source: Source, asked: Request, seed: int | None, progress: Checked 
     points = points_of(asked.design)
     for number, point in enumerate(points):
         scenario = source.overridden(point).scenario
-        files = inputs.digests(scenario.toml, source.base_dir, digests)
+        files = inputs.digests(scenario, source.base_dir, digests)
         own = files_of(scenario)
         key = _key(scenario.toml, [*files.items(), *(("python", one.text) for one in own)])
         if key not in texts:

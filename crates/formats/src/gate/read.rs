@@ -33,7 +33,8 @@ impl GateFile {
     /// When the text or the overrides hold mistakes; all that are found at once are listed, the
     /// first in the file first.
     pub fn parse(text: &str, file_name: &str, sets: &[(String, String)]) -> Result<GateFile, FormatErrors> {
-        let File { origin, keys, effective, mut report } = File::read(keys::gate(), text, file_name, sets)?;
+        let File { origin, keys, effective, mut report, .. } =
+            File::read(keys::gate(), text, file_name, sets)?;
         let gate = expand(&keys, file_name, effective, &origin, &mut report);
         report.check(&origin)?;
         gate.ok_or_else(|| file::unexplained(&origin))

@@ -80,12 +80,13 @@ impl Scenario {
         base_dir: &Path,
         sets: &[(String, String)],
     ) -> Result<Scenario, FormatErrors> {
-        let File { origin, keys, effective, mut report } =
+        let File { origin, keys, effective, texts, mut report } =
             File::read(keys::scenario(), text, file_name, sets)?;
         let gate = gate::load(&keys, base_dir, &origin, &mut report)?;
         let expanded = expand(gate, &keys, file_name, base_dir, effective, &origin, &mut report);
         report.check(&origin)?;
-        expanded.ok_or_else(|| file::unexplained(&origin))
+        let scenario = expanded.ok_or_else(|| file::unexplained(&origin))?;
+        Ok(Scenario { texts, ..scenario })
     }
 
     /// The flows one by one: groups in order, members in order.
@@ -143,6 +144,11 @@ impl Scenario {
     /// The scenario's text with the overrides applied, comments kept.
     pub fn to_toml(&self) -> &str {
         &self.effective
+    }
+
+    /// Every text that is a value in its file, once and in order: any of them may name a file.
+    pub fn texts(&self) -> &[String] {
+        &self.texts
     }
 
     /// A mistake found only later, at a place that the scenario remembers.
@@ -209,6 +215,7 @@ fn expand(
         groups,
         stages,
         effective,
+        texts: Vec::new(),
         origin: origin.clone(),
     };
     let loads: Vec<Load> =

@@ -50,5 +50,7 @@ pub struct Scenario {
     pub stages: Vec<StageSpec>,
     /// Its text with the overrides applied.
     pub(super) effective: String,
+    /// Every text that is a value in its file.
+    pub(super) texts: Vec<String>,
     pub(super) origin: Origin,
 }
