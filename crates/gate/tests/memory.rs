@@ -11,6 +11,9 @@ use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
 
+/// Rings are opened by threads, of which each reserves addresses that count as memory here.
+const SOCKETS: [&str; 2] = ["--set", "gate.io=packet"];
+
 /// A buffer of as many frames as a gate has buffers for.
 const MOST: &str = "switch = { buffer = \"1000000p\" }\n";
 
@@ -37,7 +40,8 @@ fn too_little_memory_at_a_start_is_a_message() {
     let start = |bytes: u64, rest: &str| {
         let file = TempFile::gate("10mbit", "10mbit", rest);
         let limit = format!("--as={bytes}");
-        let done = net.output(Place::Gate, "prlimit", &[&limit, BINARY, "up", file.path(), "--for", "100ms"]);
+        let up = [&limit, BINARY, "up", file.path(), "--for", "100ms"];
+        let done = net.output(Place::Gate, "prlimit", &[&up[..], &SOCKETS].concat());
         (done.status.code(), String::from_utf8(done.stderr).unwrap())
     };
     let (code, told) = start(200_000_000, MOST);
@@ -59,7 +63,7 @@ fn too_little_memory_at_a_start_is_a_message() {
     let (code, told) = start(60_000_000, &rest);
     assert!(code == Some(1) && told.starts_with("not enough memory: reading "), "{told}");
 
-    let killed = Gate::start(&net, TempFile::gate("10mbit", "10mbit", ""));
+    let killed = Gate::start_with(&net, TempFile::gate("10mbit", "10mbit", ""), &SOCKETS);
     killed.signal(Signal::KILL);
     killed.wait();
     assert_eq!(start(200_000_000, MOST).0, Some(1));
@@ -76,7 +80,7 @@ fn a_reload_that_needs_too_much_is_refused_and_the_gate_goes_on() {
     let before = std::fs::read_to_string(&path).unwrap();
     let list = TempFile::new("name,addresses\na,10.7.0.1\n");
     let with_list = format!("{before}[[flow]]\nname = \"all\"\ncircuits = \"{}\"\n", list.path());
-    let gate = Gate::start(&net, file);
+    let gate = Gate::start_with(&net, file, &SOCKETS);
     // Threads have their stacks, and heaps theirs, once they were used.
     std::fs::write(&path, &with_list).unwrap();
     assert!(reload(&path).0);
@@ -113,7 +117,7 @@ fn a_reload_that_needs_too_much_is_refused_and_the_gate_goes_on() {
 fn a_gate_that_runs_out_of_memory_hands_over_with_a_message() {
     let net = Net::new();
     let rest = "[[flow]]\nname = \"each\"\neach = \"5-tuple\"\n";
-    let gate = Gate::start(&net, TempFile::gate("100mbit", "100mbit", rest));
+    let gate = Gate::start_with(&net, TempFile::gate("100mbit", "100mbit", rest), &SOCKETS);
     assert!(net.ping(2));
     limit(&gate, 0);
     let sent = net.spawn(Place::Inside, || {

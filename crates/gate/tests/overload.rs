@@ -11,13 +11,20 @@ use common::{Gate, INSIDE, Net, OUTSIDE, Place, TempFile};
 use serde_json::Value;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A second host, in the namespace of the first and in another part of the hosts.
 const SECOND: &str = "10.7.0.3";
 const PROBES: u64 = 1000;
+
+/// Each test takes all processors for its floods.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A network whose host inside cuts long datagrams itself, and has every address of 10.7.1.0/24.
 fn net() -> Net {
@@ -107,6 +114,7 @@ fn stopped(gate: Gate) -> Value {
 #[test]
 #[ignore = "needs root, network namespaces and ethtool"]
 fn a_host_that_floods_the_gate_delays_no_other() {
+    let _alone = alone();
     for io in ["packet", "ring"] {
         let net = net();
         let rules =
@@ -165,6 +173,7 @@ fn hosts_take_nothing_from_a_promised_flow(io: &str, hosts: usize, reloads: bool
 #[test]
 #[ignore = "needs root, network namespaces and ethtool"]
 fn many_hosts_that_flood_the_gate_take_nothing_from_a_promised_flow() {
+    let _alone = alone();
     for io in ["packet", "ring", "ring-batch"] {
         hosts_take_nothing_from_a_promised_flow(io, 200, false);
     }
@@ -173,6 +182,7 @@ fn many_hosts_that_flood_the_gate_take_nothing_from_a_promised_flow() {
 #[test]
 #[ignore = "needs root, network namespaces and ethtool"]
 fn a_reload_moves_a_promised_flow_in_order_beside_hosts_that_flood_the_gate() {
+    let _alone = alone();
     for io in ["packet", "ring", "ring-batch"] {
         hosts_take_nothing_from_a_promised_flow(io, 3, true);
     }
