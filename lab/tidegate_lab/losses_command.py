@@ -38,7 +38,7 @@ def command(
     ] = None,
     as_json: commands.Json = False,
 ) -> None:
-    """Compare TCP with the kernel's after stated losses, segment by segment.
+    """Compare TCP with the kernel's after stated losses.
 
     The same segments are dropped on both sides: one, two, or the last ones of a transfer. A pattern
     holds when all segments up to the hundredth from the first one on that is sent again are the
