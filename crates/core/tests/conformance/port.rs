@@ -187,12 +187,14 @@ pub fn run(kind: &SchedulerKind, flows: &[Flow], events: &[Event], after: Span) 
     Ok(Run { sent, waiting: waiting.collect(), ended: end, idle })
 }
 
-/// Two to five flows whose reservations differ by four at most, and are nine tenths of the link.
+/// Two to five flows whose reservations differ by a factor of at most four, and are nine tenths of
+/// the link.
 pub fn flows(rng: &mut Rng) -> Vec<Flow> {
     flows_with(LINK * 9 / 10, rng)
 }
 
-/// Two to five flows whose reservations differ by four at most, and together are nearly this rate.
+/// Two to five flows whose reservations differ by a factor of at most four, and together are nearly
+/// this rate.
 pub fn flows_with(reserved: u64, rng: &mut Rng) -> Vec<Flow> {
     let parts: Vec<u64> = (0..2 + rng.below(4)).map(|_| 1 + rng.below(4)).collect();
     let all: u64 = parts.iter().sum();
