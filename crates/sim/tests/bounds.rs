@@ -247,8 +247,18 @@ fn no_random_network_exceeds_its_bounds() {
     // As many of each scheduler, however many there are.
     let few = if long::is_long() { 5_000 } else { 30 * tidegate_core::scheduler::RECORDS.len() as u64 };
     let mut by_scheduler: BTreeMap<&str, (u32, u32, f64, f64, f64)> = BTreeMap::new();
-    let mut refused = 0;
-    for seed in 0..few {
+    // No bound is so far away that nothing could exceed it. Those of TDM, which wait for a frame, are
+    // met least.
+    let are_met = |(_, bounded, delay, hop, backlog): &(u32, u32, f64, f64, f64)| {
+        *bounded > 0 && *delay > 0.4 && *hop > 0.5 && *backlog > 0.3
+    };
+    let (mut refused, mut drawn) = (0, 0);
+    // Where one is not met yet, more are drawn.
+    for seed in 0..4 * few {
+        if seed >= few && by_scheduler.values().all(are_met) {
+            break;
+        }
+        drawn += 1;
         let mut rng = Rng::named(seed, "bounds");
         let network = network(&mut rng, seed);
         let shares = match compare(&network, seed) {
@@ -269,13 +279,12 @@ fn no_random_network_exceeds_its_bounds() {
             all.4.max(shares.backlog),
         );
     }
-    for (kind, (networks, bounded, delay, hop, backlog)) in &by_scheduler {
+    for (kind, found) in &by_scheduler {
+        let (networks, bounded, delay, hop, backlog) = found;
         println!("{kind}: {networks} networks, {bounded} flows; {delay:.3} {hop:.3} {backlog:.3}");
-        // No bound is so far away that nothing could exceed it. Those of TDM, which wait for a frame, are
-        // met least.
-        assert!(*bounded > 0 && *delay > 0.4 && *hop > 0.5 && *backlog > 0.3, "{kind}");
+        assert!(are_met(found), "{kind}");
     }
-    assert!(refused < few / 10, "{refused}");
+    assert!(refused < drawn / 10, "{refused}");
 }
 
 #[test]
