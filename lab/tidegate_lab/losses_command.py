@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tidegate import TidegateError, commands
+from tidegate_lab import record_options
 
 if TYPE_CHECKING:
     from tidegate_lab.testbed.losses import Comparison, Pattern
@@ -20,22 +20,8 @@ def command(
         str | None,
         typer.Option(metavar="WORD", help="Only patterns whose names contain this word.", show_default=False),
     ] = None,
-    recorded: Annotated[
-        bool,
-        typer.Option(
-            "--recorded",
-            help="Take the kernel's segments from a record.",
-            show_default=False,
-        ),
-    ] = False,
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the record to this file, with these segments of the kernel.",
-            show_default=False,
-        ),
-    ] = None,
+    recorded: record_options.Recorded = False,
+    record: record_options.Record = None,
     as_json: commands.Json = False,
 ) -> None:
     """Compare TCP with the kernel's after stated losses.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tidegate import TidegateError, commands
+from tidegate_lab import record_options
 
 if TYPE_CHECKING:
     from tidegate_lab.testbed.tcp_settings import Figures, Setting
@@ -31,22 +31,8 @@ def command(
         str | None,
         typer.Option(metavar="WORD", help="Only settings whose names contain this word.", show_default=False),
     ] = None,
-    recorded: Annotated[
-        bool,
-        typer.Option(
-            "--recorded",
-            help="Take the kernel's figures from a record.",
-            show_default=False,
-        ),
-    ] = False,
-    record: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write the record to this file, with these figures of the kernel.",
-            show_default=False,
-        ),
-    ] = None,
+    recorded: record_options.Recorded = False,
+    record: record_options.Record = None,
     as_json: commands.Json = False,
 ) -> None:
     """Compare 24 settings of TCP with the kernel's.

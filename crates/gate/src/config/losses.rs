@@ -1,4 +1,4 @@
-//! What of LibreQoS's files a gate file accepts to have otherwise, in lines.
+//! Differences from LibreQoS's files that a gate file accepts, as lines of text.
 
 use tidegate_formats::{FormatError, GateFile, MAX_REPORTED};
 
