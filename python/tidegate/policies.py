@@ -2356,12 +2356,20 @@ class Tcp(Record):
         delayed_acks: Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
             (RFC 5681, section 4.2); with 0, the RFCs' default, every segment is acknowledged at once (a time
             such as "5ms", or a number of seconds). Default: 40ms.
-        quick_acks: Acknowledgements at the start of a connection that are not delayed; the RFCs' default is 0
-            (a whole number from 0 to 1000). Default: 16.
+        quick_acks: Acknowledgements in a row that are not delayed: at the start of a connection, after a gap
+            of more than a timeout, and when data come twice, as in Linux; two at a mark that begins an echo.
+            The RFCs' default is 0 (a whole number from 0 to 1000). Default: 16.
+        compressed_sacks: Time for which acknowledgements of data behind a gap are held back from the fourth
+            on, to report several segments at once, as in Linux (`tcp_comp_sack_delay_ns`); at most a
+            twentieth of the round trip. With 0, the RFCs' default, or without `delayed_acks`, none is (a time
+            such as "5ms", or a number of seconds). Default: 1ms.
         push_acks: Acknowledgement at once of a segment that ends what the application has written (PSH), as
             in Linux for an application that reads at once; the RFCs' default is off (on or off). Default: on.
         initial_window: Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s (a whole number
             from 1 to 1000). Default: 10.
+        autotuning: Window that the receiver advertises: it opens with what arrives, up to `receiver_window`,
+            and a segment that opens it is acknowledged at once, as in Linux (on), or it is always
+            `receiver_window`, the RFCs' default (off) (on or off). Default: on.
         receiver_window: Limit of the data in flight: what Linux's memory for sending holds in segments of
             1,448 bytes, or the receiver's buffer, by the RFCs' default 1 MiB (a size such as "250B", or a
             number of bytes). Default: 2027200B.
@@ -2379,6 +2387,7 @@ class Tcp(Record):
         "timer_slack": quantities.Time,
         "maximum_rto": quantities.Time,
         "delayed_acks": quantities.Time,
+        "compressed_sacks": quantities.Time,
         "receiver_window": quantities.Size,
         "header": quantities.Size,
     }
@@ -2399,8 +2408,10 @@ class Tcp(Record):
     maximum_rto: str | float | None = None
     delayed_acks: str | float | None = None
     quick_acks: int | None = None
+    compressed_sacks: str | float | None = None
     push_acks: Literal["on", "off"] | None = None
     initial_window: int | None = None
+    autotuning: Literal["on", "off"] | None = None
     receiver_window: str | int | None = None
     header: str | int | None = None
 

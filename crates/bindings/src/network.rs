@@ -167,7 +167,7 @@ fn source_json(source: &Source) -> Json {
             "transport": policy(&*transport.policy),
             "application": application_json(application),
         }),
-        Source::Receiver { transport } => {
+        Source::Receiver { transport, .. } => {
             json!({"kind": "receiver", "transport": policy(&*transport.policy)})
         }
         Source::Registered { source } => json!({"kind": "open-loop", "source": policy(&*source.policy)}),

@@ -55,7 +55,7 @@ struct Wire {
 impl Wire {
     fn new(transport: &BuiltInTransport, delay: Span, stop: Time) -> Wire {
         let made = TransportKind::BuiltIn(transport.clone()).build().unwrap();
-        let ends = [made.sender(setup(0, stop), SIZE), made.receiver(setup(1, Time::NEVER))];
+        let ends = [made.sender(setup(0, stop), SIZE), made.receiver(setup(1, Time::NEVER), SIZE)];
         let (next, flying) = ([Time::ORIGIN; 2], Flying::new());
         let (sent, arrived, largest, now) = ([0; 2], 0, [0; 2], Time::ORIGIN);
         let (lose_each, ecn_capable) = (0, false);

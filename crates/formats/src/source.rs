@@ -73,6 +73,8 @@ pub enum Source {
     Receiver {
         /// The transport that makes both ends of the connection.
         transport: Chosen<TransportKind>,
+        /// The largest packet of data, in bytes.
+        size: u32,
     },
     /// Packets of a file of times and sizes.
     Trace {

@@ -16,7 +16,10 @@ from tidegate_lab.testbed.traffic import KINDS
 
 PLAN, FIGURES = "plan.json", "figures.json"
 AHEAD = 100_000_000
-"""Time from the end of all preparations to the start, in ns."""
+"""Least time from the end of all preparations to the start, in ns."""
+PHASE = 8_000_000
+"""The start is at a multiple of this, in ns: milliseconds of the kernel's clocks, and the steps of its timer
+wheel, then begin with those of the run."""
 DRAIN = 5_000_000
 """Time between two looks at the recorders, in ns."""
 REPORTS = 50
@@ -35,7 +38,7 @@ def main(results: str) -> None:
         for at, interface in (("started", network.egress), ("received", network.arrival))
         if link["is_recorded"]
     ]
-    loop = Loop(time.monotonic_ns() + AHEAD)
+    loop = Loop(-(-(time.monotonic_ns() + AHEAD) // PHASE) * PHASE)
     if "relay" in plan:
         Relay(loop, plan["relay"])
     # The answers of a connection are made by its other end.

@@ -19,7 +19,7 @@ PORT = 5000
 HEADERS = 14 + 20 + 8
 """Bytes of a datagram that are not its payload."""
 IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_TOS = 10, 2, 1
-SO_RCVBUFFORCE = 33
+SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
 LOOK = 100_000
 """Time between two looks at the data that are not acknowledged yet, in ns."""
 CHUNK = 1 << 18
@@ -87,7 +87,7 @@ class Connection:
         self._transfers: list[tuple[int, int, int]] = []
         self._began = 0
         self._peer: socket.socket | None = None
-        self._data = bytes(CHUNK)
+        self._data = bytes(flow.get("send_buffer", CHUNK))
         with inside(flow["to_node"]):
             self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             self._prepare(self._listener)
@@ -97,6 +97,8 @@ class Connection:
         with inside(flow["from_node"]):
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             self._prepare(self._socket)
+            if "send_buffer" in flow:
+                self._socket.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, flow["send_buffer"])
             self._socket.bind((flow["source_address"], PORT))
         self._socket.setblocking(False)
         loop.watch(self._listener, select.EPOLLIN, self._accept)
@@ -125,8 +127,7 @@ class Connection:
     def _write(self, _: int) -> None:
         try:
             while self._left is None or self._left > 0:
-                piece = CHUNK if self._left is None else min(CHUNK, self._left)
-                sent = self._socket.send(memoryview(self._data)[:piece])
+                sent = self._socket.send(memoryview(self._data)[: self._left])
                 if self._left is not None:
                     self._left -= sent
                     if self._left == 0:

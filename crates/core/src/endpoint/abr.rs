@@ -218,7 +218,7 @@ impl Transport for Abr {
         true
     }
 
-    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
+    fn receiver(&self, _: EndpointSetup, _: u32) -> Box<dyn Endpoint> {
         Box::new(Receiver::new(self.params.header, self.params.frame.is_some()))
     }
 

@@ -30,8 +30,9 @@ pub trait Transport: fmt::Debug {
         false
     }
 
-    /// Makes the end that receives the data and answers on the flow in the other direction.
-    fn receiver(&self, setup: EndpointSetup) -> Box<dyn Endpoint>;
+    /// Makes the end that receives the data, in packets of at most `size` bytes, and answers on the
+    /// flow in the other direction.
+    fn receiver(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint>;
 
     /// The packets of a transfer of `bytes` bytes on its own, in packets of at most `size` bytes,
     /// when each is sent once. `None` for a transport whose data are not acknowledged.

@@ -95,7 +95,7 @@ impl Transport for Window {
         Box::new(Sender { window, size, timeout, stop: setup.stop, unacknowledged, next_number })
     }
 
-    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
+    fn receiver(&self, _: EndpointSetup, _: u32) -> Box<dyn Endpoint> {
         Box::new(Acknowledger { size: self.acknowledgement })
     }
 

@@ -7,7 +7,8 @@ use tidegate_core::packet::{BodyId, Packet};
 use tidegate_core::params::PolicyParams;
 use tidegate_core::units::{Span, Time};
 
-/// Opens a connection whose first `lost` opening segments are lost. Returns for each packet that
+/// Opens a connection whose first `lost` opening segments are lost: its packets are these, the
+/// acknowledgement of the answer, and a segment of data. Returns for each packet that
 /// leaves whether it opens the connection and whether it is ECN-capable.
 fn sent(control: &str, lost: usize) -> Vec<(bool, bool)> {
     let params =
@@ -34,13 +35,13 @@ fn sent(control: &str, lost: usize) -> Vec<(bool, bool)> {
 
 #[test]
 fn data_are_ecn_capable_and_the_opening_segment_is_not() {
-    assert_eq!(sent("reno", 0), [(true, false), (false, true)]);
+    assert_eq!(sent("reno", 0), [(true, false), (false, false), (false, true)]);
 }
 
 /// The kernel sends all packets of a connection with DCTCP as ECN-capable ones.
 #[test]
 fn with_dctcp_the_opening_segment_is_ecn_capable() {
-    assert_eq!(sent("dctcp", 0), [(true, true), (false, true)]);
+    assert_eq!(sent("dctcp", 0), [(true, true), (false, true), (false, true)]);
 }
 
 /// Acknowledgements, and the answer to the opening segment, are ECN-capable where all packets are: a
@@ -61,7 +62,7 @@ fn acknowledgements_are_capable_where_all_packets_are() {
             recovery: LossRecovery::Rack,
             ..params(SACK)
         };
-        let mut receiver = params.make().unwrap().receiver(setup());
+        let mut receiver = params.make().unwrap().receiver(setup(), SIZE);
         let mut out = Vec::new();
         for (opens, length) in [(true, 0), (false, DATA as u32), (false, DATA as u32)] {
             let cx = &mut HostCx { now: Time::ORIGIN, out: &mut out };
@@ -81,8 +82,9 @@ fn acknowledgements_are_capable_where_all_packets_are() {
 /// RFC 3168, section 6.1.1.1.
 #[test]
 fn a_connection_opened_again_has_no_ecn() {
-    assert_eq!(sent("reno", 1), [(true, false), (true, false), (false, false)]);
-    assert_eq!(sent("dctcp", 2), [(true, true), (true, false), (true, false), (false, false)]);
+    assert_eq!(sent("reno", 1), [(true, false), (true, false), (false, false), (false, false)]);
+    let packets = [(true, true), (true, false), (true, false), (false, false), (false, false)];
+    assert_eq!(sent("dctcp", 2), packets);
 }
 
 /// RFC 9331, section 4: all of its packets ask for an L4S queue, and it needs what answers to each

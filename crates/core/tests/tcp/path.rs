@@ -97,7 +97,7 @@ impl World {
         sender.offer(segments.saturating_mul(DATA));
         World {
             sender,
-            receiver: made.receiver(setup()),
+            receiver: made.receiver(setup(), SIZE),
             path,
             rng: Rng::named(seed, "path"),
             next: [Time::ORIGIN, Time::NEVER],

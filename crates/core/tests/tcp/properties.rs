@@ -66,7 +66,7 @@ impl Chaos {
         Chaos {
             params,
             sender,
-            receiver: made.receiver(setup()),
+            receiver: made.receiver(setup(), SIZE),
             faults,
             rng: Rng::named(seed, "network"),
             next: [begins, Time::NEVER],

@@ -51,7 +51,7 @@ impl Channel {
         sender.offer(segments * DATA);
         Channel {
             sender,
-            receiver: made.receiver(setup()),
+            receiver: made.receiver(setup(), SIZE),
             delay,
             fate: Box::new(fate),
             next: [Time::ORIGIN, Time::NEVER],

@@ -17,6 +17,8 @@ const KEYS: &[(&str, &str, &str)] = &[
     ("timer_slack", "2 ms", "0 ms"),
     ("delayed_acks", "40 ms", "0 ms"),
     ("quick_acks", "16", "0"),
+    ("compressed_sacks", "1 ms", "0 ms"),
+    ("autotuning", "on", "off"),
     ("push_acks", "on", "off"),
     ("receiver_window", "2027200 B", "1048576 B"),
     ("header", "52 B", "40 B"),

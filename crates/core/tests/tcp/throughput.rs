@@ -22,7 +22,7 @@ fn carried(setting: Setting, nth: u64, round_trips: u64) -> f64 {
     let made = params.make().unwrap();
     let mut sender = Sender::new(&made, Time::NEVER, SIZE);
     sender.offer(u64::MAX);
-    let mut receiver = made.receiver(setup());
+    let mut receiver = made.receiver(setup(), SIZE);
     let mut flying: VecDeque<(Time, usize, Segment)> = VecDeque::new();
     let (mut timer, mut sent, mut measured) = (Time::ORIGIN, 0, 0.0);
     for (share, sign) in [(1, -1.0), (10, 1.0)] {

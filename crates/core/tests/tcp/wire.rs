@@ -93,7 +93,7 @@ impl Wire {
         sender.offer(segments * DATA);
         Wire {
             sender,
-            receiver: made.receiver(setup()),
+            receiver: made.receiver(setup(), SIZE),
             script,
             next: [Time::ORIGIN, Time::NEVER],
             flying: BTreeMap::new(),

@@ -36,8 +36,7 @@ pub(super) fn traffic(
     let mean = |bits: u64, times: f64| rate(bits as f64 * times, scenario, group.place);
     let headers = group.headers.and_then(|headers| headers.member(flow.member));
     let one = |traffic| Ok(vec![Sending { name: name.clone(), traffic, headers }]);
-    let ends = |transport: &Chosen<TransportKind>, data| {
-        let size = group.sizes.iter().copied().max().unwrap_or(0);
+    let ends = |transport: &Chosen<TransportKind>, size, data| {
         TransportEnd::both(&transport.policy, size, data)
             .map_err(|refused| fail(scenario, group.place, refused.to_string(), None))
     };
@@ -63,9 +62,10 @@ pub(super) fn traffic(
         }
         Source::Sender { transport, application } => {
             let data = recordings.data(application, group, scenario)?;
-            one(ends(transport, data)?[0].clone())
+            let size = group.sizes.iter().copied().max().unwrap_or(0);
+            one(ends(transport, size, data)?[0].clone())
         }
-        Source::Receiver { transport } => one(ends(transport, None)?[1].clone()),
+        Source::Receiver { transport, size } => one(ends(transport, *size, None)?[1].clone()),
         Source::Registered { source } => {
             let maker = source
                 .policy

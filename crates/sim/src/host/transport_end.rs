@@ -13,8 +13,10 @@ use tidegate_core::units::Rate;
 #[derive(Clone, Debug)]
 pub struct TransportEnd {
     transport: Arc<dyn Transport + Send + Sync>,
-    /// The largest packet in bytes, at the end that sends data; `None` at the end that receives it.
-    size: Option<u32>,
+    /// The largest packet of data, in bytes.
+    size: u32,
+    /// True at the end that sends the data.
+    sends: bool,
     /// Data that the application hands over; `None` for data without end.
     data: Option<Data>,
 }
@@ -27,29 +29,28 @@ impl TransportEnd {
     /// When the transport lacks a parameter.
     pub fn both(transport: &TransportKind, size: u32, data: Option<Data>) -> Result<[Traffic; 2], Refused> {
         let transport: Arc<dyn Transport + Send + Sync> = transport.build()?.into();
-        let end = |size, data| {
-            Traffic::Endpoint(Arc::new(TransportEnd { transport: transport.clone(), size, data }))
+        let end = |sends, data| {
+            Traffic::Endpoint(Arc::new(TransportEnd { transport: transport.clone(), size, sends, data }))
         };
-        Ok([end(Some(size), data), end(None, None)])
+        Ok([end(true, data), end(false, None)])
     }
 }
 
 impl EndpointFactory for TransportEnd {
     fn make(&self, setup: EndpointSetup) -> Box<dyn Endpoint> {
-        match self.size {
-            Some(size) => {
-                let data = self.data.clone();
-                self.transport.sender(EndpointSetup { data, ..setup }, size)
-            }
-            None => self.transport.receiver(setup),
+        if self.sends {
+            let data = self.data.clone();
+            self.transport.sender(EndpointSetup { data, ..setup }, self.size)
+        } else {
+            self.transport.receiver(setup, self.size)
         }
     }
 
     fn packets(&self, bytes: u64) -> Option<TransferPackets> {
-        self.transport.packets(bytes, self.size?)
+        self.transport.packets(bytes, self.size).filter(|_| self.sends)
     }
 
     fn stage_terms(&self, link: Rate) -> Option<Box<dyn Any>> {
-        self.transport.stage_terms(link, self.size?)
+        self.transport.stage_terms(link, self.size).filter(|_| self.sends)
     }
 }

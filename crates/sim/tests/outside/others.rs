@@ -279,8 +279,8 @@ impl Transport for Still {
         self.0.sender(setup, size)
     }
 
-    fn receiver(&self, setup: EndpointSetup) -> Box<dyn Endpoint> {
-        self.0.receiver(setup)
+    fn receiver(&self, setup: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
+        self.0.receiver(setup, size)
     }
 
     fn largest_answer(&self) -> u32 {

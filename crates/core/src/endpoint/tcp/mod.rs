@@ -26,8 +26,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 pub use params::{
-    Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack, TcpParams,
-    Timestamps,
+    Autotune, Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack,
+    TcpParams, Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
@@ -89,6 +89,8 @@ impl PolicyParams for TcpParams {
             maximum_rto: Span::from_secs(60),
             delayed_acks: Span::from_millis(100),
             quick_acks: 0,
+            compressed_sacks: Span::ZERO,
+            autotuning: Autotune::Off,
             push_acks: PushAcks::Off,
             initial_window: 2,
             receiver_window: 65_536,
@@ -221,8 +223,8 @@ impl Transport for Tcp {
         true
     }
 
-    fn receiver(&self, _: EndpointSetup) -> Box<dyn Endpoint> {
-        Box::new(Receiver::new(&self.params))
+    fn receiver(&self, _: EndpointSetup, size: u32) -> Box<dyn Endpoint> {
+        Box::new(Receiver::new(&self.params, size))
     }
 
     fn packets(&self, bytes: u64, size: u32) -> Option<TransferPackets> {

@@ -118,6 +118,17 @@ words! {
 }
 
 words! {
+    /// The window that the receiver advertises.
+    pub enum Autotune {
+        /// It opens with the data that arrive, as far as the buffer for those of a round trip has
+        /// room, as in Linux (`tcp_moderate_rcvbuf`)
+        On = "on",
+        /// It is always the full `receiver_window`
+        Off = "off",
+    }
+}
+
+words! {
     /// ECN capability of both ends (RFC 3168).
     pub enum Ecn {
         /// Both ends are ECN-capable
@@ -171,13 +182,23 @@ parameters! {
         /// Time for which an acknowledgement is delayed to wait for a second segment, below 500 ms
         /// (RFC 5681, section 4.2); with 0, the RFCs' default, every segment is acknowledged at once
         delayed_acks: Span = Span::from_millis(40),
-        /// Acknowledgements at the start of a connection that are not delayed; the RFCs' default is 0
+        /// Acknowledgements in a row that are not delayed: at the start of a connection, after a gap of
+        /// more than a timeout, and when data come twice, as in Linux; two at a mark that begins an
+        /// echo. The RFCs' default is 0
         quick_acks: u32 as Integer(0, 1_000) = 16,
+        /// Time for which acknowledgements of data behind a gap are held back from the fourth on, to
+        /// report several segments at once, as in Linux (`tcp_comp_sack_delay_ns`); at most a twentieth
+        /// of the round trip. With 0, the RFCs' default, or without `delayed_acks`, none is
+        compressed_sacks: Span = Span::from_millis(1),
         /// Acknowledgement at once of a segment that ends what the application has written (PSH), as
         /// in Linux for an application that reads at once; the RFCs' default is off
         push_acks: PushAcks = PushAcks::On,
         /// Initial congestion window in segments (RFC 6928); 1 or 2 in the 1990s
         initial_window: u32 as Integer(1, 1_000) = 10,
+        /// Window that the receiver advertises: it opens with what arrives, up to `receiver_window`, and
+        /// a segment that opens it is acknowledged at once, as in Linux (on), or it is always
+        /// `receiver_window`, the RFCs' default (off)
+        autotuning: Autotune = Autotune::On,
         /// Limit of the data in flight: what Linux's memory for sending holds in segments of 1,448
         /// bytes, or the receiver's buffer, by the RFCs' default 1 MiB
         receiver_window: u32 as Size = 2_027_200,
@@ -224,6 +245,12 @@ impl TcpParams {
         }
         if open("quick_acks", rfc) {
             self.quick_acks = 0;
+        }
+        if open("compressed_sacks", rfc) {
+            self.compressed_sacks = Span::ZERO;
+        }
+        if open("autotuning", rfc) {
+            self.autotuning = Autotune::Off;
         }
         if open("push_acks", rfc) {
             self.push_acks = PushAcks::Off;

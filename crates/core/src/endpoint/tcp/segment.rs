@@ -18,6 +18,10 @@ pub struct Segment {
     pub acknowledgement: u64,
     /// Bytes from the acknowledgement on for which the receiver has room (SEG.WND).
     pub window: u32,
+    /// Milliseconds, modulo 2^16, of the clock of the end that receives the data: in an
+    /// acknowledgement its time (TSval), in data that of the last acknowledgement that came (TSecr)
+    /// (RFC 7323, section 3). 0 without time stamps.
+    pub stamp: u16,
     /// Opens the connection, or answers such a segment (SYN); it has no data, and no number.
     pub opens: bool,
     /// Ends what the application has written so far (PSH).

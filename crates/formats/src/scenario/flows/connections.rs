@@ -139,7 +139,7 @@ impl Builder<'_> {
             every: None,
             lasts: None,
             headers: headers.map(HeadersSpec::reversed),
-            source: Source::Receiver { transport },
+            source: Source::Receiver { transport, size: data.sizes[0] },
             reserve_place: back_keys.contract.place_of("reserve"),
             interval_place: back_keys.contract.place_of("interval"),
             workahead_place: back_keys.contract.place_of("workahead"),

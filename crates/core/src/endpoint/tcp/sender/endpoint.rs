@@ -28,7 +28,7 @@ impl Endpoint for Sender {
             && cx.now() < self.stop
         {
             if segment.opens {
-                self.opened(cx.now());
+                self.opened(cx, segment.stamp);
             } else {
                 self.acknowledged(cx, segment);
             }

@@ -4,10 +4,12 @@
 //! that an RFC gives as the highest byte is held as the number of the byte after it.
 
 mod endpoint;
+mod filling;
 mod loss;
 mod model;
 mod opening;
 mod pacing;
+mod push;
 mod rack;
 mod reduction;
 mod usage;
@@ -20,18 +22,22 @@ use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::prr::Prr;
 use crate::endpoint::tcp::rack::{Arrived, Rack};
 use crate::endpoint::tcp::rates::Rates;
+use crate::endpoint::tcp::receiver::initial_window;
 use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::scoreboard::{Extent, Scoreboard};
 use crate::endpoint::tcp::segment::Segment;
 use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::usage::Usage;
-use crate::endpoint::tcp::{Growth, LossRecovery, Reduction, RtoFloor, SlowStart, Tcp, Timestamps};
+use crate::endpoint::tcp::{
+    Autotune, Growth, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Tcp, Timestamps,
+};
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
 use crate::units::Time;
 use alloc::boxed::Box;
 use pacing::Pacer;
+use push::Pushes;
 
 /// The end that sends data.
 #[derive(Debug)]
@@ -55,6 +61,10 @@ pub struct Sender {
     max: u64,
     /// SND.WND: bytes for which the receiver has room.
     window: u64,
+    /// Segments with PSH that end no write, where the receiver answers them at once.
+    pushes: Option<Pushes>,
+    /// The time stamp that came last, which data bring back.
+    stamp: u16,
     initial: u64,
     congestion: Congestion,
     scoreboard: Scoreboard,
@@ -104,7 +114,11 @@ impl Sender {
         let params = &tcp.params;
         let mss = u64::from(params.segment_size(size));
         let initial = u64::from(params.initial_window) * mss;
-        let window = u64::from(params.receiver_window);
+        let limit = u64::from(params.receiver_window);
+        let window = match params.autotuning {
+            Autotune::On => limit.min(initial_window(mss)),
+            Autotune::Off => limit,
+        };
         // The margin of a timeout covers acknowledgements that wait.
         let longest_wait = match params.rto_floor {
             RtoFloor::Timeout => params.delayed_acks,
@@ -129,10 +143,12 @@ impl Sender {
             nxt: 0,
             max: 0,
             window,
+            pushes: (params.push_acks == PushAcks::On).then(|| Pushes::new(window)),
+            stamp: 0,
             initial,
             congestion: Congestion::new(
                 tcp.control.clone(),
-                Windows { mss, cwnd: initial, ssthresh: window.max(2 * mss) },
+                Windows { mss, cwnd: initial, ssthresh: limit.max(2 * mss) },
             ),
             scoreboard: Scoreboard::default(),
             rack,
@@ -164,6 +180,9 @@ impl Sender {
     /// the next call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
         self.offered = self.offered.saturating_add(bytes);
+        if let Some(pushes) = &mut self.pushes {
+            pushes.written();
+        }
     }
 
     /// Attaches an application, which hands over data from the next call of the endpoint on.
@@ -201,7 +220,10 @@ impl Sender {
         let (was_full, used) = self.used();
         let new = acknowledgement - self.una;
         let same_window = self.window == u64::from(segment.window);
-        self.window = u64::from(segment.window);
+        (self.window, self.stamp) = (u64::from(segment.window), segment.stamp);
+        if let Some(pushes) = &mut self.pushes {
+            pushes.offered(self.window);
+        }
         self.una = acknowledgement;
         self.nxt = self.nxt.max(self.una);
         let mut arrived = Arrived { bytes: new, ..Arrived::default() };
@@ -253,85 +275,6 @@ impl Sender {
         }
     }
 
-    /// Bytes that count against the congestion window outside of recovery: sent since the last
-    /// timeout, and neither acknowledged nor SACKed.
-    fn outstanding(&self) -> u64 {
-        if let Some(rack) = &self.rack {
-            return rack.pipe();
-        }
-        self.nxt - self.una - self.scoreboard.sacked_below(self.nxt)
-    }
-
-    /// Sends the data that the windows allow.
-    fn fill(&mut self, cx: &mut HostCx<'_>) {
-        if cx.now() >= self.stop {
-            return self.timer.stop();
-        }
-        self.restart_after_idle(cx.now());
-        if self.rack.is_some() {
-            return self.fill_by_pipe(cx);
-        }
-        if self.recovery.active && self.loss_recovery.uses_sack() {
-            return self.fill_recovering(cx);
-        }
-        while let Some((start, end)) = self.next_in_order() {
-            let allowed = self.congestion.cwnd() + self.limited_transmit();
-            if self.outstanding() + (end - start) > allowed || !self.receiver_has_room(end) {
-                return;
-            }
-            if start >= self.max {
-                self.recovery.count_limited(end - start);
-            }
-            self.send(cx, start, end);
-            self.nxt = end;
-        }
-    }
-
-    /// RFC 6675, step C: one segment after the other by the scoreboard, while `pipe` leaves room
-    /// for a segment.
-    fn fill_recovering(&mut self, cx: &mut HostCx<'_>) {
-        let mut pipe = self.scoreboard.pipe(self.extent());
-        while pipe + self.mss <= self.congestion.cwnd() {
-            let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
-            let Some((start, end)) = self.scoreboard.next_segment(self.extent(), new) else { return };
-            self.send(cx, start, end);
-            self.nxt = self.max;
-            pipe += end - start;
-        }
-    }
-
-    /// The segment at SND.NXT: after a timeout, data sent before and not SACKed; then new data.
-    fn next_in_order(&mut self) -> Option<(u64, u64)> {
-        match self.scoreboard.next_gap(self.nxt, self.max) {
-            Some((start, end)) => {
-                self.nxt = start;
-                Some((start, end.min(start + self.mss)))
-            }
-            None => {
-                self.nxt = self.max;
-                self.next_new()
-            }
-        }
-    }
-
-    /// The next segment of new data: a whole one, or the last of the data offered.
-    fn next_new(&self) -> Option<(u64, u64)> {
-        let end = self.offered.min(self.max.saturating_add(self.mss));
-        (end > self.max && !self.held).then_some((self.max, end))
-    }
-
-    /// Limited transmit (RFC 3042; RFC 5681, section 3.2, step 1): new data beyond the window for
-    /// the first two duplicate acknowledgements. With SACK, SACKed data make room (RFC 6675, step
-    /// 3).
-    fn limited_transmit(&self) -> u64 {
-        let is_new = self.nxt == self.max && !self.loss_recovery.uses_sack();
-        if is_new { u64::from(self.recovery.limited_segments(self.una)) * self.mss } else { 0 }
-    }
-
-    fn receiver_has_room(&self, end: u64) -> bool {
-        end <= self.una + self.window
-    }
-
     /// Limits the window to the initial one after an idle time of more than the timeout (RFC 5681,
     /// section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
@@ -348,8 +291,9 @@ impl Sender {
         if let Some(application) = &mut self.application {
             application.sent(cx.now(), start..end, first_sent.is_some());
         }
-        let (length, pushes) = ((end - start) as u32, end == self.offered);
-        let mut segment = Segment { sequence: start, length, pushes, ..Segment::default() };
+        let (length, stamp) = ((end - start) as u32, self.stamp);
+        let mut segment = Segment { sequence: start, length, stamp, ..Segment::default() };
+        segment.pushes = end == self.offered;
         let mut mark = Mark::NONE;
         if first_sent.is_some() {
             self.retransmissions += 1;
@@ -359,6 +303,9 @@ impl Sender {
             }
         } else {
             self.max = end;
+            if let Some(pushes) = &mut self.pushes {
+                segment.pushes = pushes.sent(end, segment.pushes);
+            }
             if !self.has_timestamps {
                 self.timer.time(end, cx.now());
             }

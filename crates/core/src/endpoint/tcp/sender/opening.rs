@@ -1,5 +1,5 @@
 //! The handshake before the first data (RFC 9293, section 3.5): a segment that opens the connection,
-//! and its answer, which measures the first round trip. Data go with the third packet. An opening
+//! and its answer, which measures the first round trip and is acknowledged. Data follow at once. An opening
 //! segment that is sent again asks for no ECN (RFC 3168, section 6.1.1.1), as in Linux.
 
 use super::Sender;
@@ -40,8 +40,12 @@ impl Sender {
         if at < self.stop { at } else { Time::NEVER }
     }
 
-    /// Processes the answer to the opening segment.
-    pub(super) fn opened(&mut self, now: Time) {
+    /// Acknowledges the answer to the opening segment.
+    pub(super) fn opened(&mut self, cx: &mut HostCx<'_>, stamp: u16) {
+        let now = cx.now();
+        self.stamp = stamp;
+        let mark = if self.marks_all && self.ecn { self.capable } else { Mark::NONE };
+        cx.send(self.header, mark, Payload::Tcp(Segment { stamp, ..Segment::default() }));
         if let Opening::Asks { times, at } = core::mem::replace(&mut self.opening, Opening::Done) {
             self.timer.stop();
             if times == 1 {
