@@ -21,7 +21,7 @@ pub(crate) use port::Departure;
 
 use crate::config::plan::Plan;
 use crate::frame::offload::Offloaded;
-use crate::frame::{rewrite, super_packet};
+use crate::frame::{grouping, rewrite};
 use crate::stats::LossReason;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
@@ -319,11 +319,11 @@ impl Engine {
         &self.ports[direction as usize].departures
     }
 
-    /// Puts the frames of each TCP connection that are due in a direction next to each other: see
-    /// [`super_packet::group`].
+    /// Puts the frames that are due in a direction and may be joined next to each other: see
+    /// [`grouping::group`].
     pub(crate) fn group_departures(&mut self, direction: Direction) {
         let Port { departures, arena, .. } = &mut self.ports[direction as usize];
-        super_packet::group(departures, |departure| arena.frame(departure.body));
+        grouping::group(departures, |departure| arena.frame(departure.body));
     }
 
     /// The bytes of a frame that is due in a direction.

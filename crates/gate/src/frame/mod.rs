@@ -2,6 +2,7 @@
 //! that change.
 
 pub(crate) mod checksum;
+pub(crate) mod grouping;
 pub(crate) mod offload;
 pub(crate) mod rewrite;
 pub(crate) mod super_packet;

@@ -19,7 +19,7 @@ pub(super) const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
 pub(super) const GSO_TCP4: u8 = 1;
 pub(super) const GSO_TCP6: u8 = 4;
-const GSO_UDP: u8 = 5;
+pub(super) const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
 pub(super) const ETHERNET: usize = 14;
@@ -28,8 +28,6 @@ const IPV6: u16 = 0x86dd;
 pub(super) const FIN: u8 = 0x01;
 pub(super) const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
-pub(super) const TCP_CHECKSUM: usize = 16;
-const UDP_CHECKSUM: usize = 6;
 /// The greatest length that a header can state, in bytes.
 const MAX_LENGTH: usize = 0xffff;
 
@@ -57,10 +55,34 @@ struct Segmentation {
     payload: usize,
 }
 
+/// A protocol whose packets can be segmented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Protocol {
+pub(super) enum Protocol {
     Tcp,
     Udp,
+}
+
+impl Protocol {
+    /// The protocol with this number in an IP header.
+    pub(super) fn of(number: u8) -> Option<Protocol> {
+        [Protocol::Tcp, Protocol::Udp].into_iter().find(|protocol| protocol.number() == number)
+    }
+
+    /// Its number in an IP header.
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Protocol::Tcp => 6,
+            Protocol::Udp => 17,
+        }
+    }
+
+    /// Offset of the checksum in its header.
+    pub(super) fn checksum(self) -> usize {
+        match self {
+            Protocol::Tcp => 16,
+            Protocol::Udp => 6,
+        }
+    }
 }
 
 /// The header describes an offload that is unknown or does not fit the frame.
@@ -164,10 +186,10 @@ impl Segmentation {
             IPV6 => true,
             _ => return Err(Unsupported),
         };
-        let (protocol, field) = match kind {
-            GSO_TCP4 if !six => (Protocol::Tcp, TCP_CHECKSUM),
-            GSO_TCP6 if six => (Protocol::Tcp, TCP_CHECKSUM),
-            GSO_UDP => (Protocol::Udp, UDP_CHECKSUM),
+        let protocol = match kind {
+            GSO_TCP4 if !six => Protocol::Tcp,
+            GSO_TCP6 if six => Protocol::Tcp,
+            GSO_UDP => Protocol::Udp,
             _ => return Err(Unsupported),
         };
         let start = partial.start;
@@ -190,7 +212,7 @@ impl Segmentation {
                 start + usize::from(words) * 4
             }
         };
-        if !fits || partial.field != start + field || size == 0 || payload > frame.len() {
+        if !fits || partial.field != start + protocol.checksum() || size == 0 || payload > frame.len() {
             return Err(Unsupported);
         }
         // Lengths in headers, and in the sum over the pseudo-header, have 16 bits.
@@ -223,10 +245,7 @@ impl Segmentation {
             put(buffer, self.ip + 10, checksum);
         }
         // The field holds the pseudo-header's sum, in which only the length changes.
-        let field = match self.protocol {
-            Protocol::Tcp => transport + TCP_CHECKSUM,
-            Protocol::Udp => transport + UDP_CHECKSUM,
-        };
+        let field = transport + self.protocol.checksum();
         let pseudo = Sum::default().word(get(frame, field)).word(!before).word(after);
         put(buffer, field, !pseudo.checksum());
         match self.protocol {

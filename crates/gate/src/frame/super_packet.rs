@@ -1,20 +1,21 @@
-//! Segmentation offload on sending: consecutive TCP segments of a connection go to the kernel as
-//! one super-packet.
+//! Segmentation offload on sending: consecutive TCP segments of a connection, and consecutive
+//! datagrams of a UDP flow, go to the kernel as one super-packet.
 //!
 //! Most of the cost of a frame is the kernel's work to send it, once for each frame or
 //! super-packet. The card, or the kernel in front of it, segments a super-packet into the frames
 //! that it was made of, byte for byte. Frames for which that would not hold are sent alone:
 //! fragments; frames with a VLAN tag, IPv4 options, IPv6 extension headers, padding, no payload,
-//! TCP flags other than ACK, ECE, PSH and FIN, or a wrong checksum; and frames whose headers differ
-//! in more than sequence number, length and checksum, and with IPv4 in an identification that is
-//! one higher.
+//! TCP flags other than ACK, ECE, PSH and FIN, or a wrong or absent checksum; and frames whose
+//! headers differ in more than sequence number, length and checksum, and with IPv4 in an
+//! identification that is one higher.
 //!
-//! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment` and
-//! `inet_gso_segment`, which segment, and `tcp_gro_receive`, whose conditions these are.
+//! Sources: the virtio specification 1.2, section 5.1.6; the kernel's `tcp_gso_segment`,
+//! `__udp_gso_segment` and `inet_gso_segment`, which segment, and `tcp_gro_receive`, whose
+//! conditions these are.
 
 use super::checksum::Sum;
 use super::offload::{
-    ETHERNET, FIN, GSO_TCP4, GSO_TCP6, HEADER, NEEDS_CHECKSUM, PSH, TCP_CHECKSUM, get, put,
+    ETHERNET, FIN, GSO_TCP4, GSO_TCP6, GSO_UDP, HEADER, NEEDS_CHECKSUM, PSH, Protocol, get, put,
 };
 
 /// Bytes of the longest headers: Ethernet, IPv6, and TCP with all its options.
@@ -24,15 +25,19 @@ const MAX_LENGTH: usize = ETHERNET + 0xffff;
 /// A virtio-net header of a frame without offloads.
 pub(crate) const NO_OFFLOADS: [u8; HEADER] = [0; HEADER];
 
-const TCP: u8 = 6;
+/// The most frames of a UDP super-packet, which the kernel limits (`UDP_MAX_SEGMENTS`, 64 in Linux 6.2). It
+/// counts the headers as payload.
+const MOST_DATAGRAMS: usize = 64;
+
 const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
-/// Offsets of the parts of a TCP segment.
+/// Offsets of the parts of a TCP segment or a UDP datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Layout {
     six: bool,
-    /// Offset of the TCP header.
+    protocol: Protocol,
+    /// Offset of the TCP or UDP header.
     transport: usize,
     /// Offset of the payload.
     payload: usize,
@@ -46,35 +51,42 @@ impl Layout {
             [0x86, 0xdd, first] if first >> 4 == 6 => (true, ETHERNET + 40),
             _ => return None,
         };
-        let headers = frame.get(..transport + 20)?;
-        let (protocol, length) = match six {
+        let network = frame.get(..transport)?;
+        let (number, length) = match six {
             // Not a fragment: no offset, and no more fragments follow.
-            false if get(headers, ETHERNET + 6) & 0x3fff == 0 => {
-                (headers[ETHERNET + 9], ETHERNET + usize::from(get(headers, ETHERNET + 2)))
+            false if get(network, ETHERNET + 6) & 0x3fff == 0 => {
+                (network[ETHERNET + 9], ETHERNET + usize::from(get(network, ETHERNET + 2)))
             }
             false => return None,
-            true => (headers[ETHERNET + 6], transport + usize::from(get(headers, ETHERNET + 4))),
+            true => (network[ETHERNET + 6], transport + usize::from(get(network, ETHERNET + 4))),
         };
-        // The low half of the byte with the data offset is reserved, or Accurate ECN's.
-        let offset = headers[transport + 12];
-        let payload = transport + usize::from(offset >> 4) * 4;
-        let flags = headers[transport + 13];
-        let plain = flags & ACK != 0 && flags & !(ACK | ECE | PSH | FIN) == 0 && offset & 0x0f == 0;
-        let fits = payload >= transport + 20 && payload < frame.len() && length == frame.len();
-        (protocol == TCP && plain && fits).then_some(Layout { six, transport, payload })
+        let protocol = Protocol::of(number)?;
+        let header = match protocol {
+            Protocol::Tcp => tcp_header(&frame[transport..]),
+            Protocol::Udp => udp_header(&frame[transport..]),
+        };
+        let payload = transport + header?;
+        (payload < frame.len() && length == frame.len()).then_some(Layout {
+            six,
+            protocol,
+            transport,
+            payload,
+        })
     }
 
-    /// The sum over the pseudo-header of a segment with these headers and `length` bytes from its
-    /// TCP header on.
+    /// The sum over the pseudo-header of a packet with these headers and `length` bytes from its
+    /// TCP or UDP header on.
     fn pseudo_header(self, frame: &[u8], length: usize) -> Sum {
         let addresses = if self.six { ETHERNET + 8 } else { ETHERNET + 12 };
-        Sum::default().bytes(&frame[addresses..self.transport]).word(u16::from(TCP)).word(length as u16)
+        let addresses = Sum::default().bytes(&frame[addresses..self.transport]);
+        addresses.word(u16::from(self.protocol.number())).word(length as u16)
     }
 
     /// Returns true if the checksums of a frame are those that a card would compute.
     fn is_right(self, frame: &[u8]) -> bool {
-        // 0 and 0xffff both stand for zero, and a card sends only one of them.
-        let one_spelling = !matches!(get(frame, self.transport + TCP_CHECKSUM), 0 | 0xffff)
+        // 0 and 0xffff both stand for zero, and a card sends only one of them. To UDP, 0 means that
+        // there is no checksum.
+        let one_spelling = !matches!(get(frame, self.checksum()), 0 | 0xffff)
             && (self.six || !matches!(get(frame, ETHERNET + 10), 0 | 0xffff));
         let header = || self.six || Sum::default().bytes(&frame[ETHERNET..self.transport]).checksum() == 0;
         let segment =
@@ -82,13 +94,26 @@ impl Layout {
         one_spelling && header() && segment().checksum() == 0
     }
 
-    fn flags(self, frame: &[u8]) -> u8 {
-        frame[self.transport + 13]
+    /// Offset of the TCP or UDP checksum.
+    fn checksum(self) -> usize {
+        self.transport + self.protocol.checksum()
+    }
+
+    /// Returns true if only a last frame looks like this one.
+    fn ends(self, frame: &[u8]) -> bool {
+        self.protocol == Protocol::Tcp && frame[self.transport + 13] & (PSH | FIN) != 0
     }
 
     fn sequence(self, frame: &[u8]) -> u32 {
         let at = self.transport + 4;
         u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]])
+    }
+
+    /// Returns true if `next` has the numbers that segmentation gives to the frame behind `frame`.
+    fn counts_on(self, frame: &[u8], next: &[u8]) -> bool {
+        let bytes = (frame.len() - self.payload) as u32;
+        (self.protocol == Protocol::Udp || self.sequence(next) == self.sequence(frame).wrapping_add(bytes))
+            && (self.six || get(next, ETHERNET + 4) == get(frame, ETHERNET + 4).wrapping_add(1))
     }
 
     /// Returns true if the headers of two frames of this layout are equal in every field that
@@ -104,15 +129,35 @@ impl Layout {
                 same(0, ETHERNET + 2) && same(ETHERNET + 6, ETHERNET + 10) && same(ETHERNET + 12, transport)
             }
         };
-        // All but the sequence number, PSH and FIN, and the checksum.
-        let without_end = |flags: u8| flags & !(PSH | FIN);
-        network
-            && same(transport, transport + 4)
-            && same(transport + 8, transport + 13)
-            && without_end(self.flags(one)) == without_end(self.flags(other))
-            && same(transport + 14, transport + TCP_CHECKSUM)
-            && same(transport + 18, self.payload)
+        let without_end = |frame: &[u8]| frame[transport + 13] & !(PSH | FIN);
+        let rest = || match self.protocol {
+            // All but the sequence number, PSH and FIN, and the checksum.
+            Protocol::Tcp => {
+                same(transport + 8, transport + 13)
+                    && without_end(one) == without_end(other)
+                    && same(transport + 14, transport + 16)
+                    && same(transport + 18, self.payload)
+            }
+            // The rest is the length and the checksum.
+            Protocol::Udp => true,
+        };
+        network && same(transport, transport + 4) && rest()
     }
+}
+
+/// Bytes of the TCP header at the start of these, if it is one that segmentation repeats.
+fn tcp_header(segment: &[u8]) -> Option<usize> {
+    let header = segment.get(..20)?;
+    // The low half of the byte with the data offset is reserved, or Accurate ECN's.
+    let (offset, flags) = (header[12], header[13]);
+    let plain = flags & ACK != 0 && flags & !(ACK | ECE | PSH | FIN) == 0 && offset & 0x0f == 0;
+    (plain && offset >= 5 << 4).then_some(usize::from(offset >> 4) * 4)
+}
+
+/// Bytes of the UDP header at the start of these, if it states their number.
+fn udp_header(datagram: &[u8]) -> Option<usize> {
+    let header = datagram.get(..8)?;
+    (usize::from(get(header, 4)) == datagram.len()).then_some(8)
 }
 
 /// Consecutive frames that can be sent as one super-packet.
@@ -137,12 +182,11 @@ impl<'f> SuperPacket<'f> {
         let SuperPacket { layout, first, last, .. } = *self;
         let payload = |frame: &[u8]| frame.len() - layout.payload;
         let continues = Layout::of(frame) == Some(layout)
-            && layout.flags(last) & (PSH | FIN) == 0
+            && !layout.ends(last)
             && payload(last) == payload(first)
             && payload(frame) <= payload(first)
-            && self.length + payload(frame) <= MAX_LENGTH
-            && layout.sequence(frame) == layout.sequence(last).wrapping_add(payload(last) as u32)
-            && (layout.six || get(frame, ETHERNET + 4) == get(last, ETHERNET + 4).wrapping_add(1))
+            && self.length + payload(frame) <= self.longest()
+            && layout.counts_on(last, frame)
             && layout.repeats(first, frame)
             && (self.frames > 1 || layout.is_right(first))
             && layout.is_right(frame);
@@ -152,6 +196,19 @@ impl<'f> SuperPacket<'f> {
             self.length += payload(frame);
         }
         continues
+    }
+
+    /// The most bytes that it may have.
+    fn longest(&self) -> usize {
+        match self.layout.protocol {
+            Protocol::Tcp => MAX_LENGTH,
+            Protocol::Udp => MAX_LENGTH.min(MOST_DATAGRAMS * (self.first.len() - self.layout.payload)),
+        }
+    }
+
+    /// Its protocol is UDP, for whose super-packets the kernel has a support of its own.
+    pub(crate) fn is_udp(&self) -> bool {
+        self.layout.protocol == Protocol::Udp
     }
 
     /// Number of frames that it has.
@@ -177,15 +234,22 @@ impl<'f> SuperPacket<'f> {
             let checksum = Sum::default().bytes(&head[ETHERNET..transport]).checksum();
             put(head, ETHERNET + 10, checksum);
         }
-        // Only the last frame can have PSH and FIN.
-        head[transport + 13] = layout.flags(last);
+        match layout.protocol {
+            // Only the last frame can have PSH and FIN.
+            Protocol::Tcp => head[transport + 13] = last[transport + 13],
+            Protocol::Udp => put(head, transport + 4, (length - transport) as u16),
+        }
         let pseudo = !layout.pseudo_header(first, length - transport).checksum();
-        put(head, transport + TCP_CHECKSUM, pseudo);
+        put(head, layout.checksum(), pseudo);
 
         let mut header = NO_OFFLOADS;
         header[0] = NEEDS_CHECKSUM;
-        header[1] = if layout.six { GSO_TCP6 } else { GSO_TCP4 };
-        let words = [layout.payload, first.len() - layout.payload, transport, TCP_CHECKSUM];
+        header[1] = match (layout.protocol, layout.six) {
+            (Protocol::Tcp, false) => GSO_TCP4,
+            (Protocol::Tcp, true) => GSO_TCP6,
+            (Protocol::Udp, _) => GSO_UDP,
+        };
+        let words = [layout.payload, first.len() - layout.payload, transport, layout.protocol.checksum()];
         for (field, word) in header[2..].chunks_exact_mut(2).zip(words) {
             field.copy_from_slice(&(word as u16).to_ne_bytes());
         }
@@ -216,93 +280,6 @@ pub(crate) fn joined(frames: &[Vec<u8>]) -> Vec<([u8; HEADER], Vec<u8>, usize)> 
         rest = &rest[1 + more..];
     }
     sent
-}
-
-/// The connection that a frame belongs to, for the order of frames.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Connection {
-    /// The TCP connection with this hash of addresses and ports.
-    Tcp(u64),
-    /// Not TCP.
-    Other,
-    /// Unknown: a frame with tags, a fragment, or one with more headers.
-    Unknown,
-}
-
-impl Connection {
-    fn of(frame: &[u8]) -> Connection {
-        let (addresses, transport) = match frame.get(12..15) {
-            Some([0x08, 0x00, 0x45]) if frame.len() >= ETHERNET + 24 => {
-                match (frame[ETHERNET + 9], get(frame, ETHERNET + 6) & 0x3fff) {
-                    (TCP, 0) => (ETHERNET + 12, ETHERNET + 20),
-                    (TCP, _) => return Connection::Unknown,
-                    _ => return Connection::Other,
-                }
-            }
-            Some([0x86, 0xdd, _]) if frame.len() >= ETHERNET + 44 => match frame[ETHERNET + 6] {
-                TCP => (ETHERNET + 8, ETHERNET + 40),
-                // UDP and ICMPv6; extension headers are not followed.
-                17 | 58 => return Connection::Other,
-                _ => return Connection::Unknown,
-            },
-            Some([0x08, 0x06, _]) => return Connection::Other,
-            _ => return Connection::Unknown,
-        };
-        let words = frame[addresses..transport + 4].chunks_exact(4);
-        let hash = words.fold(0_u64, |hash, word| {
-            let word = u32::from_ne_bytes([word[0], word[1], word[2], word[3]]);
-            (hash.rotate_left(5) ^ u64::from(word)).wrapping_mul(0x517c_c1b7_2722_0a95)
-        });
-        Connection::Tcp(hash)
-    }
-}
-
-/// Maximum number of frames that [`group`] examines.
-pub(crate) const MOST: usize = 64;
-
-/// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at
-/// the place of the last one.
-///
-/// The frames of a connection stay in order. No frame that was behind a frame of another protocol,
-/// or behind the last frame of a connection, moves in front of it: a call's packet waits for
-/// nothing more.
-pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8]) {
-    let count = items.len().min(MOST);
-    let items = &mut items[..count];
-    if count < 3 {
-        return;
-    }
-    let mut connections = [Connection::Other; MOST];
-    for (connection, item) in connections.iter_mut().zip(&*items) {
-        *connection = Connection::of(frame(*item));
-    }
-    // For each frame, the place of the last one of its connection; no frame passes a frame of an
-    // unknown connection.
-    let (mut order, mut end, mut moved) = ([(0_u8, 0_u8); MOST], count, false);
-    for ix in (0..count).rev() {
-        let connection = connections[ix];
-        let mut last = ix;
-        match connection {
-            Connection::Unknown => end = ix,
-            Connection::Other => {}
-            Connection::Tcp(_) => {
-                if let Some(next) = (ix + 1..end).find(|next| connections[*next] == connection) {
-                    last = usize::from(order[next].0);
-                    moved |= next > ix + 1;
-                }
-            }
-        }
-        order[ix] = (last as u8, ix as u8);
-    }
-    if !moved {
-        return;
-    }
-    order[..count].sort_unstable();
-    let mut grouped = [items[0]; MOST];
-    for (place, (_, from)) in grouped.iter_mut().zip(&order[..count]) {
-        *place = items[usize::from(*from)];
-    }
-    items.copy_from_slice(&grouped[..count]);
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@ use super::*;
 use crate::frame::offload::Offloaded;
 use crate::frame::offload::tests::{Shape, pieces, shapes, super_packet};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 /// The frames that a card, or the kernel, makes of the messages that are sent.
 fn segmented(sent: &[([u8; HEADER], Vec<u8>, usize)]) -> Vec<Vec<u8>> {
@@ -18,7 +17,7 @@ fn segmented(sent: &[([u8; HEADER], Vec<u8>, usize)]) -> Vec<Vec<u8>> {
 }
 
 /// The frames of a super-packet.
-fn frames_of(shape: &Shape) -> Vec<Vec<u8>> {
+pub(in crate::frame) fn frames_of(shape: &Shape) -> Vec<Vec<u8>> {
     let (frame, header, ..) = super_packet(shape);
     pieces(&Offloaded::new(&header, &frame, 0).unwrap())
 }
@@ -38,7 +37,7 @@ pub(crate) fn segments(count: usize) -> Vec<Vec<u8>> {
     })
 }
 
-/// Corrects the checksums of a frame, as far as it is TCP.
+/// Corrects the checksums of a frame, as far as it is TCP or UDP.
 fn repaired(mut frame: Vec<u8>) -> Vec<u8> {
     let six = frame[12] == 0x86;
     let transport = ETHERNET + if six { 40 } else { 20 };
@@ -47,10 +46,12 @@ fn repaired(mut frame: Vec<u8>) -> Vec<u8> {
         let checksum = Sum::default().bytes(&frame[ETHERNET..transport]).checksum();
         put(&mut frame, ETHERNET + 10, checksum);
     }
-    put(&mut frame, transport + TCP_CHECKSUM, 0);
-    let layout = Layout { six, transport, payload: 0 };
+    let number = frame[ETHERNET + if six { 6 } else { 9 }];
+    let layout =
+        Layout { six, protocol: Protocol::of(number).unwrap_or(Protocol::Tcp), transport, payload: 0 };
+    put(&mut frame, layout.checksum(), 0);
     let sum = layout.pseudo_header(&frame, frame.len() - transport).bytes(&frame[transport..]);
-    put(&mut frame, transport + TCP_CHECKSUM, sum.checksum());
+    put(&mut frame, layout.checksum(), sum.checksum());
     frame
 }
 
@@ -75,6 +76,27 @@ proptest! {
         prop_assert_eq!(segmented(&sent), frames);
     }
 
+    /// So are the datagrams of a flow, but no more than the kernel takes at once.
+    #[test]
+    fn datagrams_of_a_flow_are_sent_together(mut shape in shapes(), few: bool) {
+        shape.tcp = false;
+        shape.vlan = false;
+        if few {
+            shape.size = shape.size.max(shape.payload.len() as u16 / 50 + 1);
+        }
+        let frames = frames_of(&shape);
+        prop_assume!(!shape.payload.is_empty() && has_one_spelling(&frames));
+        let sent = joined(&frames);
+        let size = usize::from(shape.size);
+        for (header, bytes, count) in &sent {
+            prop_assert!(*count == 1 || bytes.len() <= MOST_DATAGRAMS * size, "{} {}", bytes.len(), size);
+            prop_assert!(*count == 1 || header[1] == GSO_UDP);
+        }
+        let whole = ETHERNET + if shape.six { 40 } else { 20 } + 8 + shape.payload.len();
+        prop_assert_eq!(sent.len() == 1, frames.len() == 1 || whole <= MOST_DATAGRAMS * size);
+        prop_assert_eq!(segmented(&sent), frames);
+    }
+
     /// Frames that differ from their neighbours in any way leave unchanged and in order.
     #[test]
     fn what_leaves_are_the_frames_that_came(
@@ -82,14 +104,14 @@ proptest! {
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0..120_usize, any::<u8>(), any::<bool>()), 0..4),
         swap in any::<Option<(prop::sample::Index, prop::sample::Index)>>(),
         ends in prop::collection::vec(0..3_usize, 4),
-        (continues, same_size) in any::<(bool, bool)>(),
+        (continues, same_size, udp) in any::<(bool, bool, bool)>(),
     ) {
         let mut frames: Vec<Vec<u8>> = Vec::new();
         let mut before: Option<Shape> = None;
         for (mut shape, end) in shapes.into_iter().zip(ends) {
             if continues {
-                // Each super-packet is the connection's next one.
-                (shape.tcp, shape.vlan, shape.flags) = (true, false, ACK | [0, PSH, FIN][end]);
+                // Each super-packet is the next one of the connection, or of the flow.
+                (shape.tcp, shape.vlan, shape.flags) = (!udp, false, ACK | [0, PSH, FIN][end]);
                 if let Some(before) = &before {
                     let segments = before.payload.len().div_ceil(usize::from(before.size)).max(1);
                     (shape.six, shape.options) = (before.six, before.options);
@@ -122,65 +144,8 @@ proptest! {
 
     #[test]
     fn random_bytes_do_no_harm(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..100), 0..5)) {
-        prop_assert_eq!(segmented(&joined(&frames)), frames.clone());
-        let mut order: Vec<usize> = (0..frames.len()).collect();
-        group(&mut order, |ix| &frames[ix]);
+        prop_assert_eq!(segmented(&joined(&frames)), frames);
     }
-
-    /// Frames of four connections over either protocol, of UDP, and with tags, in any order.
-    #[test]
-    fn grouping_keeps_the_order_that_matters(kinds in prop::collection::vec(0..10_u8, 0..80)) {
-        let frames: Vec<Vec<u8>> = kinds.iter().map(|kind| frame_of(*kind)).collect();
-        let mut order: Vec<usize> = (0..frames.len()).collect();
-        group(&mut order, |ix| &frames[ix]);
-        let count = frames.len().min(MOST);
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
-        prop_assert!(sorted.into_iter().eq(0..frames.len()));
-        prop_assert!(order[count..].iter().copied().eq(count..frames.len()));
-        let mut last_of = BTreeMap::new();
-        for (place, &ix) in order[..count].iter().enumerate() {
-            // The order within a connection stays, and no frame passes a frame of an unknown
-            // connection.
-            if let Some(before) = last_of.insert(kinds[ix], ix) {
-                prop_assert!(before < ix);
-            }
-            let passed = order[..place].iter().filter(|&&before| before > ix);
-            let unknown = |ix: usize| kinds[ix] == 9;
-            prop_assert!(passed.clone().all(|&before| !unknown(before) && !unknown(ix)));
-            let is_last = !kinds[ix + 1..count].contains(&kinds[ix]);
-            if kinds[ix] == 8 || is_last {
-                prop_assert_eq!(passed.count(), 0);
-            }
-            // Without such a frame between them, the frames of a connection are neighbours.
-            if kinds[ix] < 8 && let Some(next) = (ix + 1..count).find(|next| kinds[*next] == kinds[ix])
-                && !kinds[ix..next].contains(&9)
-            {
-                prop_assert_eq!(order[place + 1], next);
-            }
-        }
-    }
-}
-
-/// A short frame: of TCP connections 0 to 7, of UDP (8), or with a VLAN tag (9).
-fn frame_of(kind: u8) -> Vec<u8> {
-    let shape = Shape {
-        six: kind % 2 == 1,
-        tcp: kind != 8,
-        vlan: kind == 9,
-        options: 0,
-        flags: ACK,
-        sequence: 7,
-        identification: 3,
-        payload: vec![1; 100],
-        size: 100,
-    };
-    let mut frame = frames_of(&shape).remove(0);
-    let source_port = ETHERNET + if shape.six { 40 } else { 20 };
-    if kind < 8 {
-        frame[source_port] = kind;
-    }
-    frame
 }
 
 /// Sequence numbers and identifications wrap around, and the last frame may be shorter.
@@ -204,4 +169,47 @@ fn numbers_wrap_around() {
     // PSH ends the first super-packet: the same frames behind it start another one.
     let twice = [frames.clone(), frames].concat();
     assert_eq!(joined(&twice).len(), 2);
+}
+
+/// Datagrams without a checksum, of other lengths, or with identifications that do not count on,
+/// are sent alone; a shorter one is the last of its super-packet.
+#[test]
+fn datagrams_that_segmentation_would_change_are_sent_alone() {
+    let datagrams = |lengths: &[usize], step: u16| -> Vec<Vec<u8>> {
+        let one = |(ix, length): (u16, &usize)| {
+            let payload = (0..=255).cycle().take(*length).collect();
+            let identification = 65_534_u16.wrapping_add(ix * step);
+            let shape = Shape {
+                six: false,
+                tcp: false,
+                vlan: false,
+                options: 0,
+                flags: 0,
+                sequence: 0,
+                identification,
+                payload,
+                size: 2000,
+            };
+            frames_of(&shape).remove(0)
+        };
+        (0..).zip(lengths).map(one).collect()
+    };
+    let counts =
+        |frames: &[Vec<u8>]| joined(frames).iter().map(|(_, _, count)| *count).collect::<Vec<usize>>();
+    assert_eq!(counts(&datagrams(&[100, 100, 100, 40], 1)), [4]);
+    assert_eq!(counts(&datagrams(&[100, 40, 40, 100], 1)), [2, 1, 1]);
+    assert_eq!(counts(&datagrams(&[100, 0, 100], 1)), [1, 1, 1]);
+    for step in [0, 2] {
+        assert_eq!(counts(&datagrams(&[100, 100, 100], step)), [1, 1, 1]);
+    }
+    let mut without = datagrams(&[100, 100, 100], 1);
+    without.iter_mut().for_each(|frame| put(frame, 40, 0));
+    assert_eq!(counts(&without), [1, 1, 1]);
+    // A length of UDP that is not the frame's.
+    let mut odd = datagrams(&[100, 100], 1);
+    odd.iter_mut().for_each(|frame| {
+        put(frame, 38, 107);
+        *frame = repaired(std::mem::take(frame));
+    });
+    assert_eq!(counts(&odd), [1, 1]);
 }

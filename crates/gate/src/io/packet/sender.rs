@@ -1,10 +1,11 @@
-//! Sending of frames in batches, consecutive frames of a TCP connection as super-packets.
+//! Sending of frames in batches, consecutive frames of a connection or flow as super-packets.
 
 #![allow(unsafe_code)]
 
 use super::socket::{bind, open, set_buffer};
+use crate::frame::grouping::MOST;
 use crate::frame::offload::HEADER;
-use crate::frame::super_packet::{MAX_HEAD, MOST, NO_OFFLOADS, SuperPacket};
+use crate::frame::super_packet::{MAX_HEAD, NO_OFFLOADS, SuperPacket};
 use crate::io::received::{BATCH, ETHERNET};
 use crate::sys::calls::{checked, set};
 use libc::c_int;
@@ -15,6 +16,23 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Send buffer in bytes, of which the kernel allows twice as many.
 const SEND_BUFFER: c_int = 64 << 20;
 
+/// The kinds of super-packets that are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Joined {
+    tcp: bool,
+    udp: bool,
+}
+
+impl Joined {
+    const NONE: Joined = Joined { tcp: false, udp: false };
+    const BOTH: Joined = Joined { tcp: true, udp: true };
+
+    /// True if this super-packet is of one of the kinds.
+    fn has(self, whole: &SuperPacket<'_>) -> bool {
+        if whole.is_udp() { self.udp } else { self.tcp }
+    }
+}
+
 /// The parts of the messages that are sent at once.
 struct Parts {
     /// A virtio-net header and a frame for each message; a super-packet has its headers, and the
@@ -22,6 +40,8 @@ struct Parts {
     slices: Vec<libc::iovec>,
     /// Number of slices and number of frames of each message.
     messages: Vec<(usize, usize)>,
+    /// True if the first message is a super-packet of UDP.
+    udp_first: bool,
     headers: Box<[[u8; HEADER]; BATCH]>,
     heads: Box<[[u8; MAX_HEAD]; BATCH]>,
 }
@@ -34,14 +54,14 @@ impl Parts {
         Parts {
             slices: Vec::with_capacity(3 * MOST),
             messages: Vec::with_capacity(BATCH),
+            udp_first: false,
             headers: Box::new([NO_OFFLOADS; BATCH]),
             heads: Box::new([[0; MAX_HEAD]; BATCH]),
         }
     }
 
-    /// Makes messages of frames; if `joined`, consecutive frames of a TCP connection become one
-    /// message.
-    fn fill<'f>(&mut self, mut frames: impl Iterator<Item = &'f [u8]>, longest: usize, joined: bool) {
+    /// Makes messages of frames; consecutive frames that are `joined` become one message.
+    fn fill<'f>(&mut self, mut frames: impl Iterator<Item = &'f [u8]>, longest: usize, joined: Joined) {
         let slice =
             |bytes: &[u8]| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         self.slices.clear();
@@ -53,7 +73,11 @@ impl Parts {
             // The place of the header, which is written last.
             self.slices.push(slice(&NO_OFFLOADS));
             self.slices.push(slice(first));
-            let mut whole = SuperPacket::start(first).filter(|_| joined && first.len() <= longest);
+            let mut whole =
+                SuperPacket::start(first).filter(|whole| joined.has(whole) && first.len() <= longest);
+            if start == 0 {
+                self.udp_first = whole.as_ref().is_some_and(SuperPacket::is_udp);
+            }
             next = frames.next();
             if let Some(whole) = &mut whole {
                 while let Some(frame) = next.filter(|frame| whole.frames() < MOST && whole.add(frame)) {
@@ -78,13 +102,13 @@ impl Parts {
     }
 }
 
-/// Sends frames out at an interface, consecutive frames of a TCP connection as super-packets.
+/// Sends frames out at an interface, consecutive frames of a connection or flow as super-packets.
 pub(crate) struct Sender {
     socket: OwnedFd,
     /// Bytes of the longest frame that the interface sends.
     longest: usize,
-    /// True if the kernel takes super-packets.
-    joins: bool,
+    /// The super-packets that the kernel takes, as far as it is known.
+    joins: Joined,
     parts: Parts,
 }
 
@@ -101,7 +125,7 @@ impl Sender {
         }
         set_buffer(&socket, [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], SEND_BUFFER)?;
         bind(&socket, index, 0)?;
-        Ok(Sender { socket, longest: ETHERNET + mtu, joins: true, parts: Parts::new() })
+        Ok(Sender { socket, longest: ETHERNET + mtu, joins: Joined::BOTH, parts: Parts::new() })
     }
 
     /// A second sender on the same socket.
@@ -113,7 +137,7 @@ impl Sender {
     /// A sender on a connected socket.
     #[cfg(test)]
     pub(crate) fn of(socket: OwnedFd) -> Sender {
-        Sender { socket, longest: crate::io::received::MAX_FRAME, joins: true, parts: Parts::new() }
+        Sender { socket, longest: crate::io::received::MAX_FRAME, joins: Joined::BOTH, parts: Parts::new() }
     }
 
     /// See [`crate::io::Sender::send`].
@@ -122,9 +146,11 @@ impl Sender {
             // The kernel has refused a super-packet.
             Err(error) if self.parts.messages.first().is_some_and(|(_, frames)| *frames > 1) => {
                 if error.raw_os_error() == Some(libc::EINVAL) {
-                    self.joins = false;
+                    // Linux before 6.2 knows none of UDP.
+                    let kind = if self.parts.udp_first { &mut self.joins.udp } else { &mut self.joins.tcp };
+                    *kind = false;
                 }
-                let joins = std::mem::replace(&mut self.joins, false);
+                let joins = std::mem::replace(&mut self.joins, Joined::NONE);
                 let sent = self.send_joined(frames);
                 self.joins = joins;
                 sent
