@@ -29,7 +29,7 @@ use tidegate_core::context::{Body, Ctx, Effect, Finding};
 use tidegate_core::contract::Refused;
 use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::link::Flight;
-use tidegate_core::packet::{Packet, PortIx};
+use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
@@ -324,6 +324,31 @@ impl Engine {
     pub(crate) fn group_departures(&mut self, direction: Direction) {
         let Port { departures, arena, .. } = &mut self.ports[direction as usize];
         grouping::group(departures, |departure| arena.frame(departure.body));
+    }
+
+    /// Puts those of the first `count` frames due in a direction first for which `is_first` is true, and
+    /// returns their number. Both parts keep their order.
+    pub(crate) fn part_departures(
+        &mut self,
+        direction: Direction,
+        count: usize,
+        is_first: impl Fn(&[u8]) -> bool,
+    ) -> usize {
+        let Port { departures, arena, .. } = &mut self.ports[direction as usize];
+        let mut later = [Departure { body: BodyId(0), due: Time::ORIGIN }; grouping::MOST];
+        let (mut first, mut rest) = (0, 0);
+        for ix in 0..count.min(grouping::MOST) {
+            let departure = departures[ix];
+            if is_first(arena.frame(departure.body)) {
+                departures[first] = departure;
+                first += 1;
+            } else {
+                later[rest] = departure;
+                rest += 1;
+            }
+        }
+        departures[first..first + rest].copy_from_slice(&later[..rest]);
+        first
     }
 
     /// The bytes of a frame that is due in a direction.

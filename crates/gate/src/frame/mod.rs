@@ -5,4 +5,5 @@ pub(crate) mod checksum;
 pub(crate) mod grouping;
 pub(crate) mod offload;
 pub(crate) mod rewrite;
+pub(crate) mod spread;
 pub(crate) mod super_packet;

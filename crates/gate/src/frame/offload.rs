@@ -23,8 +23,8 @@ pub(super) const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
 pub(super) const ETHERNET: usize = 14;
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
+pub(super) const IPV4: u16 = 0x0800;
+pub(super) const IPV6: u16 = 0x86dd;
 pub(super) const FIN: u8 = 0x01;
 pub(super) const PSH: u8 = 0x08;
 const CWR: u8 = 0x80;
@@ -269,7 +269,7 @@ impl Segmentation {
 }
 
 /// Offset of the network header after Ethernet and VLAN tags, and its EtherType.
-fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
+pub(super) fn network_header(frame: &[u8]) -> Option<(usize, u16)> {
     let mut at = 12;
     loop {
         let kind = u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]);

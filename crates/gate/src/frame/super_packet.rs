@@ -77,8 +77,7 @@ impl Layout {
     /// The sum over the pseudo-header of a packet with these headers and `length` bytes from its
     /// TCP or UDP header on.
     fn pseudo_header(self, frame: &[u8], length: usize) -> Sum {
-        let addresses = if self.six { ETHERNET + 8 } else { ETHERNET + 12 };
-        let addresses = Sum::default().bytes(&frame[addresses..self.transport]);
+        let addresses = Sum::default().bytes(&frame[self.addresses()..self.transport]);
         addresses.word(u16::from(self.protocol.number())).word(length as u16)
     }
 
@@ -92,6 +91,11 @@ impl Layout {
         let segment =
             || self.pseudo_header(frame, frame.len() - self.transport).bytes(&frame[self.transport..]);
         one_spelling && header() && segment().checksum() == 0
+    }
+
+    /// Offset of the addresses.
+    fn addresses(self) -> usize {
+        if self.six { ETHERNET + 8 } else { ETHERNET + 12 }
     }
 
     /// Offset of the TCP or UDP checksum.
@@ -181,7 +185,10 @@ impl<'f> SuperPacket<'f> {
     pub(crate) fn add(&mut self, frame: &'f [u8]) -> bool {
         let SuperPacket { layout, first, last, .. } = *self;
         let payload = |frame: &[u8]| frame.len() - layout.payload;
-        let continues = Layout::of(frame) == Some(layout)
+        // Most frames are of another flow: the addresses and ports tell.
+        let ends = layout.addresses()..layout.transport + 4;
+        let continues = frame.get(ends.clone()) == first.get(ends)
+            && Layout::of(frame) == Some(layout)
             && !layout.ends(last)
             && payload(last) == payload(first)
             && payload(frame) <= payload(first)

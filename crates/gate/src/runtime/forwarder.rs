@@ -3,21 +3,23 @@
 
 mod departures;
 mod promised;
+mod receiving;
 mod reports;
 mod waiting;
 
 use super::batching::Batching;
 use super::commands::{Command, CommandQueue};
+use super::reading;
 use super::sending::{Division, SendingThread};
+use super::share::Share;
 use super::wait::{Pause, WaitMode};
 use crate::config::link_speed;
 use crate::config::plan::Plan;
-use crate::engine::{Arrival, Engine};
+use crate::engine::Engine;
 use crate::error::GateError;
 use crate::failover::{DuplicateFilter, Failover, Port};
-use crate::io::{BATCH, Receiver, Sender, Side};
-use crate::stats::LossReason;
-use crate::sys::clock::{Clock, TICKS_PER_NANOSECOND};
+use crate::io::{Receiver, Sender, Side};
+use crate::sys::clock::Clock;
 use crate::sys::interface::Interface;
 use crate::sys::log::log;
 use crate::sys::notify::Notifier;
@@ -34,13 +36,6 @@ use tidegate_formats::{GateFile, Io};
 
 /// Length in bytes of an Ethernet header with two VLAN tags.
 const HEADER_ROOM: usize = 14 + 2 * 4;
-/// Upper bound of the lateness histogram, in nanoseconds.
-const MAX_LATENESS: u64 = 100_000_000_000;
-
-/// Maximum age of a frame when it is read. An older frame is dropped: its receiver has given it up,
-/// and it would delay others.
-const MAX_AGE: Span = Span::from_millis(200);
-
 /// Interval between checks of the receivers, and of an interface that is down.
 const CHECK_INTERVAL: Span = Span::from_millis(100);
 /// Interval between checks of the interfaces' MTUs and names: no event reports that these changed.
@@ -70,8 +65,10 @@ pub(crate) struct Forwarder {
     /// Time at which each receiver was last read to its end.
     all_read_at: [Time; 2],
     senders: [Sender; 2],
-    /// Threads that may send in place of `senders`.
+    /// Threads that may send beside `senders`.
     threads: [Option<SendingThread>; 2],
+    /// The conversations whose frames these send.
+    shares: [Share; 2],
     /// True while `threads` send.
     divided: bool,
     engine: Engine,
@@ -118,18 +115,25 @@ impl Forwarder {
             (_, io) => io,
         };
         let rules = promised::rules(&file);
-        let open = |name, direction: Direction| Side::open(io, name, &rules[direction as usize], direction);
+        let open = |name: &str, direction| Side::open(io, name, &rules[direction as usize], direction);
+        Forwarder::with(Arc::clone(&file), mode, open)
+    }
+
+    /// A gate whose interfaces `open` opens.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn with(
+        file: Arc<GateFile>,
+        mode: Mode,
+        open: impl Fn(&str, Direction) -> Result<Side, GateError>,
+    ) -> Result<Forwarder, GateError> {
         let [inside, outside] = [open(&file.inside, Direction::Up)?, open(&file.outside, Direction::Down)?];
         link_speed::check_rates(&file)?;
         let mtu = inside.interface.mtu.max(outside.interface.mtu);
         let longest = mtu + HEADER_ROOM;
         let engine = Engine::new(Time::ORIGIN, &Plan::of(&file), longest.next_multiple_of(64))?;
-        // Every report reads the whole histogram between two frames: two significant digits make it
-        // an eighth of the size of three.
-        let histogram = || Histogram::new_with_bounds(1, MAX_LATENESS, 2);
-        let (Ok(up), Ok(down)) = (histogram(), histogram()) else {
-            return Err(GateError::system("a histogram", io::Error::from(io::ErrorKind::InvalidInput)));
-        };
+        let lateness = [reading::lateness()?, reading::lateness()?];
         let port = |name, side: &Side| Port { name, index: side.interface.index };
         let ports = [port(&file.inside, &inside), port(&file.outside, &outside)];
         let failover = match mode {
@@ -144,10 +148,11 @@ impl Forwarder {
             all_read_at: [Time::ORIGIN; 2],
             senders: [outside.sender, inside.sender],
             threads: [None, None],
+            shares: [Share::new(Time::ORIGIN), Share::new(Time::ORIGIN)],
             divided: false,
             engine,
             clock: Clock::start(),
-            lateness: [up, down],
+            lateness,
             missed: [0; 2],
             real_time: false,
             interface_check_at: Time::NEVER,
@@ -184,7 +189,8 @@ impl Forwarder {
         let mut manager = Notifier::from_environment();
         manager.ready();
         let until = duration.map_or(Time::NEVER, |duration| start + duration);
-        let (mut more, mut blocked, mut batching) = (false, false, Batching::new(start));
+        let (mut more, mut held, mut waiting) = ([false; 2], false, [0; 2]);
+        let mut batching = Batching::new(start);
         loop {
             let now = self.clock.now();
             if now >= until {
@@ -199,21 +205,28 @@ impl Forwarder {
                 self.check_receivers(now)?;
                 manager.alive();
             }
-            let idle = !more && wait_mode != WaitMode::Busy;
-            let ready = self.wait(commands, &mut batching, now, Pause { idle, blocked, coalesce, until })?;
+            let most = self.most_due();
+            let blocked = waiting.map(|waiting| waiting >= most);
+            let more_now = held || [0, 1].iter().any(|side| more[*side] && !blocked[*side]);
+            let idle = !more_now && wait_mode != WaitMode::Busy;
+            let waits = waiting != [0; 2];
+            let pause = Pause { idle, waits, blocked, coalesce, until };
+            let ready = self.wait(commands, &mut batching, now, pause)?;
             let now = self.clock.now();
-            more = false;
             for direction in Direction::BOTH {
-                if ready.receivers[direction as usize] {
-                    more |= self.receive(direction)?;
+                let side = direction as usize;
+                if ready.receivers[side] {
+                    more[side] = self.receive(direction)?;
+                } else if !blocked[side] {
+                    more[side] = false;
                 }
             }
-            let held = self.engine.advance(now, BATCH);
+            held = self.engine.advance(now, most);
             for direction in Direction::BOTH {
                 self.send(direction);
             }
-            blocked = Direction::BOTH.iter().any(|direction| !self.engine.departures(*direction).is_empty());
-            more |= held && !blocked;
+            waiting = Direction::BOTH.map(|direction| self.engine.departures(direction).len());
+            held &= waiting == [0; 2];
             if ready.commands {
                 if commands.stop_requested() {
                     break;
@@ -225,8 +238,7 @@ impl Forwarder {
         }
         // Frames that were handed over are still sent and counted.
         for direction in Direction::BOTH {
-            self.threads[direction as usize].iter_mut().for_each(SendingThread::finish);
-            self.collect(direction);
+            self.collect(direction, true);
         }
         Ok(())
     }
@@ -287,62 +299,6 @@ impl Forwarder {
         }
         filter.activate()?;
         self.receivers.iter().flat_map(Receiver::sockets).try_for_each(DuplicateFilter::unfilter)
-    }
-
-    /// Receives frames and returns true if there may be more.
-    fn receive(&mut self, direction: Direction) -> Result<bool, GateError> {
-        let Forwarder { receivers, engine, clock, all_read_at, lateness, .. } = self;
-        let emulated = engine.is_emulated(direction);
-        let (now, wall, earliest) = (clock.now(), Clock::wall(), all_read_at[direction as usize]);
-        let received = receivers[direction as usize].receive(|received| {
-            let age = received.stamp.map_or(0, |stamp| wall.saturating_sub(stamp));
-            let age = Span::from_ticks(age.saturating_mul(TICKS_PER_NANOSECOND));
-            // A frame that had arrived by the last complete read was read then, even if the wall
-            // clock has been set since.
-            let kernel = now.before(age).max(earliest);
-            match received.offloaded() {
-                Ok(_) if now.since(kernel) > MAX_AGE => {
-                    engine.count_lost(direction, LossReason::Late);
-                    // It is as late as it is old, at the least: a gate that drops is not on time.
-                    let age = now.since(kernel).ticks() / TICKS_PER_NANOSECOND;
-                    lateness[direction as usize].saturating_record(age);
-                }
-                Ok(frame) => {
-                    let read = if emulated { clock.now() } else { now };
-                    // The switch takes the frame before its next event, which may already be due.
-                    let switch = kernel.min(engine.next_event(direction));
-                    engine.receive(Arrival { switch, kernel, read }, direction, &frame);
-                }
-                Err(loss) => engine.count_lost(direction, loss),
-            }
-        });
-        if !matches!(received, Ok(true)) {
-            all_read_at[direction as usize] = now;
-        }
-        received.or_else(|error| self.receive_failed(direction, &error).map(|()| false))
-    }
-
-    #[cold]
-    fn receive_failed(&mut self, direction: Direction, error: &io::Error) -> Result<(), GateError> {
-        match error.raw_os_error() {
-            Some(libc::EAGAIN | libc::EINTR) => Ok(()),
-            // The kernel dropped a super-packet of a kind that a virtio-net header cannot describe.
-            Some(libc::EINVAL) => {
-                self.engine.count_lost(direction, LossReason::Offload);
-                Ok(())
-            }
-            Some(libc::EBADFD) => {
-                Err(GateError::InterfaceRemoved(self.names()[direction as usize].to_owned()))
-            }
-            Some(libc::ENETDOWN) => {
-                self.interface_check_at = self.clock.now();
-                Ok(())
-            }
-            _ => Err(GateError::system(
-                format!("receiving from `{}`", self.names()[direction as usize]),
-                io::Error::from(error.kind()),
-            )),
-        }
     }
 
     fn names(&self) -> [&str; 2] {

@@ -4,7 +4,9 @@
 mod batching;
 pub(crate) mod commands;
 pub(crate) mod forwarder;
+pub(crate) mod reading;
 mod sending;
+mod share;
 mod wait;
 
 pub(crate) use wait::WaitMode;

@@ -1,11 +1,13 @@
-//! Sending threads: the forwarding thread hands a direction's frames to the kernel, or a separate
-//! thread does.
+//! Sending threads: the forwarding thread hands a direction's frames to the kernel, and a separate
+//! thread helps it.
 //!
 //! Most of the cost of a frame is the kernel's work to send it. While one processor is enough for
 //! everything, the forwarding thread sends, and no frame waits for another thread. When that thread
-//! has little processor time left, a second thread sends, and the first one receives and schedules.
-//! A few batches of frames pass between them: a frame that was handed over cannot be overtaken.
+//! has little processor time left, a second thread sends a [share](super::share) of the
+//! conversations, and the first one receives, schedules and sends the rest. A few batches of frames
+//! pass between them: a frame that was handed over cannot be overtaken by one of its conversation.
 
+use super::share::Room;
 use crate::io::{BATCH, SendSocket};
 use crate::sys::clock::Clock;
 use crate::sys::log::log;
@@ -13,12 +15,14 @@ use crate::sys::privileges;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, channel, sync_channel};
 use tidegate_core::units::{Span, Time};
 
-/// Batches per direction: one that is being sent, and one that waits.
-const BATCHES: usize = 2;
+/// Batches per direction: one that is being sent, and others that wait. Few of them are full, because
+/// the forwarding thread sends a part of the frames.
+const BATCHES: usize = 4;
+/// Time for which the thread waits for a batch without sleeping: as long as it takes to send some.
+const AWAKE: Span = Span::from_micros(100);
 /// Period over which the shares of a processor are measured.
 const WINDOW: Span = Span::from_millis(100);
 /// The second thread starts to send when the first one uses more than this share of a processor.
@@ -85,56 +89,92 @@ impl Batch {
     }
 }
 
-/// A thread that sends the frames of a direction, in the order in which they are handed over.
+/// A direction's way to a thread that sends its frames, in the order in which they are handed over.
 pub(super) struct SendingThread {
-    batches: Option<SyncSender<Batch>>,
+    /// Its number among the thread's directions.
+    direction: usize,
+    /// Batches with the numbers of their directions.
+    batches: Option<SyncSender<(usize, Batch)>>,
     done: Receiver<Batch>,
     free: Vec<Batch>,
-    /// CPU time that the thread has used, in ticks.
+    /// Time that the thread has taken to send, in ticks.
     used: Arc<AtomicU64>,
-    thread: Option<JoinHandle<()>>,
+}
+
+/// The next batch; `None` at the end. For a short time the thread does not sleep: to wake it up would
+/// cost the forwarding thread a call for each batch, and might take that thread's processor from it.
+fn next<T>(waiting: &Receiver<T>, clock: Clock) -> Option<T> {
+    let until = clock.now() + AWAKE;
+    loop {
+        match waiting.try_recv() {
+            Ok(batch) => return Some(batch),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) if clock.now() < until => std::hint::spin_loop(),
+            Err(TryRecvError::Empty) => return waiting.recv().ok(),
+        }
+    }
 }
 
 impl SendingThread {
-    /// Starts a thread that sends through this socket.
+    /// Starts a thread that sends through these sockets, one for each of its directions. It ends
+    /// when all of them are dropped.
     ///
     /// # Errors
     /// When the system cannot start another thread.
-    pub(super) fn start(mut socket: SendSocket, clock: Clock) -> io::Result<SendingThread> {
-        let (batches, waiting) = sync_channel::<Batch>(BATCHES);
-        let (finished, done) = channel();
-        let used = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&used);
+    pub(super) fn start(mut sockets: Vec<SendSocket>, clock: Clock) -> io::Result<Vec<SendingThread>> {
+        let (batches, waiting) = sync_channel::<(usize, Batch)>(BATCHES * sockets.len());
+        let mut ends = Vec::new();
+        let of_direction = |direction| {
+            let ((finished, done), used) = (channel(), Arc::new(AtomicU64::new(0)));
+            ends.push((finished, Arc::clone(&used)));
+            let free = (0..BATCHES).map(|_| Batch::new()).collect();
+            SendingThread { direction, batches: Some(batches.clone()), done, free, used }
+        };
+        let threads = (0..sockets.len()).map(of_direction).collect();
+        drop(batches);
         let work = move || {
             // This thread keeps no privilege that the forwarding thread may have kept.
             if let Err(error) = privileges::drop_all(false) {
                 log(&format!("warning: dropping privileges: {error}"));
             }
-            for mut batch in waiting {
+            while let Some((direction, mut batch)) = next(&waiting, clock) {
+                let (finished, used) = &ends[direction];
                 batch.at = clock.now();
-                batch.send(&mut socket);
-                count.store(Clock::thread_time().ticks(), Ordering::Relaxed);
+                batch.send(&mut sockets[direction]);
+                used.fetch_add(clock.now().since(batch.at).ticks(), Ordering::Relaxed);
                 // After the gate's end nobody receives the batch.
                 let _ = finished.send(batch);
             }
         };
-        let thread = std::thread::Builder::new().name("send".into()).spawn(work)?;
-        let free = (0..BATCHES).map(|_| Batch::new()).collect();
-        Ok(SendingThread { batches: Some(batches), done, free, used, thread: Some(thread) })
+        std::thread::Builder::new().name("send".into()).spawn(work)?;
+        Ok(threads)
     }
 
     /// Passes each batch that was sent since the last call to `see`.
     pub(super) fn collect(&mut self, mut see: impl FnMut(&Batch)) {
-        while let Ok(mut batch) = self.done.try_recv() {
-            see(&batch);
-            batch.clear();
-            self.free.push(batch);
+        while let Ok(batch) = self.done.try_recv() {
+            self.take_back(batch, &mut see);
         }
+    }
+
+    fn take_back(&mut self, mut batch: Batch, mut see: impl FnMut(&Batch)) {
+        see(&batch);
+        batch.clear();
+        self.free.push(batch);
     }
 
     /// Returns true if frames that were handed over are not sent yet.
     pub(super) fn is_sending(&self) -> bool {
         self.free.len() < BATCHES
+    }
+
+    /// Its room for frames.
+    pub(super) fn room(&self) -> Room {
+        match self.free.len() {
+            0 => Room::None,
+            BATCHES => Room::All,
+            _ => Room::Some,
+        }
     }
 
     /// Hands over frames, with the times at which they were due, and returns their number: 0 while
@@ -145,17 +185,19 @@ impl SendingThread {
         let count = batch.frames.len();
         if let Some(batches) = &self.batches {
             // There is room for every batch, and the thread ends after this value.
-            let _ = batches.send(batch);
+            let _ = batches.send((self.direction, batch));
         }
         count
     }
 
-    /// Waits until all frames that were handed over are sent. Nothing can be handed over
-    /// afterwards.
-    pub(super) fn finish(&mut self) {
+    /// Waits until all frames that were handed over are sent, and passes each batch to `see`. Nothing
+    /// can be handed over afterwards.
+    pub(super) fn finish(&mut self, mut see: impl FnMut(&Batch)) {
         self.batches = None;
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+        while self.is_sending()
+            && let Ok(batch) = self.done.recv()
+        {
+            self.take_back(batch, &mut see);
         }
     }
 
@@ -164,17 +206,11 @@ impl SendingThread {
     }
 }
 
-impl Drop for SendingThread {
-    fn drop(&mut self) {
-        self.finish();
-    }
-}
-
 /// Decides whether separate threads send.
 pub(super) struct Division {
     active: bool,
     window_start: Time,
-    /// CPU time that this thread and the others had used until then.
+    /// CPU time that this thread had used until then, and the time that the others had taken to send.
     own: Span,
     others: Span,
 }
@@ -222,7 +258,7 @@ mod tests {
     fn what_is_handed_over_is_sent_in_order() {
         let (near, far) = UnixDatagram::pair().unwrap();
         let clock = Clock::start();
-        let mut thread = SendingThread::start(SendSocket::of(near.into()), clock).unwrap();
+        let mut thread = SendingThread::start(vec![SendSocket::of(near.into())], clock).unwrap().remove(0);
         let frames: Vec<Vec<u8>> = (0..500_u32).map(|number| number.to_be_bytes().repeat(20)).collect();
         let (mut next, mut seen, mut late) = (0, 0, 0);
         while seen < frames.len() {

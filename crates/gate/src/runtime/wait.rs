@@ -27,7 +27,10 @@ pub(super) struct Pause {
     /// True if no more frames are known to be there, and it may sleep.
     pub(super) idle: bool,
     /// True if frames that are due could not be handed over.
-    pub(super) blocked: bool,
+    pub(super) waits: bool,
+    /// The directions that have so many of them that the engine goes no further. No more are
+    /// received there meanwhile: the kernel drops frames at less cost than the scheduler.
+    pub(super) blocked: [bool; 2],
     /// Time for which it sleeps in any case.
     pub(super) coalesce: Span,
     /// The end of the run.

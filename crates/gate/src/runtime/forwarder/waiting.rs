@@ -32,7 +32,7 @@ impl Forwarder {
         // Frames for a busy link are needed at its next departure, not before.
         let deferrable = due.since(now) <= MAX_DEFERRAL;
         let polled = Direction::BOTH.map(|direction| !(deferrable && self.engine.is_busy(direction)));
-        let frames = match pause.idle && !pause.blocked && pause.coalesce == Span::ZERO {
+        let frames = match pause.idle && !pause.waits && pause.coalesce == Span::ZERO {
             true => batching.frames(
                 now,
                 Direction::BOTH.map(|direction| self.engine.frames_wait(direction)),
@@ -52,19 +52,25 @@ impl Forwarder {
             }
             ready
         } else {
-            let asleep = if pause.idle && !pause.blocked { pause.coalesce } else { Span::ZERO };
+            let asleep = if pause.idle && !pause.waits { pause.coalesce } else { Span::ZERO };
             if asleep > Span::ZERO {
                 wait::sleep(asleep);
             }
-            let span = match (pause.idle, pause.blocked) {
+            let span = match (pause.idle, pause.waits) {
                 (true, false) => due.since(now + asleep),
-                (true, true) => HAND_OVER,
+                (true, true) => {
+                    let free = Direction::BOTH.into_iter().filter(|way| !pause.blocked[*way as usize]);
+                    let due =
+                        free.map(|direction| self.engine.next_due_in(direction)).fold(checks, Time::min);
+                    due.since(now).min(HAND_OVER)
+                }
                 (false, _) => Span::ZERO,
             };
+            let polled = [0, 1].map(|side| polled[side] && !pause.blocked[side]);
             wait::wait(&self.receivers, commands, polled, span)?
         };
-        for (ready, polled) in ready.receivers.iter_mut().zip(polled) {
-            *ready |= !polled;
+        for ((ready, polled), blocked) in ready.receivers.iter_mut().zip(polled).zip(pause.blocked) {
+            *ready = (*ready || !polled) && !blocked;
         }
         Ok(ready)
     }
