@@ -63,7 +63,7 @@ lint: $(VENV)/tools
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo run --quiet --package tidegate-formats --example formats_docs check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
-	cargo clippy --package tidegate-gate --bench engine --features bench --quiet -- -D warnings
+	cargo clippy --package tidegate-gate --bench engine --bench null_device --features bench --quiet -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude tidegate-bindings --no-deps --quiet
 	$(BIN)/python docs/check_words.py
 	$(BIN)/ruff format --check .
@@ -89,13 +89,13 @@ lab-kernel: $(VENV)/beside
 
 bench: $(VENV)/installed
 	cargo build --release --benches --package tidegate-sim
-	cargo build --release --bench engine --package tidegate-gate --features bench
+	cargo build --release --bench engine --bench null_device --package tidegate-gate --features bench
 	$(BIN)/python benches/report.py
 
 # The same, into README.md and docs/performance.md.
 bench-readme: $(VENV)/installed
 	cargo build --release --benches --package tidegate-sim
-	cargo build --release --bench engine --package tidegate-gate --features bench
+	cargo build --release --bench engine --bench null_device --package tidegate-gate --features bench
 	$(BIN)/python benches/report.py --readme
 
 wheel: $(VENV)/wheel

@@ -77,6 +77,8 @@ IDLE_HOUSEHOLD = Bar(1_000, of=" bytes")
 EXPLANATIONS = Bar(2, of=" %")
 KERNEL_NANOS = 1_900
 """Nanoseconds of a frame that the gate spends in the kernel: 86 % of the 2.2 µs of `ring` in docs/gate.md."""
+GATE_FRAME = Bar(400)
+"""Instructions of a frame in a gate beyond those of the core's switch, of copying it and of its message."""
 DECISIONS = {"srtcm": Bar(120, of=" instructions"), "trtcm": Bar(120, of=" instructions")}
 """Instructions of one decision with one state."""
 

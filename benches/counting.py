@@ -15,9 +15,9 @@ ROOT = Path(__file__).parents[1]
 BUILD = ["cargo", "build", "--release", "--message-format=json"]
 BENCHES = (
     ["--benches", "--package", "tidegate-sim"],
-    ["--bench", "engine", "--package", "tidegate-gate", "--features", "bench"],
+    ["--bench", "engine", "--bench", "null_device", "--package", "tidegate-gate", "--features", "bench"],
 )
-"""The benchmarks by crate. That of the gate's engine has a feature that no gate has."""
+"""The benchmarks by crate. Those of the gate have a feature that no gate has."""
 REFUSED = 1
 """Exit code of a benchmark that refuses its arguments."""
 

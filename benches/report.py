@@ -18,7 +18,7 @@ from pathlib import Path
 
 import bars
 from counting import ROOT, cpu_seconds, differences, executables, misses, per, run, usage
-from explanations import explanations
+from null_device import gate_rows
 from rich.console import Console
 from rich.table import Table
 
@@ -316,7 +316,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows += push_out(found["push_out"])
         rows += of_subscribers(found["subscribers"])
         rows += of_households(found["subscribers"])
-        rows += explanations(found["engine"])
+        rows += gate_rows(found)
     return rows
 
 

@@ -20,6 +20,8 @@ mod frame;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod io;
+#[cfg(feature = "bench")]
+pub mod null_gate;
 mod runtime;
 mod stats;
 mod sys;

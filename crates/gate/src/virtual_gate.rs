@@ -11,7 +11,7 @@ use tidegate_formats::GateFile;
 
 /// The plan of a gate file.
 #[derive(Clone)]
-pub struct GatePlan(Plan);
+pub struct GatePlan(pub(crate) Plan);
 
 impl GatePlan {
     /// The plan of this file.

@@ -7,6 +7,8 @@
 
 mod group;
 mod hosts;
+#[cfg(feature = "bench")]
+mod null;
 mod packet;
 mod received;
 mod ring;
@@ -15,6 +17,8 @@ mod tap;
 #[cfg(feature = "xdp")]
 mod xdp;
 
+#[cfg(feature = "bench")]
+pub(crate) use null::Receiver as NullReceiver;
 pub(crate) use packet::Sender as SendSocket;
 pub(crate) use received::{BATCH, Received};
 pub(crate) use selection::Rule;
@@ -70,6 +74,20 @@ impl Side {
 }
 
 impl Side {
+    /// Opens an interface to send only: what is received there is always these frames.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    #[cfg(feature = "bench")]
+    pub(crate) fn open_with(name: &str, frames: &[Vec<u8>]) -> Result<Side, GateError> {
+        let failed = |error| GateError::system("a null device", error);
+        let interface = Interface::usable(name)?;
+        let sender = packet::Sender::open(interface.index, interface.mtu).map_err(failed)?;
+        let receiver =
+            Receiver::Null(null::Receiver::of(frames, crate::sys::clock::Clock::wall).map_err(failed)?);
+        Ok(Side { interface, receiver, sender: Sender::Packet(sender) })
+    }
+
     #[cfg(feature = "xdp")]
     fn open_xdp(name: &str, interface: Interface) -> Result<Side, GateError> {
         let (receiver, sender) = xdp::open(name, interface)?;
@@ -91,6 +109,8 @@ pub(crate) enum Receiver {
     Tap(tap::Receiver),
     #[cfg(feature = "xdp")]
     Xdp(xdp::Receiver),
+    #[cfg(feature = "bench")]
+    Null(null::Receiver),
 }
 
 impl Receiver {
@@ -102,6 +122,8 @@ impl Receiver {
             Receiver::Tap(receiver) => receiver.fd(),
             #[cfg(feature = "xdp")]
             Receiver::Xdp(receiver) => receiver.fd(),
+            #[cfg(feature = "bench")]
+            Receiver::Null(receiver) => receiver.fd(),
         }
     }
 
@@ -141,6 +163,8 @@ impl Receiver {
             Receiver::Tap(receiver) => receiver.receive(take).map(|count| count == BATCH),
             #[cfg(feature = "xdp")]
             Receiver::Xdp(receiver) => receiver.receive(take).map(|count| count == xdp::AT_ONCE),
+            #[cfg(feature = "bench")]
+            Receiver::Null(receiver) => receiver.receive(take),
         }
     }
 
@@ -163,6 +187,8 @@ impl Receiver {
             Receiver::Tap(receiver) => receiver.missed(),
             #[cfg(feature = "xdp")]
             Receiver::Xdp(receiver) => receiver.missed(),
+            #[cfg(feature = "bench")]
+            Receiver::Null(_) => 0,
         }
     }
 }

@@ -140,6 +140,26 @@ impl Sender {
         Sender { socket, longest: crate::io::received::MAX_FRAME, joins: Joined::BOTH, parts: Parts::new() }
     }
 
+    /// A sender to nowhere, which makes the messages.
+    #[cfg(feature = "bench")]
+    pub(crate) fn null() -> io::Result<Sender> {
+        let socket = std::fs::File::open("/dev/null")?.into();
+        Ok(Sender {
+            socket,
+            longest: crate::io::received::MAX_FRAME,
+            joins: Joined::BOTH,
+            parts: Parts::new(),
+        })
+    }
+
+    /// Makes the messages that frames are sent as, and returns the number of frames.
+    #[cfg(feature = "bench")]
+    pub(crate) fn make_messages<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> usize {
+        self.parts.fill(frames, self.longest, self.joins);
+        std::hint::black_box(&self.parts.slices);
+        self.parts.messages.iter().map(|(_, frames)| frames).sum()
+    }
+
     /// See [`crate::io::Sender::send`].
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         match self.send_joined(frames.clone()) {

@@ -28,6 +28,12 @@ impl Forwarder {
         (slice.filter(had_packets).collect(), left.next())
     }
 
+    /// Frames that were sent in a direction.
+    #[cfg(feature = "bench")]
+    pub(crate) fn sent(&self, direction: Direction) -> u64 {
+        self.engine.counters(direction).sent
+    }
+
     /// The flows that packets have opened.
     pub(crate) fn members(&self) -> Vec<Member> {
         let mut members = Vec::new();
