@@ -388,9 +388,13 @@ mod emulation_tests;
 #[cfg(test)]
 mod explain_tests;
 #[cfg(test)]
+mod flood_tests;
+#[cfg(test)]
 mod history_tests;
 #[cfg(test)]
 mod household_tests;
+#[cfg(test)]
+mod reserved;
 #[cfg(test)]
 mod simulator_tests;
 #[cfg(test)]
