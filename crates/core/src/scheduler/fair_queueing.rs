@@ -35,6 +35,10 @@ use crate::stats::Count;
 use crate::units::{Rate, Span, Time};
 use alloc::vec::Vec;
 
+/// Virtual time when a scheduler resumes the lines of another's flows: later than any of them began, by
+/// 8 days.
+const RESUMED: VirtualTime = VirtualTime::from_ticks(1 << 56);
+
 /// A scheduler that serves flows in the order of their first packets' tags, by rule `R`.
 pub struct FairQueueing<R> {
     rule: R,
@@ -326,6 +330,38 @@ impl<R: FairRule> Scheduler for FairQueueing<R> {
             _ => {}
         }
         self.place(flow, queues);
+    }
+
+    fn own_line(&self, _: Time, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        let tags = self.flows.get(flow.ix()).filter(|tags| tags.open)?;
+        let at = if queues.len(flow) > 0 { tags.start } else { self.rule.end(flow, tags) };
+        let virtual_time = self.rule.virtual_time();
+        // Virtual time is that of `self.now`.
+        Some((self.now + at.span_since(virtual_time)).before(virtual_time.span_since(at)))
+    }
+
+    /// Virtual time stays at its origin while packets are pushed, so that the tags of a flow which
+    /// its own line serves already may be before those of others.
+    fn resume(&mut self, now: Time, flow: FlowIx, own_line: Time) {
+        self.now = self.now.max(now);
+        let Some(tags) = self.flows.get_mut(flow.ix()).filter(|tags| tags.open) else { return };
+        tags.finish = RESUMED.later_by(own_line.since(now)).before_by(now.since(own_line));
+        tags.last = tags.finish;
+        self.rule.resume(flow, tags);
+    }
+
+    fn resumed(&mut self, now: Time, in_service: Option<u32>, queues: &Queues) {
+        self.now = self.now.max(now);
+        self.rule.resumed(RESUMED, in_service);
+        self.latest = RESUMED;
+        for (ix, tags) in self.flows.iter().enumerate() {
+            let flow = FlowIx(ix as u32);
+            if tags.open && tags.finish > RESUMED && queues.len(flow) == 0 {
+                self.latest = self.latest.max(tags.finish);
+                self.rule.resume_ahead(flow, tags);
+            }
+        }
+        self.find_eligible(queues);
     }
 
     fn release(&mut self, flow: FlowIx) {

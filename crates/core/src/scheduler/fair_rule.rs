@@ -177,6 +177,25 @@ pub trait FairRule {
         let _ = (flow, tags, late);
     }
 
+    /// Sets the finish tag of a flow without packets at a new scheduler; see [`Scheduler::resume`].
+    ///
+    /// [`Scheduler::resume`]: super::Scheduler::resume
+    fn resume(&mut self, flow: FlowIx, tags: &Tags) {
+        let _ = (flow, tags);
+    }
+
+    /// Sets virtual time after the packets that wait at a new scheduler have been pushed. The server is
+    /// still sending a packet of `in_service` bytes, or none.
+    fn resumed(&mut self, at: VirtualTime, in_service: Option<u32>) {
+        let _ = in_service;
+        self.advance_to(at);
+    }
+
+    /// Reports, after that, a flow without packets whose finish tag is later.
+    fn resume_ahead(&mut self, flow: FlowIx, tags: &Tags) {
+        let _ = (flow, tags);
+    }
+
     /// Returns the virtual time until which the flow is ahead.
     fn end(&self, flow: FlowIx, tags: &Tags) -> VirtualTime {
         let _ = flow;

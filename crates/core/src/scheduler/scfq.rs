@@ -89,4 +89,8 @@ impl FairRule for Scfq {
     fn served(&mut self, tags: &Tags, _: u32) {
         self.virtual_time = self.virtual_time.max(tags.finish);
     }
+
+    fn resumed(&mut self, at: VirtualTime, _: Option<u32>) {
+        self.virtual_time = self.virtual_time.max(at);
+    }
 }

@@ -84,6 +84,17 @@ pub trait StampRule {
         let _ = (now, flow, show);
     }
 
+    /// See [`Scheduler::own_line`].
+    fn own_line(&self, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        let _ = (flow, queues);
+        None
+    }
+
+    /// See [`Scheduler::resume`].
+    fn resume(&mut self, flow: FlowIx, own_line: Time) {
+        let _ = (flow, own_line);
+    }
+
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 }
@@ -200,6 +211,14 @@ impl<R: StampRule> Scheduler for Stamped<R> {
 
     fn release(&mut self, flow: FlowIx) {
         self.rule.release(flow);
+    }
+
+    fn own_line(&self, _: Time, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        self.rule.own_line(flow, queues)
+    }
+
+    fn resume(&mut self, _: Time, flow: FlowIx, own_line: Time) {
+        self.rule.resume(flow, own_line);
     }
 
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {

@@ -179,6 +179,28 @@ pub trait Scheduler {
         let _ = flow;
     }
 
+    /// Returns the time at which a line of the flow's own, which has its reserved rate, begins with the
+    /// flow's first packet; without one, the time at which it is free. It may be before `now`. `None`
+    /// for a scheduler that has no such time, and for a flow that has none. It outlives the scheduler: a
+    /// reload hands it to the next with [`resume`](Self::resume).
+    fn own_line(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        let _ = (now, flow, queues);
+        None
+    }
+
+    /// Sets that time for a flow without packets at a new scheduler, before the packets that wait at
+    /// the node are pushed. Called for every flow, and then [`resumed`](Self::resumed) once they have
+    /// been pushed.
+    fn resume(&mut self, now: Time, flow: FlowIx, own_line: Time) {
+        let _ = (now, flow, own_line);
+    }
+
+    /// Ends what [`resume`](Self::resume) began. The server is still sending a packet of `in_service`
+    /// bytes, or none.
+    fn resumed(&mut self, now: Time, in_service: Option<u32>, queues: &Queues) {
+        let _ = (now, in_service, queues);
+    }
+
     /// Lead of the flow's clock over real time, or of its tags over virtual time; zero for a
     /// scheduler that has neither.
     fn lead(&self, now: Time, flow: FlowIx) -> Span {

@@ -366,6 +366,20 @@ impl StampRule for VirtualClock {
         black_box(self.clocks.get(flow.ix()).map(|clock| clock.aux_vc));
     }
 
+    fn own_line(&self, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        self.reserve(flow)?;
+        let Some(first) = queues.first(flow) else { return Some(self.aux_vc(flow)) };
+        let stamp = Time::from_ticks(self.key(flow, first.packet.tag));
+        let end = stamp + self.offsets.get(flow).head_start;
+        Some(end.before(self.first_tick(flow, &first.packet, queues)?))
+    }
+
+    fn resume(&mut self, flow: FlowIx, own_line: Time) {
+        if let Some(clock) = self.clocks.get_mut(flow.ix()) {
+            clock.aux_vc = own_line;
+        }
+    }
+
     fn release(&mut self, flow: FlowIx) {
         self.clocks[flow.ix()].reserve = None;
         self.set_checked(flow, None);

@@ -39,7 +39,7 @@ impl VirtualTime {
 
     /// Creates the instant of a whole number of ticks.
     #[inline]
-    pub(super) fn from_ticks(ticks: u128) -> VirtualTime {
+    pub(super) const fn from_ticks(ticks: u128) -> VirtualTime {
         VirtualTime(ticks << Self::FRACTION_BITS)
     }
 
@@ -74,6 +74,11 @@ impl VirtualTime {
     /// Later by this time at the flow's own weight; saturates.
     pub(super) fn later_by(self, span: Span) -> VirtualTime {
         self.later(u128::from(span.ticks()) << Self::FRACTION_BITS)
+    }
+
+    /// Earlier by this time at the flow's own weight; stops at zero.
+    pub(super) fn before_by(self, span: Span) -> VirtualTime {
+        VirtualTime(self.0.saturating_sub(u128::from(span.ticks()) << Self::FRACTION_BITS))
     }
 
     /// The difference from `earlier`, in units of 2⁻²⁴ tick; 0 when it is not later.

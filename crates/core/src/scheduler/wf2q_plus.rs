@@ -129,8 +129,10 @@ pub struct Wf2qPlus {
     /// The server's rate as a weight; 0 when it is unknown.
     rate: u64,
     as_of: Option<Time>,
-    /// Work left of the packet in service.
+    /// Work left of the packet in service, at most.
     left: u128,
+    /// The packet in service began at another scheduler.
+    begun_before: bool,
     /// Work done by which virtual time has not advanced yet: less than a unit of virtual time.
     rest: u128,
 }
@@ -238,13 +240,32 @@ impl FairRule for Wf2qPlus {
 
     #[inline]
     fn served(&mut self, tags: &Tags, len: u32) {
-        // The server has finished the previous packet.
-        self.work(self.left);
+        // The server has finished the previous packet, of which `left` is more than was left if another
+        // scheduler began it.
+        match core::mem::take(&mut self.begun_before) {
+            true => self.left = 0,
+            false => self.work(self.left),
+        }
         self.advance_to(tags.start);
         self.left = u128::from(len) * Rate::WEIGHT_SCALE;
         if self.rate == 0 {
             self.work(self.left);
         }
+    }
+
+    /// The packet in service counts for as long as it takes from now on.
+    fn resumed(&mut self, at: VirtualTime, in_service: Option<u32>) {
+        self.advance_to(at);
+        if self.rate > 0 {
+            self.left = u128::from(in_service.unwrap_or(0)) * Rate::WEIGHT_SCALE;
+            self.begun_before = true;
+        }
+    }
+
+    /// It counts until it is no longer ahead.
+    fn resume_ahead(&mut self, flow: FlowIx, tags: &Tags) {
+        self.backlogged(flow, tags);
+        self.emptied(flow, tags);
     }
 
     fn memory(&self) -> usize {

@@ -261,6 +261,19 @@ impl FairRule for Wfq {
         self.fluid.rejoin(flow, late, tags.weight);
     }
 
+    fn resume(&mut self, flow: FlowIx, tags: &Tags) {
+        self.fluid.flows[flow.ix()].last = tags.finish;
+    }
+
+    /// Its fluid is still in the fluid server.
+    fn resume_ahead(&mut self, flow: FlowIx, tags: &Tags) {
+        self.fluid.extend(flow, tags.finish, tags.weight.weight());
+    }
+
+    fn resumed(&mut self, at: VirtualTime, _: Option<u32>) {
+        self.fluid.advance_to(at);
+    }
+
     fn end(&self, flow: FlowIx, _: &Tags) -> VirtualTime {
         self.fluid.flows[flow.ix()].last
     }

@@ -1,17 +1,29 @@
 //! A new tree for a port: built with all flows, and filled with the packets that wait.
 
 use super::flows::State;
-use super::plan::{FlowPlan, PortPlan};
+use super::plan::{ClassPlan, FlowPlan, PortPlan};
 use super::pool::Pool;
 use super::port::Port;
-use super::tree::{Member, Tree, node_of};
+use super::tree::{Member, ROOT, Tree, node_of};
 use super::{Ready, Switch};
 use crate::context::Ctx;
 use crate::contract::Refused;
 use crate::dropper::Occupancy;
 use crate::packet::{FlowIx, Packet, PortIx};
-use crate::units::Time;
+use crate::scheduler::Scheduler;
+use crate::units::{Rate, Span, Time};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+
+/// The longest time that a flow which has sent more than it reserves waits, after a reload, for its own
+/// line to catch up: a full frame at 12 kbit/s.
+const LONGEST_DEBT: Span = Span::from_secs(1);
+
+/// When the lines of members' own begin with their first packets, before a reload.
+struct OwnLines {
+    flows: Vec<Option<Time>>,
+    classes: Vec<Option<Time>>,
+}
 
 impl Switch {
     /// Moves the packets that wait at a port to the flows that `whose` names (for those of
@@ -32,8 +44,8 @@ impl Switch {
         if !port.droppers.is_empty() {
             port.report_moved(cx, &self.pool, &whose);
         }
-        port.requeue_into(cx, tree, &[], &whose);
         let plan = port.plan.clone();
+        port.requeue_into(cx, tree, &[], &plan, &whose);
         port.update_policies(cx.now, &plan, false)?;
         port.retire_drained(cx.now);
         port.ask(cx);
@@ -102,8 +114,10 @@ impl Port {
         cx: &mut Ctx<'_>,
         tree: Tree,
         changed: &[(FlowIx, FlowPlan)],
+        wanted: &PortPlan,
         whose: impl Fn(&Packet) -> FlowIx,
     ) {
+        let lines = self.own_lines(cx.now, wanted, changed);
         let mut before = core::mem::replace(&mut self.tree, tree);
         let mut queued = Vec::new();
         for flow in (0..self.table.flows.len()).map(|flow| FlowIx(flow as u32)) {
@@ -139,6 +153,10 @@ impl Port {
             self.tree.set_capped(node, slot, self.table.ceiling(flow).is_some());
             self.pass_participation(cx.now, flow);
         }
+        let resumes = !queued.is_empty();
+        if resumes {
+            self.resume(cx.now, &lines);
+        }
         queued.sort_unstable_by_key(|waiting| waiting.order);
         for mut waiting in queued {
             let entry = &self.table.flows[waiting.packet.flow.ix()];
@@ -146,6 +164,57 @@ impl Port {
             waiting.packet.flow = entry.slot;
             self.tree.push(cx, node, &mut waiting.packet, waiting.order);
             self.schedule_release(cx.now, node);
+        }
+        if resumes {
+            let in_service = self.in_service().map(|packet| packet.len);
+            for at in 0..self.tree.nodes.len() {
+                let node = &mut self.tree.nodes[at];
+                node.scheduler.resumed(cx.now, in_service.filter(|_| at == ROOT), &node.queues);
+            }
+        }
+    }
+
+    /// The times at which the lines of the members' own begin with their first packets: of flows, and
+    /// of classes. `None` where the new tree, of the plan `wanted`, gives the member another
+    /// reservation or the old one promised none: such a line begins now.
+    fn own_lines(&self, now: Time, wanted: &PortPlan, changed: &[(FlowIx, FlowPlan)]) -> OwnLines {
+        let of = |node: usize, slot: FlowIx| {
+            let scheduler =
+                if node == ROOT { &self.plan.scheduler } else { &self.plan.classes[node - 1].scheduler };
+            let node = &self.tree.nodes[node];
+            let at = node.scheduler.own_line(now, slot, &node.queues);
+            at.filter(|_| scheduler.keeps_rates().is_some()).map(|at| at.min(now + LONGEST_DEBT))
+        };
+        let new: BTreeMap<FlowIx, Option<Rate>> =
+            changed.iter().map(|(flow, plan)| (*flow, plan.contract.reserve)).collect();
+        let line_of = |flow: FlowIx| {
+            let entry = &self.table.flows[flow.ix()];
+            let same = new.get(&flow).is_none_or(|new| *new == self.table.contract(flow).reserve);
+            let goes_on = same && entry.state != State::Closed;
+            of(entry.node.into(), entry.slot).filter(|_| goes_on)
+        };
+        let classes = self.plan.classes.iter().zip(&wanted.classes).enumerate();
+        let line_of_class = |(class, (before, after)): (usize, (&ClassPlan, &ClassPlan))| {
+            let same = before.parent == after.parent && before.contract.reserve == after.contract.reserve;
+            let (parent, slot) = self.tree.nodes[class + 1].parent.filter(|_| same)?;
+            of(parent, slot)
+        };
+        OwnLines { flows: self.flows().map(line_of).collect(), classes: classes.map(line_of_class).collect() }
+    }
+
+    /// Lets the schedulers of a new tree, into which the waiting packets are about to be pushed, go on
+    /// with the lines of their members' own.
+    fn resume(&mut self, now: Time, lines: &OwnLines) {
+        for at in 0..self.tree.nodes.len() {
+            let node = &mut self.tree.nodes[at];
+            for (slot, member) in node.members.iter().enumerate() {
+                let line = match member {
+                    Member::Flow(flow) => lines.flows.get(flow.ix()),
+                    Member::Node(class) => lines.classes.get(usize::from(*class) - 1),
+                };
+                let line = line.copied().flatten().unwrap_or(now);
+                node.scheduler.resume(now, FlowIx(slot as u32), line);
+            }
         }
     }
 }

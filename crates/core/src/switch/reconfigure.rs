@@ -177,7 +177,7 @@ impl Port {
             .collect();
         let same_tree = tree.is_none();
         if let Some(tree) = tree {
-            self.requeue_into(cx, tree, &changed, |packet| packet.flow);
+            self.requeue_into(cx, tree, &changed, wanted, |packet| packet.flow);
             diff.push(PlanChange::Tree(ix));
         }
         self.update_policies(cx.now, wanted, same_tree)?;

@@ -4,6 +4,7 @@
 use super::tests::Bench;
 use super::*;
 use crate::stats::Envelope;
+use std::collections::VecDeque;
 use tidegate_core::contract::Contract;
 use tidegate_core::link::Framing;
 use tidegate_core::units::Rate;
@@ -48,6 +49,8 @@ pub(super) struct Reserved {
     pub(super) sent: u64,
     /// The longest time from the own line's to the link's last bit of a packet.
     pub(super) latest: Span,
+    /// Charged lengths of the packets that have not left, the oldest first.
+    waiting: VecDeque<u32>,
 }
 
 impl Reserved {
@@ -66,6 +69,7 @@ impl Reserved {
             free: Time::ORIGIN,
             sent: 0,
             latest: Span::ZERO,
+            waiting: VecDeque::new(),
         }
     }
 
@@ -82,6 +86,7 @@ impl Reserved {
                     let number = u64::from_be_bytes(frame[42..50].try_into().unwrap()) as usize;
                     let through = departure.due + self.link.time_for(self.framing.charge(frame.len() as u32));
                     self.sent += 1;
+                    self.waiting.pop_front();
                     self.latest = self.latest.max(through.since(self.due[number]));
                 }
             }
@@ -103,7 +108,29 @@ impl Reserved {
         self.free = self.free.max(now) + self.own.time_for(charged);
         self.bench.receive(Direction::Up, &frame_from(CALLER, 5004, length, self.due.len() as u64));
         self.due.push(self.free);
+        self.waiting.push_back(charged);
         true
+    }
+
+    /// Carries out another file from now on.
+    pub(super) fn reload(&mut self, file: &GateFile) {
+        self.bench.engine.reconfigure(self.bench.now, &Plan::of(file)).unwrap();
+        self.bench.check_identity();
+    }
+
+    /// Starts the flow's own line anew with the packets that wait.
+    pub(super) fn restart_line(&mut self) {
+        self.free = self.bench.now;
+        let first = self.due.len() - self.waiting.len();
+        for (due, charged) in self.due[first..].iter_mut().zip(&self.waiting) {
+            self.free += self.own.time_for(*charged);
+            *due = self.free;
+        }
+    }
+
+    /// Returns true if a packet of it is in the gate.
+    pub(super) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// Number of its packets that came to the gate.

@@ -185,6 +185,18 @@ impl Scheduler for AnyScheduler {
         each!(self, s => s.release(flow))
     }
 
+    fn own_line(&self, now: Time, flow: FlowIx, queues: &Queues) -> Option<Time> {
+        each!(self, s => s.own_line(now, flow, queues))
+    }
+
+    fn resume(&mut self, now: Time, flow: FlowIx, own_line: Time) {
+        each!(self, s => s.resume(now, flow, own_line))
+    }
+
+    fn resumed(&mut self, now: Time, in_service: Option<u32>, queues: &Queues) {
+        each!(self, s => s.resumed(now, in_service, queues))
+    }
+
     fn gauges(&self, now: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
         each!(self, s => s.gauges(now, flow, show))
     }
