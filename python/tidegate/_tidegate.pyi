@@ -283,6 +283,10 @@ class Contract:
     def host(self) -> int | None:
         """Number of its host."""
 
+    @property
+    def peer(self) -> int | None:
+        """Number of the host at its other end."""
+
     def time_for(self, length: int) -> int | None:
         """Return the ticks that `length` bytes take at the reserved rate; None without one."""
 

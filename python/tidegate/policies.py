@@ -739,6 +739,28 @@ class HostDrrPlusPlus(Record):
 
 
 @dataclass(frozen=True, kw_only=True)
+class TripleIsolate(Record):
+    """Triple isolation.
+
+    Serves backlogged flows in turns, flows that have just become backlogged first; a flow's quantum is
+    divided by the number of flows of that of its two hosts that has more: fair among the hosts of both sides,
+    then among flows. Drops nothing by itself.
+
+    Attributes:
+        quantum: Quantum: bytes that a flow may send in its turn while neither of its hosts has another (a
+            size such as "250B", or a number of bytes). Default: 1514B.
+
+    Source: tc-cake(8), triple-isolate; Høiland-Jørgensen, Täht and Morton 2018, section 4.2.
+    """
+
+    _kind: ClassVar[str | None] = "triple-isolate"
+
+    _quantities: ClassVar = {"quantum": quantities.Size}
+
+    quantum: str | int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Edf(Record):
     """Earliest deadline first.
 
@@ -920,6 +942,7 @@ SchedulerName = Literal[
     "drr",
     "drr++",
     "host-drr++",
+    "triple-isolate",
     "edf",
     "jitter-edd",
     "fq-codel",
@@ -949,6 +972,7 @@ SchedulerKind = (
     | Drr
     | DrrPlusPlus
     | HostDrrPlusPlus
+    | TripleIsolate
     | Edf
     | JitterEdd
     | FqCodel
@@ -2703,6 +2727,8 @@ class Answers(Record):
             it, `workahead` (a size such as "250B", or a number of bytes).
         host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
             whole number from 0 to 4294967295).
+        peer: Number of the host at its other end, for schedulers that are fair among the hosts of both ends;
+            flows without it are one host's (a whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2737,6 +2763,7 @@ class Answers(Record):
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
     host: int | None = None
+    peer: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -2812,6 +2839,8 @@ class Connection(Record):
             it, `workahead` (a size such as "250B", or a number of bytes).
         host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
             whole number from 0 to 4294967295).
+        peer: Number of the host at its other end, for schedulers that are fair among the hosts of both ends;
+            flows without it are one host's (a whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -2886,6 +2915,7 @@ class Connection(Record):
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
     host: int | None = None
+    peer: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -3019,6 +3049,8 @@ class Flow(Record):
             it, `workahead` (a size such as "250B", or a number of bytes).
         host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
             whole number from 0 to 4294967295).
+        peer: Number of the host at its other end, for schedulers that are fair among the hosts of both ends;
+            flows without it are one host's (a whole number from 0 to 4294967295).
         profile: Profile against which its packets are metered, together with those of other flows; without
             it, the flow's own contract.
         weight: Weight of each of these flows among all that name the `profile`, which must then all have one:
@@ -3093,6 +3125,7 @@ class Flow(Record):
     excess_burst: str | int | None = None
     peak_burst: str | int | None = None
     host: int | None = None
+    peer: int | None = None
     profile: str | None = None
     weight: int | None = None
     colour: Literal["green", "yellow", "red"] | None = None
@@ -3186,6 +3219,8 @@ class Class(Record):
             sent (a time such as "5ms", or a number of seconds).
         host: Number of its host, for schedulers that are fair among hosts; flows without it are one host's (a
             whole number from 0 to 4294967295).
+        peer: Number of the host at its other end, for schedulers that are fair among the hosts of both ends;
+            flows without it are one host's (a whole number from 0 to 4294967295).
         ceiling: Rate that the class never exceeds at a port; without it, no ceiling (a rate such as
             "400kbit", or a number of bit/s).
         ceiling_burst: Depth of a token bucket for the ceiling, as HTB's `cburst`: a packet may start while
@@ -3219,6 +3254,7 @@ class Class(Record):
     peak: str | float | None = None
     deadline: str | float | None = None
     host: int | None = None
+    peer: int | None = None
     ceiling: str | float | None = None
     ceiling_burst: str | int | None = None
     meter: MeterName | MeterKind | None = None

@@ -12,7 +12,7 @@ use tidegate_core::context::Ctx;
 use tidegate_core::contract::Contract;
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::rng::Rng;
-use tidegate_core::steering::{Conversations, Rule, Split, Steering};
+use tidegate_core::steering::{Conversations, Rule, Split, StatedHosts, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, DEEPEST_TREE, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Span, Time};
@@ -43,7 +43,8 @@ impl Bench {
         let now = Time::ORIGIN;
         let ports = vec![port];
         let mut switch = Switch::new(now, &SwitchPlan { ports, ..SwitchPlan::default() }).unwrap();
-        let conversations = Conversations { scheduler: kind("drr++"), dropper: None, by_host: false };
+        let conversations =
+            Conversations { scheduler: kind("drr++"), dropper: None, hosts: StatedHosts::None };
         let within = Some(conversations.into());
         let rule = Rule { within, ..Rule::new(Match::default(), split, plan, IDLE) };
         let rest = FlowPlan::default();

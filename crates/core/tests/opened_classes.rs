@@ -17,8 +17,16 @@ use tidegate_core::switch::plan::{
 use tidegate_core::units::{Span, Time};
 
 /// Schedulers for which a member without packets makes no difference.
-const SCHEDULERS: [&str; 7] =
-    ["fifo", "strict-priority", "virtual-clock", "wf2q-plus", "round-robin", "drr++", "host-drr++"];
+const SCHEDULERS: [&str; 8] = [
+    "fifo",
+    "strict-priority",
+    "virtual-clock",
+    "wf2q-plus",
+    "round-robin",
+    "drr++",
+    "host-drr++",
+    "triple-isolate",
+];
 const LINK: u64 = 8_000_000;
 
 /// An arrival: microseconds, flow and length.

@@ -307,9 +307,18 @@ fn every_scheduler_gives_up_the_last_packet_of_a_flow_at_the_longest_queue() {
 #[test]
 fn a_full_class_loses_before_a_flow_within_its_share() {
     let link = rate(10_000_000);
-    for scheduler in
-        ["wfq", "wf2q-plus", "scfq", "sfq", "drr", "round-robin", "drr++", "host-drr++", "virtual-clock"]
-    {
+    for scheduler in [
+        "wfq",
+        "wf2q-plus",
+        "scfq",
+        "sfq",
+        "drr",
+        "round-robin",
+        "drr++",
+        "host-drr++",
+        "triple-isolate",
+        "virtual-clock",
+    ] {
         // Without reservations all weigh the same; VirtualClock sends nothing ahead of its clock
         // without one.
         let share = if scheduler == "virtual-clock" { reserved(2_500_000) } else { FlowPlan::default() };

@@ -143,6 +143,11 @@ fn mistakes_are_answered_where_they_are() {
         ),
         (
             "each = \"5-tuple\"",
+            "each = \"host\"\nwithin = \"triple-isolate\"",
+            "26: with each = \"host\" there is one host in each class",
+        ),
+        (
+            "each = \"5-tuple\"",
             "each = \"5-tuple\"\nwithin = \"host, 5-tuple\"",
             "26: `within` divides what a host, a subscriber or a circuit has",
         ),

@@ -13,6 +13,10 @@ const OFFERED: &[&str] = &[
     // Queueing disciplines of another system, and the policies that they are here.
     "crates/formats/src/tc/policies.rs",
     "crates/formats/src/tc/queue.rs",
+    // A mode of CAKE has the name of a scheduler, and the word of a key for it.
+    "crates/formats/src/tc/cake.rs",
+    "crates/formats/src/libreqos/render.rs",
+    "crates/formats/src/keys/gate.rs",
     // A protocol has the name of a transport.
     "crates/core/src/classifier.rs",
     "python/tidegate/replay/kinds.py",

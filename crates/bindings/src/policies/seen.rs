@@ -170,6 +170,12 @@ impl PyContract {
         self.0.host
     }
 
+    /// Number of the host at its other end.
+    #[getter]
+    fn peer(&self) -> Option<u32> {
+        self.0.peer
+    }
+
     /// Ticks that `length` bytes take at the reserved rate, rounded to the nearest; `None` without
     /// one.
     fn time_for(&self, length: u32) -> Option<u64> {

@@ -19,4 +19,4 @@ mod parts;
 mod registry;
 
 pub use parts::Parts;
-pub use registry::{BuiltInComposite, FAIR_DEFAULT, RECORDS, WITHIN_BY_HOST, WITHIN_DEFAULT};
+pub use registry::{BuiltInComposite, FAIR_DEFAULT, RECORDS, WITHIN_BY_BOTH, WITHIN_BY_HOST, WITHIN_DEFAULT};

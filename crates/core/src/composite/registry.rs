@@ -5,6 +5,7 @@ use crate::contract::Refused;
 use crate::dropper::codel::CodelParams;
 use crate::params::{Consists, PolicyParams, Scope, registry};
 use crate::scheduler::host_drr_plus_plus::HostDrrPlusPlusParams;
+use crate::scheduler::triple_isolate::TripleIsolateParams;
 use crate::scheduler::wf2q_plus::Wf2qPlusParams;
 
 /// Writes the registry, and the division of each composite policy into its parts.
@@ -43,6 +44,9 @@ pub const WITHIN_DEFAULT: &str = super::fq_codel::FqCodelParams::RECORD.name;
 /// The scheduler in its place where it is fair to hosts first, and then to the conversations of
 /// each.
 pub const WITHIN_BY_HOST: &str = HostDrrPlusPlusParams::RECORD.name;
+
+/// The scheduler in its place where it is fair to the hosts of both sides.
+pub const WITHIN_BY_BOTH: &str = TripleIsolateParams::RECORD.name;
 
 /// The policy of a port that names none, where users share a real link: fair at once, whatever
 /// flows have sent before, and with short queues.

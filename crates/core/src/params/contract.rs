@@ -40,6 +40,9 @@ parameters! {
         /// Number of its host, for schedulers that are fair among hosts; flows without it are one
         /// host's
         host: Option<u32> as Integer(0, 4_294_967_295),
+        /// Number of the host at its other end, for schedulers that are fair among the hosts of both
+        /// ends; flows without it are one host's
+        peer: Option<u32> as Integer(0, 4_294_967_295),
     }
 }
 

@@ -47,6 +47,7 @@ pub mod strict_priority;
 pub mod tdm;
 pub mod time_shifted_fifo;
 mod traits;
+pub mod triple_isolate;
 mod turns;
 pub mod virtual_clock;
 mod virtual_time;

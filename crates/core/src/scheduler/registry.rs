@@ -103,6 +103,7 @@ schedulers! {
     Drr(super::drr::DrrParams),
     DrrPlusPlus(super::drr_plus_plus::DrrPlusPlusParams),
     HostDrrPlusPlus(super::host_drr_plus_plus::HostDrrPlusPlusParams),
+    TripleIsolate(super::triple_isolate::TripleIsolateParams),
     Edf(super::edf::EdfParams),
     JitterEdd(super::jitter_edd::JitterEddParams),
 }

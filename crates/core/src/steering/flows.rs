@@ -271,7 +271,7 @@ impl Steering {
         let plan = match owner {
             Owner::Conversation(at, conversation) => {
                 let class = self.owners.class(at);
-                self.owners.conversation_plan(class, at, conversation, self.rules[rule].is_by_host())
+                self.owners.conversation_plan(class, at, conversation, self.rules[rule].stated_hosts())
             }
             Owner::Unit(Unit::Key(_)) if self.is_at_limit() || self.is_full(rule) => return None,
             Owner::Unit(unit) => self.rules[rule].unit_plan(Some(unit), self.direction),
@@ -283,7 +283,7 @@ impl Steering {
             Owner::Unit(Unit::Key(key)) => _ = self.by_key.insert((rule, key), at),
             Owner::Unit(Unit::Circuit(circuit)) => self.circuits[rule][circuit as usize].open(at),
             Owner::Conversation(place, conversation) => {
-                self.owners.opened(place, conversation, at, self.rules[rule].is_by_host());
+                self.owners.opened(place, conversation, at, self.rules[rule].stated_hosts());
             }
             Owner::Shared => self.shared[rule] = Some(at),
         }

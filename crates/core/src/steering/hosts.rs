@@ -1,5 +1,5 @@
 //! The numbers by which a scheduler tells apart the hosts of a unit
-//! ([`Conversations::by_host`](super::Conversations)). A host has one from its first
+//! ([`Conversations::hosts`](super::Conversations)). A host has one from its first
 //! conversation that is opened until its last one is closed.
 
 use crate::classifier::FiveTuple;
@@ -23,6 +23,7 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
+    /// The hosts inside of packets that go in `direction`, which are those outside of the other.
     pub(super) fn new(direction: Direction) -> Hosts {
         Hosts { direction, hosts: BTreeMap::new(), free: Vec::new() }
     }

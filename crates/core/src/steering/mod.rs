@@ -47,4 +47,4 @@ mod unit;
 pub use edge::{Edge, EdgePlan, Steered};
 pub use flows::{Cached, Steering};
 pub use inspect::FlowOwner;
-pub use rule::{Aside, Beyond, Conversations, Rule, Split};
+pub use rule::{Aside, Beyond, Conversations, Rule, Split, StatedHosts};

@@ -7,7 +7,7 @@
 //! that by a pause.
 
 use super::hosts::Hosts;
-use super::rule::{Conversations, Rule, Split};
+use super::rule::{Conversations, Rule, Split, StatedHosts};
 use super::unit::{Continued, LEAST, Unit};
 use crate::classifier::rules::{Direction, Key};
 use crate::contract::Contract;
@@ -49,8 +49,9 @@ pub(super) struct Owners {
     /// The classes of each rule in each class of the port whose last flow was closed, in that
     /// order; a flow may have been opened in some since.
     vacant: BTreeMap<(usize, Option<u16>), VecDeque<usize>>,
-    /// The hosts in the classes of rules that tell them apart.
+    /// The hosts inside and outside in the classes of rules that tell them apart.
     hosts: Hosts,
+    peers: Hosts,
 }
 
 impl Owners {
@@ -62,6 +63,7 @@ impl Owners {
             flows: 0,
             vacant: BTreeMap::new(),
             hosts: Hosts::new(direction),
+            peers: Hosts::new(direction.opposite()),
         }
     }
 
@@ -189,19 +191,29 @@ impl Owners {
         class: u16,
         at: usize,
         conversation: Option<Key>,
-        by_host: bool,
+        stated: StatedHosts,
     ) -> FlowPlan {
-        let host = by_host.then(|| self.hosts.number(at, conversation));
-        let contract = Contract { host, ..Contract::default() };
+        let host = (stated != StatedHosts::None).then(|| self.hosts.number(at, conversation));
+        let peer = (stated == StatedHosts::Both).then(|| self.peers.number(at, conversation));
+        let contract = Contract { host, peer, ..Contract::default() };
         FlowPlan { class: Some(class), contract, transient: true, ..FlowPlan::default() }
     }
 
     /// Records the flow of a conversation that was opened in the class at a place.
-    pub(super) fn opened(&mut self, at: usize, conversation: Option<Key>, member: usize, by_host: bool) {
+    pub(super) fn opened(
+        &mut self,
+        at: usize,
+        conversation: Option<Key>,
+        member: usize,
+        stated: StatedHosts,
+    ) {
         self.classes[at].flows.insert(conversation, member);
         self.flows += 1;
-        if by_host {
+        if stated != StatedHosts::None {
             self.hosts.opened(at, conversation);
+        }
+        if stated == StatedHosts::Both {
+            self.peers.opened(at, conversation);
         }
     }
 
@@ -210,6 +222,7 @@ impl Owners {
         self.classes[at].flows.remove(&conversation);
         self.flows -= 1;
         self.hosts.closed(at, conversation);
+        self.peers.closed(at, conversation);
         self.leave_if_empty(at);
     }
 
@@ -261,7 +274,9 @@ impl Owners {
         classes.iter().for_each(|class| *self.count.entry(class.rule).or_default() += 1);
         self.flows = classes.iter().map(|class| class.flows.len()).sum();
         self.classes = classes;
-        self.hosts.follow(|at| places[at].filter(|at| self.classes[*at].unit.is_some()));
+        let place = |at: usize| places[at].filter(|at| self.classes[*at].unit.is_some());
+        self.hosts.follow(place);
+        self.peers.follow(place);
         let vacant = core::mem::take(&mut self.vacant);
         let vacant = vacant.into_values().flatten().filter_map(|at| places[at]);
         vacant.chain(0..self.classes.len()).for_each(|at| self.leave_if_empty(at));
@@ -284,9 +299,9 @@ impl Conversations {
 }
 
 impl Rule {
-    /// Returns true if the contracts of conversations state their hosts.
-    pub(super) fn is_by_host(&self) -> bool {
-        self.within.as_ref().is_some_and(|conversations| conversations.by_host)
+    /// The hosts that the contracts of conversations state.
+    pub(super) fn stated_hosts(&self) -> StatedHosts {
+        self.within.as_ref().map_or(StatedHosts::None, |conversations| conversations.hosts)
     }
 
     /// Plans the flow of a unit in a direction; that of no unit in particular for `None`.

@@ -40,8 +40,8 @@ impl Steering {
             if class != Some(self.owners.class(at)) {
                 // Without a class it will be closed; until its queue is empty it needs a place in
                 // the tree.
-                let by_host = self.rules[member.rule].is_by_host();
-                let plan = |class| self.owners.conversation_plan(class, at, conversation, by_host);
+                let hosts = self.rules[member.rule].stated_hosts();
+                let plan = |class| self.owners.conversation_plan(class, at, conversation, hosts);
                 changes.push((member.leg, class.map_or_else(FlowPlan::default, plan)));
             }
         }
@@ -230,6 +230,6 @@ impl Steering {
 fn continues(before: &Rule, after: &Rule) -> bool {
     let circuits = |rule: &Rule| matches!(rule.split, Split::Circuits(_));
     before.within.is_some() == after.within.is_some()
-        && before.is_by_host() == after.is_by_host()
+        && before.stated_hosts() == after.stated_hosts()
         && (before.split == after.split || circuits(before) && circuits(after))
 }

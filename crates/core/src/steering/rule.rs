@@ -128,7 +128,19 @@ pub struct Conversations {
     pub scheduler: SchedulerKind,
     /// The dropper that guards them besides the droppers of the nodes above; `None` for none.
     pub dropper: Option<DropperPlan>,
-    /// True if the contract of each conversation states its host, the address inside: for a
-    /// scheduler that is fair among hosts.
-    pub by_host: bool,
+    /// The hosts that the contract of each conversation states, for a scheduler that is fair among
+    /// them.
+    pub hosts: StatedHosts,
+}
+
+/// The hosts of a conversation that its contract states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatedHosts {
+    /// None.
+    #[default]
+    None,
+    /// The address inside, as its `host`.
+    Inside,
+    /// The address inside as its `host`, and the one outside as its `peer`.
+    Both,
 }

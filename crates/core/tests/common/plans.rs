@@ -38,6 +38,7 @@ fn contract(rng: &mut Rng) -> Contract {
         excess_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
         peak_burst: rng.chance(0.5).then(|| 1_500 * (1 + rng.below(64) as u32)),
         host: None,
+        peer: None,
     };
     Contract { host: contract.priority.checked_sub(4).map(|host| u32::from(host / 2)), ..contract }
 }

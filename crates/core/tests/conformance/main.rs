@@ -78,6 +78,7 @@ const CLAIMS: &str = "
     drr               + + + + + + + + + +
     drr++             + + - - + - - - - +
     host-drr++        + + - - + - - - - +
+    triple-isolate    + + - - + - - - - +
     edf               + + - - + - + - - +
     jitter-edd        - + - - + - + - - +
 ";

@@ -5,11 +5,13 @@ use crate::common::{kind, rate};
 use crate::{Bench, each_host};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
+use tidegate_core::headers::Headers;
 use tidegate_core::packet::{FlowIx, Leg};
-use tidegate_core::steering::{Conversations, Rule, Split};
+use tidegate_core::steering::{Conversations, Rule, Split, StatedHosts};
 use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::Span;
 
@@ -26,9 +28,26 @@ fn of_circuits(circuits: impl IntoIterator<Item = Circuit>) -> Rule {
     Rule::new(Match::default(), split, FlowPlan::default(), Span::from_secs(1))
 }
 
-fn conversations(by_host: bool) -> Conversations {
-    let scheduler = kind(if by_host { "host-drr++" } else { "drr++" });
-    Conversations { scheduler, dropper: None, by_host }
+fn conversations(hosts: StatedHosts) -> Conversations {
+    let scheduler = kind(match hosts {
+        StatedHosts::None => "drr++",
+        StatedHosts::Inside => "host-drr++",
+        StatedHosts::Both => "triple-isolate",
+    });
+    Conversations { scheduler, dropper: None, hosts }
+}
+
+/// A packet from a host to one of two outside, by its port.
+fn to_peer(host: u32, port: u16) -> Headers {
+    let mut headers = from_host(host, port);
+    if let Some(ip) = &mut headers.ip {
+        ip.destination = Ipv4Addr::new(198, 51, 100, (port % 2) as u8).into();
+    }
+    headers
+}
+
+fn stated_hosts() -> impl Strategy<Value = StatedHosts> {
+    prop_oneof![Just(StatedHosts::None), Just(StatedHosts::Inside), Just(StatedHosts::Both)]
 }
 
 /// A circuit's flow comes with its first packet and goes when it is idle; its sent packets stay
@@ -106,10 +125,10 @@ proptest! {
     #[test]
     fn what_circuits_have_sent_stays_theirs(
         steps in prop::collection::vec((prop::collection::vec(0u32..12, 0..8), prop::collection::vec(0u32..12, 0..20)), 1..8),
-        within in prop::option::of(any::<bool>()),
+        within in prop::option::of(stated_hosts()),
         most in 0usize..20,
     ) {
-        let within = within.map(|by_host| Arc::new(conversations(by_host)));
+        let within = within.map(|hosts| Arc::new(conversations(hosts)));
         let list = |names: &[u32]| {
             let mut names = names.to_vec();
             let mut met = std::collections::BTreeSet::new();
@@ -148,40 +167,44 @@ proptest! {
 
 proptest! {
     /// Lists that change at random: two conversations state the same host if they have the same
-    /// address inside, and belong to one circuit only if their circuits are the same. Without being
-    /// asked for it, they state none.
+    /// address inside, the same peer if they have the same address outside, and belong to one circuit
+    /// only if their circuits are the same. Without being asked for it, they state none.
     #[test]
     fn conversations_state_their_hosts(
-        steps in prop::collection::vec((any::<[bool; 3]>(), any::<bool>(), prop::collection::vec((0u32..12, 0u16..3), 0..20)), 1..8),
+        steps in prop::collection::vec((any::<[bool; 3]>(), stated_hosts(), prop::collection::vec((0u32..12, 0u16..3), 0..20)), 1..8),
         waits in prop::collection::vec(prop_oneof![Just(0u64), Just(3_000)], 8),
     ) {
-        let list = |names: [bool; 3], by_host| {
+        let list = |names: [bool; 3], stated| {
             let listed = (0..3).filter(|name| names[*name as usize]);
             let circuits = listed.map(|name| circuit(&format!("c{name}"), &format!("0.0.0.{}/30", 4 * name), 80_000 + name));
-            Rule { within: Some(Arc::new(conversations(by_host))), ..of_circuits(circuits) }
+            Rule { within: Some(Arc::new(conversations(stated))), ..of_circuits(circuits) }
         };
-        let mut bench = Bench::new(vec![list([false; 3], true)], 1_000);
+        let mut bench = Bench::new(vec![list([false; 3], StatedHosts::Inside)], 1_000);
         // The flow of each host and port.
         let mut open = BTreeMap::<(u32, u16), u32>::new();
-        let mut before = true;
-        for ((names, by_host, packets), wait) in steps.into_iter().zip(waits) {
-            bench.replan(vec![list(names, by_host)], 1_000);
-            open.retain(|(host, _), _| names[*host as usize / 4] && by_host == before);
-            before = by_host;
+        let mut before = StatedHosts::Inside;
+        for ((names, hosts, packets), wait) in steps.into_iter().zip(waits) {
+            bench.replan(vec![list(names, hosts)], 1_000);
+            open.retain(|(host, _), _| names[*host as usize / 4] && hosts == before);
+            before = hosts;
             for (host, port) in packets.into_iter().filter(|(host, _)| names[*host as usize / 4]) {
-                let leg = bench.pass(&from_host(host, port), 100);
+                let leg = bench.pass(&to_peer(host, port), 100);
                 prop_assert_eq!(*open.entry((host, port)).or_insert(leg), leg);
             }
             let stated = |flow: &u32| {
                 let plan = bench.switch.plan_of(Leg { flow: FlowIx(*flow), ..bench.steering.rest() }).unwrap();
-                (plan.class, plan.contract.host)
+                (plan.class, plan.contract.host, plan.contract.peer)
             };
-            for ((host, _), flow) in &open {
-                prop_assert_eq!(stated(flow).1.is_some(), by_host);
-                for ((other, _), flow_of_other) in &open {
+            let (inside, outside) = (hosts != StatedHosts::None, hosts == StatedHosts::Both);
+            for ((host, port), flow) in &open {
+                prop_assert_eq!(stated(flow).1.is_some(), inside);
+                prop_assert_eq!(stated(flow).2.is_some(), outside);
+                for ((other, port_of_other), flow_of_other) in &open {
                     let (own, others) = (stated(flow), stated(flow_of_other));
                     prop_assert_eq!(own.0 == others.0, host / 4 == other / 4);
-                    prop_assert_eq!(own.1 == others.1, host == other || !by_host);
+                    prop_assert_eq!(own.1 == others.1, host == other || !inside);
+                    let same_peer = host / 4 == other / 4 && port % 2 == port_of_other % 2;
+                    prop_assert_eq!(own.2 == others.2, same_peer || !outside);
                 }
             }
             bench.switch.audit(bench.now).unwrap();

@@ -88,7 +88,8 @@ pub(super) fn build(
                 .help("add `circuits`, each = \"host\" or each = \"subscriber\"");
             report.add(within.place, complaint);
         }
-        if **within == Some(Within::HostFiveTuple) && **each == Some(Each::Host) {
+        let among_hosts = matches!(**within, Some(Within::HostFiveTuple | Within::TripleIsolate));
+        if among_hosts && **each == Some(Each::Host) {
             let complaint = Complaint::new("with each = \"host\" there is one host in each class")
                 .help("write within = \"5-tuple\"");
             report.add(within.place, complaint);

@@ -51,7 +51,7 @@ impl List {
     pub(super) fn within(&self) -> Within {
         match self {
             List::Plain { .. } => Within::FiveTuple,
-            List::LibreQos { .. } => Within::HostFiveTuple,
+            List::LibreQos { .. } => Within::TripleIsolate,
         }
     }
 }
@@ -119,7 +119,7 @@ impl Lists {
             }
             return Some(List::Plain { text, file_name });
         }
-        let within = flow.within.unwrap_or(Within::HostFiveTuple);
+        let within = flow.within.unwrap_or(Within::TripleIsolate);
         let network = flow.network.as_ref().map(|path| base_dir.join(path));
         let read = Translation::read(&text, &file_name, network.as_deref(), rates, Some(within));
         let mut translation = match read {

@@ -7,10 +7,10 @@ use crate::policy::Chosen;
 use crate::port::{ContractSpec, DropperSpec};
 use std::sync::Arc;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::composite::{BuiltInComposite, WITHIN_BY_HOST, WITHIN_DEFAULT};
+use tidegate_core::composite::{BuiltInComposite, WITHIN_BY_BOTH, WITHIN_BY_HOST, WITHIN_DEFAULT};
 use tidegate_core::contract::Contract;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split};
+use tidegate_core::steering::{Aside, Beyond, Conversations, EdgePlan, Rule, Split, StatedHosts};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, PortPlan, Sharing, SwitchPlan};
 use tidegate_core::units::Rate;
 
@@ -131,20 +131,21 @@ impl GateFile {
     /// The policies in the class of each host, subscriber or circuit, where a flow divides these
     /// into conversations.
     fn conversations(&self, flow: &GateFlow) -> Option<Conversations> {
-        let by_host = match flow.within {
+        let (hosts, other) = match flow.within {
             Within::None => return None,
-            Within::FiveTuple => false,
-            Within::HostFiveTuple => true,
+            Within::FiveTuple => (StatedHosts::None, None),
+            Within::HostFiveTuple => (StatedHosts::Inside, Some(WITHIN_BY_HOST)),
+            Within::TripleIsolate => (StatedHosts::Both, Some(WITHIN_BY_BOTH)),
         };
         let whole = Chosen::<BuiltInComposite>::by_default(WITHIN_DEFAULT, flow.place)?;
         let (scheduler, chosen, scope) = whole.parts()?;
-        let scheduler = if by_host { SchedulerKind::named(WITHIN_BY_HOST)? } else { scheduler.policy };
+        let scheduler = other.map_or(Some(scheduler.policy), SchedulerKind::named)?;
         let own = DropperSpec { chosen, scope, stated: false };
         let class = flow.class.map(|class| &self.classes[class]);
         let above = class.map_or_else(|| self.port.dropper.iter().collect(), |class| self.above(class));
         let mut guards = above.into_iter().chain(class.and_then(|class| class.class.dropper.as_ref()));
         let dropper = guards.all(|other| !own.is_done_by(other)).then(|| own.plan(None));
-        Some(Conversations { scheduler, dropper, by_host })
+        Some(Conversations { scheduler, dropper, hosts })
     }
 
     /// The plan of packets that match no rule: a hundredth of the rate is reserved for those that

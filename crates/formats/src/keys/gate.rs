@@ -185,8 +185,9 @@ section! {
         #[doc = "What shares what each host, subscriber or circuit has: with 5-tuple, each is a class \
                  with its reservation and ceiling, in which FQ-CoDel is fair to every 5-tuple and sends \
                  sparse ones first; with host, 5-tuple, it is fair to every address inside first, and then \
-                 to every 5-tuple of each; with none, one queue. Without it, circuits have 5-tuple, those of \
-                 LibreQoS's list host, 5-tuple, and others none"]
+                 to every 5-tuple of each; with triple-isolate, to every address inside and outside; with none, \
+                 one queue. Without it, circuits have 5-tuple, those of LibreQoS's list triple-isolate, and \
+                 others none"]
         within: Option<Within>,
         /// CSV file of circuits, each of which has a flow of its own, made at its first packet;
         /// packets whose address inside no circuit has go on to the next flow. What a circuit's
@@ -222,6 +223,9 @@ words! {
         FiveTuple = "5-tuple",
         /// So has every 5-tuple; hosts take turns, and the 5-tuples of each share its turn.
         HostFiveTuple = "host, 5-tuple",
+        /// So has every 5-tuple, whose turn is divided by the number of conversations of that of its two
+        /// hosts that has more.
+        TripleIsolate = "triple-isolate",
         /// All have one queue.
         None = "none",
     }

@@ -47,7 +47,7 @@ impl Queues {
     pub(super) fn within(&self) -> Within {
         match (self.fq_codel, self.cake, self.left_open) {
             (Some(_), None, 0) => Within::FiveTuple,
-            _ => Within::HostFiveTuple,
+            _ => Within::TripleIsolate,
         }
     }
 
@@ -69,11 +69,16 @@ impl Queues {
                 })
                 .collect();
         }
-        let by_host = within == Within::HostFiveTuple;
+        let by_host = matches!(within, Within::HostFiveTuple | Within::TripleIsolate);
         let cake = told(self.cake, "this device has FQ-CoDel in place of CAKE").map(|(place, complaint)| {
-            let help = match by_host {
-                true => "fair among hosts, then among the conversations of each, but without tins",
-                false => "fair among conversations alike, but without tins and without shares of hosts",
+            let help = match within {
+                Within::TripleIsolate => "fair among the hosts of both sides, but without tins",
+                Within::HostFiveTuple => {
+                    "fair among hosts inside, then among the conversations of each, but without tins"
+                }
+                Within::FiveTuple | Within::None => {
+                    "fair among conversations alike, but without tins and without shares of hosts"
+                }
             };
             (place, complaint.help(help))
         });

@@ -23,6 +23,7 @@ pub(super) fn gate(line: &Line<'_>, classes: &[Class], within: Within) -> String
     let [up, down] = line.rates.map(show_rate);
     let within = match within {
         Within::HostFiveTuple => "host, 5-tuple",
+        Within::TripleIsolate => "triple-isolate",
         Within::FiveTuple => "5-tuple",
         Within::None => "none",
     };

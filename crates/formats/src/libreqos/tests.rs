@@ -177,10 +177,10 @@ fn circuits_are_divided_as_their_list_asks() {
         )
     };
     for (sqm, within, lost) in [
-        (["", ""], "host, 5-tuple", 1),
+        (["", ""], "triple-isolate", 1),
         (["fq_codel", "fq_codel"], "5-tuple", 0),
-        (["fq_codel/", "fq_codel"], "host, 5-tuple", 2),
-        (["cake", "fq_codel"], "host, 5-tuple", 2),
+        (["fq_codel/", "fq_codel"], "triple-isolate", 2),
+        (["cake", "fq_codel"], "triple-isolate", 2),
     ] {
         let made = translated(&list(sqm), None).unwrap();
         assert!(made.gate.contains(&format!("within = \"{within}\"\n")), "{sqm:?} {}", made.gate);

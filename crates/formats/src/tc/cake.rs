@@ -140,7 +140,8 @@ fn hosts(
             (Some("5-tuple"), false)
         }
         "triple-isolate" => {
-            side.loses(at, "`triple-isolate` is left out in part: a gate divides by hosts inside, and by conversations of each");
+            side.loses(at, "`triple-isolate` is left out in part: a gate divides by hosts inside, and by conversations of each; \
+                 within = \"triple-isolate\" of a list of circuits takes both sides");
             (Some("host"), true)
         }
         "hosts" => {

@@ -105,12 +105,14 @@ struct Pattern {
     frames: u64,
 }
 
-const UNITS: [&str; 5] = [
+const UNITS: [&str; 7] = [
     "each = \"host\"\n",
     "each = \"host\"\nwithin = \"5-tuple\"\n",
     "each = \"subscriber\"\nwithin = \"host, 5-tuple\"\n",
+    "each = \"subscriber\"\nwithin = \"triple-isolate\"\n",
     "circuits = \"circuits.csv\"\n",
     "circuits = \"circuits.csv\"\nwithin = \"host, 5-tuple\"\n",
+    "circuits = \"circuits.csv\"\nwithin = \"triple-isolate\"\n",
 ];
 
 impl Pattern {
@@ -120,7 +122,7 @@ impl Pattern {
         let scheduler = one_of(rng, &["", "", "wf2q-plus", "wfq", "virtual-clock"]);
         let unit = match scheduler {
             // Neither promises a bound beside a list.
-            "wfq" | "virtual-clock" => one_of(rng, &UNITS[..3]),
+            "wfq" | "virtual-clock" => one_of(rng, &UNITS[..4]),
             _ => one_of(rng, &UNITS),
         };
         let reserve = (rate * between(rng, 0.02, 0.6)).round();
@@ -130,7 +132,7 @@ impl Pattern {
             true => ((0.95 * rate - reserve) / in_list as f64 * between(rng, 0.1, 1.0)).round(),
             false => (rate * between(rng, 0.001, 0.3)).round(),
         };
-        // What a burst leaves of the half of the buffer that belongs to the flow.
+        // The room that a burst leaves in the half of the buffer that belongs to the flow.
         let of_call = Lengths::draw(rng);
         let (of_shortest, of_longest) = (of_call.least() + OVERHEAD, LONGEST + OVERHEAD);
         let spared = 0.5 * reserve / rate;

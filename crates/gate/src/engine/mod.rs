@@ -394,6 +394,8 @@ mod history_tests;
 #[cfg(test)]
 mod household_tests;
 #[cfg(test)]
+mod isolation_tests;
+#[cfg(test)]
 mod reload_tests;
 #[cfg(test)]
 mod reserved;

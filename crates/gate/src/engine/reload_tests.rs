@@ -28,7 +28,7 @@ fn one_of<'a>(rng: &mut Rng, all: &[&'a str]) -> &'a str {
     all[rng.below(all.len() as u64) as usize]
 }
 
-/// What stays in all files of a run.
+/// The part that all files of a run have in common.
 struct Gate {
     /// Reservations of the reserved flow and of three others that are named, in kbit/s.
     reserves: [u64; 4],

@@ -24,8 +24,8 @@ pub(super) fn frame_from(source: [u8; 4], port: u16, length: u32, number: u64) -
     frame
 }
 
-/// How late a frame of the first flow of a file may leave, by what `check` prints; `None` where nothing
-/// is promised.
+/// The lateness that `check` allows a frame of the first flow of a file; `None` where nothing is
+/// promised.
 pub(super) fn promised(file: &GateFile) -> Option<Span> {
     match file.promises(Direction::Up).first() {
         Some(Promise::Named { flow: 0, behind, .. }) => Some(*behind),

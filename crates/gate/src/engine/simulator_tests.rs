@@ -207,7 +207,7 @@ proptest! {
         rest in prop::sample::select(FILES),
         framing in prop::sample::select(FRAMINGS),
         emulate in prop::sample::select(EMULATED),
-        by_host: bool,
+        among in prop::sample::select(vec!["", "host, 5-tuple", "triple-isolate"]),
         arrivals in arrivals(),
     ) {
         let folder = std::env::temp_dir().join(format!("tidegate-same-{}", std::process::id()));
@@ -218,12 +218,12 @@ proptest! {
         if emulate.contains("trace") {
             text = text.replace("up = \"8mbit\", ", "");
         }
-        if by_host && text.contains("within = ") {
+        if !among.is_empty() && text.contains("within = ") {
             // Circuits of two hosts and of one, and a host that no circuit has.
             std::fs::write(folder.join("circuits.csv"), "name,addresses\na,10.0.0.0/31\nb,10.0.0.2\n").unwrap();
             text = text.replace("each = \"host\"", "circuits = \"circuits.csv\"");
             text = text.replace("each = \"subscriber\"", "circuits = \"circuits.csv\"");
-            text = text.replace("\"5-tuple\"", "\"host, 5-tuple\"");
+            text = text.replace("\"5-tuple\"", &format!("\"{among}\""));
         }
         text = text.replacen("gate = ", &format!("{emulate}gate = "), 1);
         let simulated = by_the_simulator(&text, &frames, &folder);

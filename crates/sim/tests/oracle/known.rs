@@ -41,7 +41,7 @@ pub fn others_follow_it(network: &Network, switch: usize) -> bool {
     let is_modelled =
         |dropper: &DropperPlan| dropper.kind.record().name == "drop-tail" && dropper.scope == Scope::Node;
     let looks_late = |kind: &SchedulerKind| {
-        matches!(kind.record().name, "drr++" | "host-drr++" | "time-shifted-fifo")
+        matches!(kind.record().name, "drr++" | "host-drr++" | "triple-isolate" | "time-shifted-fifo")
             || kind.values().iter().any(|(name, _)| *name == "lead")
     };
     let mut ports = network.links.iter().filter(|link| link.from == switch).map(|link| &link.port);

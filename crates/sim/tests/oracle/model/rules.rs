@@ -52,7 +52,7 @@ impl Rule {
     pub fn new(kind: &SchedulerKind, rate: Option<Rate>, at_port: bool) -> Rule {
         match kind.record().name {
             // Ports with the others are not followed.
-            "fifo" | "drr++" | "host-drr++" | "time-shifted-fifo" => Rule::Fifo,
+            "fifo" | "drr++" | "host-drr++" | "triple-isolate" | "time-shifted-fifo" => Rule::Fifo,
             "strict-priority" => Rule::StrictPriority,
             "virtual-clock" => {
                 let saves_credit = value(kind, "stamp") == Some(Value::Text("virtual-clock".into()));

@@ -1,0 +1,356 @@
+//! Triple isolation: fairness over the hosts of both sides, and over the flows between them, as by
+//! `triple-isolate` of CAKE (tc-cake(8), "Flow isolation parameters"; Høiland-Jørgensen, Täht and
+//! Morton 2018, section 4.2).
+//!
+//! It is DRR++ in which a flow's quantum is divided by the greater of the numbers of bulk flows that
+//! the hosts at its two ends have:
+//!
+//! ```text
+//! a flow that is in no list      joins the new list, deficit ← its quantum
+//! the first new flow, else the first old one:
+//!     deficit ≤ 0                it goes to the end of the old list, deficit ← deficit + its quantum
+//!     it has no packet           it goes from the new list to the end of the old one, or out of the old one
+//!     else                       its first packet is sent, deficit ← deficit − len
+//! its quantum                    quantum / max(bulk flows of one host, bulk flows of the other, 1)
+//! ```
+//!
+//! A flow is bulk while it is in the old list, from the first time that it has a packet there. The
+//! contract's `host` and `peer` say which hosts a flow has; flows without one are one host's.
+//!
+//! So a host that sends to many, and one that many send to, have what a host with one flow has. A
+//! host with flows to many, each of which has many others, has less than another.
+//!
+//! Choices where CAKE's page and paper are silent:
+//! - A quantum that is divided is exact to 1/65,536 byte. CAKE rounds to bytes at random.
+//! - A packet takes as many steps as there are old flows at most. When none of them may send before
+//!   its deficit has grown, the rounds until one may are counted at once.
+//! - The lists change when a packet is about to be sent.
+//! - Push-out takes the packet that would be sent in the latest round, as computed when the flow's
+//!   latest packet arrived, with the quantum of that time.
+//! - A flow that was **held** with packets joins the old list with its deficit; a flow that was
+//!   **absent** joins the new list as a newcomer.
+
+use super::old_flows::quanta;
+use super::traits::ASK_AGAIN;
+use super::turns::Turns;
+use super::{Participation, Removal, Scheduler, Select};
+use crate::context::Ctx;
+use crate::contract::{Contract, Refused};
+use crate::packet::{FlowIx, Packet};
+use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
+use crate::queues::{Queued, Queues};
+use crate::stats::Count;
+use crate::units::Time;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+parameters! {
+    /// Parameters of triple isolation.
+    #[derive(Copy, Eq)]
+    pub struct TripleIsolateParams {
+        /// Quantum: bytes that a flow may send in its turn while neither of its hosts has another
+        quantum: u32 as Size = 1_514,
+    }
+}
+
+impl PolicyParams for TripleIsolateParams {
+    type Policy = TripleIsolate;
+
+    const RECORD: PolicyRecord = PolicyRecord {
+        name: "triple-isolate",
+        title: "Triple isolation",
+        role: Role::Scheduler { service: Service::WorkConserving },
+        help: "Serves backlogged flows in turns, flows that have just become backlogged first; a flow's \
+               quantum is divided by the number of flows of that of its two hosts that has more: fair \
+               among the hosts of both sides, then among flows. Drops nothing by itself.",
+        source: "tc-cake(8), triple-isolate; Høiland-Jørgensen, Täht and Morton 2018, section 4.2",
+        params: TripleIsolateParams::PARAMS,
+        reads: &["host", "peer"],
+        stamps: Stamps::Unordered,
+        divides: false,
+        reads_queues: true,
+        needs: None,
+        carries: Carry::Nothing,
+    };
+
+    fn make(&self) -> Result<TripleIsolate, Refused> {
+        Ok(TripleIsolate::new(self.quantum))
+    }
+
+    fn example() -> TripleIsolateParams {
+        TripleIsolateParams { quantum: 1_000 }
+    }
+}
+
+/// Deficits are in parts of a byte.
+const PARTS: i64 = 1 << 16;
+
+/// The end of a flow: its own, or that of its peer. Each end has hosts of its own.
+type End = usize;
+
+/// A host's flows.
+#[derive(Clone, Copy, Default)]
+struct Host {
+    /// Number of open flows.
+    open: u32,
+    /// Number of bulk flows.
+    bulk: u32,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Flow {
+    /// Parts of bytes that it may still send; below zero by less than a packet.
+    deficit: i64,
+    /// The round in which its latest packet is sent.
+    latest: u64,
+    /// The hosts at its ends, while it is open.
+    hosts: Option<[Option<u32>; 2]>,
+    /// True if it counts among the bulk flows of its hosts.
+    bulk: bool,
+}
+
+/// Triple isolation.
+pub struct TripleIsolate {
+    quantum: i64,
+    new: Turns,
+    old: Turns,
+    flows: Vec<Flow>,
+    hosts: BTreeMap<(End, Option<u32>), Host>,
+}
+
+impl TripleIsolate {
+    fn new(quantum: u32) -> TripleIsolate {
+        TripleIsolate {
+            quantum: i64::from(quantum.max(1)) * PARTS,
+            new: Turns::default(),
+            old: Turns::default(),
+            flows: Vec::new(),
+            hosts: BTreeMap::new(),
+        }
+    }
+
+    /// Changes the hosts of a flow.
+    fn host_mut(&mut self, flow: FlowIx, change: impl Fn(&mut Host)) {
+        let Some(hosts) = self.flows[flow.ix()].hosts else { return };
+        for (end, number) in hosts.into_iter().enumerate() {
+            change(self.hosts.entry((end, number)).or_default());
+        }
+    }
+
+    /// Counts a flow of the old list as bulk.
+    fn count(&mut self, flow: FlowIx) {
+        if !self.flows[flow.ix()].bulk && self.old.contains(flow) {
+            self.flows[flow.ix()].bulk = true;
+            self.host_mut(flow, |host| host.bulk += 1);
+        }
+    }
+
+    /// Counts it no more.
+    fn discount(&mut self, flow: FlowIx) {
+        if core::mem::take(&mut self.flows[flow.ix()].bulk) {
+            self.host_mut(flow, |host| host.bulk -= 1);
+        }
+    }
+
+    /// The flow's quantum, in parts of a byte.
+    fn quantum(&self, flow: FlowIx) -> i64 {
+        let hosts = self.flows[flow.ix()].hosts.into_iter().flatten().enumerate();
+        let load = hosts.filter_map(|host| self.hosts.get(&host)).map(|host| host.bulk).max();
+        (self.quantum / i64::from(load.unwrap_or(1).max(1))).max(1)
+    }
+
+    fn first(&self) -> Option<(FlowIx, bool)> {
+        match self.new.first() {
+            Some(flow) => Some((flow, true)),
+            None => self.old.first().map(|flow| (flow, false)),
+        }
+    }
+
+    fn leave(&mut self, flow: FlowIx) {
+        self.new.leave(flow);
+        self.old.leave(flow);
+        self.discount(flow);
+    }
+
+    fn join_new(&mut self, flow: FlowIx) {
+        self.flows[flow.ix()].deficit = self.quantum(flow);
+        self.new.join(flow);
+    }
+
+    /// Lets turns pass until a flow may send.
+    fn pass_turns(&mut self, queues: &Queues) {
+        let mut passed = 0;
+        while let Some((flow, is_new)) = self.first() {
+            let (waits, has_packet) = (self.flows[flow.ix()].deficit <= 0, queues.len(flow) > 0);
+            if !waits && has_packet {
+                return;
+            }
+            if is_new {
+                self.new.leave(flow);
+                self.old.join(flow);
+                if has_packet {
+                    self.count(flow);
+                }
+            } else if waits {
+                self.old.end_turn();
+            } else {
+                self.leave(flow);
+            }
+            if !waits {
+                passed = 0;
+                continue;
+            }
+            self.flows[flow.ix()].deficit += self.quantum(flow);
+            passed = if is_new { 0 } else { passed + 1 };
+            if passed > self.old.len() {
+                self.skip_rounds();
+                passed = 0;
+            }
+        }
+    }
+
+    /// Skips all rounds up to the one in which a flow may send, after a round in which none may.
+    #[cold]
+    fn skip_rounds(&mut self) {
+        let flows = || self.old.iter().map(|flow| (flow, self.quantum(flow)));
+        let wanted = flows().map(|(flow, quantum)| quanta(self.flows[flow.ix()].deficit, quantum));
+        let rounds = wanted.min().unwrap_or(0) - 1;
+        if rounds > 0 {
+            let all: Vec<(FlowIx, i64)> = flows().collect();
+            for (flow, quantum) in all {
+                self.flows[flow.ix()].deficit += rounds * quantum;
+            }
+            self.old.skip_rounds(rounds as u64);
+        }
+    }
+
+    /// Records the round in which the flow sends the packet behind `before` bytes.
+    fn note_latest(&mut self, flow: FlowIx, before: u64) {
+        let before = i64::try_from(before).unwrap_or(i64::MAX).saturating_mul(PARTS);
+        let wanted = before.saturating_sub(self.flows[flow.ix()].deficit);
+        let quanta = if wanted < 0 { 0 } else { wanted / self.quantum(flow) + 1 };
+        let round = if self.old.contains(flow) { self.old.round(flow) } else { self.old.next_round() };
+        self.flows[flow.ix()].latest = round.saturating_add(quanta as u64);
+    }
+}
+
+impl Scheduler for TripleIsolate {
+    fn set_flow(&mut self, _: Time, flow: FlowIx, contract: &Contract, _: &Queues) -> Result<(), Refused> {
+        self.new.grow_to(flow.0 + 1);
+        self.old.grow_to(flow.0 + 1);
+        if self.flows.len() <= flow.ix() {
+            self.flows.resize(flow.ix() + 1, Flow::default());
+        }
+        let hosts = Some([contract.host, contract.peer]);
+        if self.flows[flow.ix()].hosts == hosts {
+            return Ok(());
+        }
+        let bulk = self.flows[flow.ix()].bulk;
+        self.forget(flow);
+        self.flows[flow.ix()].hosts = hosts;
+        self.host_mut(flow, |host| host.open += 1);
+        if bulk {
+            self.count(flow);
+        }
+        Ok(())
+    }
+
+    /// A flow in a list has a turn and a deficit, unlike a newcomer; it leaves at its next turn.
+    fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
+        let listed = self.new.contains(flow) || self.old.contains(flow);
+        if listed { now + ASK_AGAIN } else { Time::from_ticks(0) }
+    }
+
+    fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
+        let flow = packet.flow;
+        let listed = self.new.contains(flow) || self.old.contains(flow);
+        match queues.takes_part(flow) {
+            true if !listed => self.join_new(flow),
+            true => self.count(flow),
+            false if queues.len(flow) == 0 && !listed => {
+                self.flows[flow.ix()].deficit = self.quantum(flow);
+            }
+            false => self.leave(flow),
+        }
+        self.note_latest(flow, queues.bytes_of(flow));
+    }
+
+    fn advance(&mut self, _: Time, queues: &Queues) {
+        if !queues.is_empty() {
+            self.pass_turns(queues);
+        }
+    }
+
+    /// The first flow that has a packet; once turns have passed, it is the first of all.
+    fn select(&self, _: Time, queues: &Queues) -> Select {
+        let mut listed = self.new.iter().chain(self.old.iter());
+        listed.find(|flow| queues.len(*flow) > 0).map_or(Select::Idle, Select::Flow)
+    }
+
+    fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+        self.flows[packet.flow.ix()].deficit -= i64::from(packet.len) * PARTS;
+    }
+
+    fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
+        let last = queues.last(packet.flow).map_or(0, |last| u64::from(last.packet.len));
+        self.note_latest(packet.flow, queues.bytes_of(packet.flow) - last);
+    }
+
+    fn rank_to_lose(&self, flow: FlowIx, _: &Queued, behind: Count) -> u64 {
+        let quanta = behind.bytes.saturating_mul(PARTS.unsigned_abs()) / self.quantum.unsigned_abs();
+        self.flows[flow.ix()].latest.saturating_add(quanta)
+    }
+
+    fn take_part(&mut self, _: Time, flow: FlowIx, before: Participation, queues: &Queues) {
+        let listed = self.new.contains(flow) || self.old.contains(flow);
+        match queues.participation(flow) {
+            Participation::Active if queues.len(flow) == 0 || listed => return,
+            Participation::Active if before == Participation::Held => {
+                self.old.join(flow);
+                self.count(flow);
+            }
+            Participation::Active => self.join_new(flow),
+            Participation::Held if queues.len(flow) == 0 => return,
+            Participation::Held => self.leave(flow),
+            Participation::Absent => {
+                self.leave(flow);
+                self.flows[flow.ix()].deficit = self.quantum(flow);
+            }
+        }
+        let last = queues.last(flow).map_or(0, |last| u64::from(last.packet.len));
+        self.note_latest(flow, queues.bytes_of(flow) - last);
+    }
+
+    fn release(&mut self, flow: FlowIx) {
+        self.leave(flow);
+        self.forget(flow);
+    }
+
+    fn gauges(&self, _: Time, flow: FlowIx, show: &mut dyn FnMut(&'static str, f64)) {
+        show("deficit", self.flows[flow.ix()].deficit as f64 / PARTS as f64);
+        show("quantum", self.quantum(flow) as f64 / PARTS as f64);
+        show("is_new", f64::from(u8::from(self.new.contains(flow))));
+    }
+
+    fn memory(&self) -> usize {
+        self.new.memory()
+            + self.old.memory()
+            + self.flows.capacity() * size_of::<Flow>()
+            + self.hosts.len() * size_of::<((End, Option<u32>), Host)>()
+    }
+}
+
+impl TripleIsolate {
+    /// Forgets the hosts of a flow.
+    fn forget(&mut self, flow: FlowIx) {
+        self.discount(flow);
+        self.host_mut(flow, |host| host.open -= 1);
+        if let Some(hosts) = self.flows[flow.ix()].hosts.take() {
+            for host in hosts.into_iter().enumerate() {
+                if self.hosts.get(&host).is_some_and(|host| host.open == 0) {
+                    self.hosts.remove(&host);
+                }
+            }
+        }
+    }
+}
