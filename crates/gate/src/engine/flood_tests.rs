@@ -142,7 +142,9 @@ impl Pattern {
         let room = (buffer * spared).floor() * unit_of_buffer;
         // It may have its burst queued, and what came while the link was behind.
         let burst = room - 3.0 * f64::from(of_longest);
-        let (buffer, burst) = match burst > f64::from(of_longest) {
+        // Two packets of each circuit fit into the other half.
+        let fits = burst > f64::from(of_longest) && (!is_list || buffer >= 1000.0);
+        let (buffer, burst) = match fits {
             true if in_bytes => (format!("{}B", (buffer * f64::from(of_longest)) as u64), burst),
             true => (format!("{buffer}p"), burst),
             false => ("20000p".to_owned(), f64::from(of_longest)),
