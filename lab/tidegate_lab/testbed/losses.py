@@ -32,9 +32,6 @@ FOLLOWING = 100
 NEAR, WHEEL = 100_000, 8_000_000
 """Times may be so far apart, in ns; and so far once a timer has expired, because the kernel's wheel counts
 timeouts from 64 to 511 ms in steps of 8 ms."""
-SEND_BUFFER = 4 << 20
-"""Room for data that the kernel's sender takes at once, in bytes, as the simulator's does. With less, it sets PSH
-wherever its room ends, and the receiver acknowledges such a segment at once."""
 THINK = 100_000_000
 """Time between the end of a transfer and the start of the next, in ns."""
 ENHANCED_PACKET = 6
@@ -209,7 +206,6 @@ def in_kernel(kernel: Kernel, pattern: Pattern) -> list[Segment]:
             next(index for index, flow in enumerate(planned["flows"]) if flow["kind"] == kind)
             for kind in ("connection", "answers")
         )
-        planned["flows"][flow]["send_buffer"] = SEND_BUFFER
         if pattern.acknowledgements == "each":
             routes = planned["nodes"][planned["flows"][answers]["from_node"]]["ip"]
             address = planned["flows"][answers]["address"]

@@ -19,11 +19,11 @@ PORT = 5000
 HEADERS = 14 + 20 + 8
 """Bytes of a datagram that are not its payload."""
 IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_TOS = 10, 2, 1
-SO_SNDBUFFORCE, SO_RCVBUFFORCE = 32, 33
+SO_RCVBUFFORCE = 33
 LOOK = 100_000
 """Time between two looks at the data that are not acknowledged yet, in ns."""
-CHUNK = 1 << 18
-"""Bytes that a bulk sender hands the kernel in one call."""
+CHUNK = 4 << 20
+"""Bytes that a bulk sender hands the kernel in one call: more than it has memory for."""
 TCP_INFO_BYTES = 256
 TOTAL_RETRANSMISSIONS, BYTES_ACKED, BYTES_RECEIVED = (100, "I"), (120, "Q"), (128, "Q")
 """Where struct tcp_info has what a connection's end has counted, and its type."""
@@ -87,7 +87,7 @@ class Connection:
         self._transfers: list[tuple[int, int, int]] = []
         self._began = 0
         self._peer: socket.socket | None = None
-        self._data = bytes(flow.get("send_buffer", CHUNK))
+        self._data = bytes(CHUNK)
         with inside(flow["to_node"]):
             self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             self._prepare(self._listener)
@@ -97,8 +97,6 @@ class Connection:
         with inside(flow["from_node"]):
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             self._prepare(self._socket)
-            if "send_buffer" in flow:
-                self._socket.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, flow["send_buffer"])
             self._socket.bind((flow["source_address"], PORT))
         self._socket.setblocking(False)
         loop.watch(self._listener, select.EPOLLIN, self._accept)

@@ -336,7 +336,7 @@ mod tests {
                 tuning.offer(end, 0);
                 tuning.read(now, end);
             }
-            now = now + Span::from_millis(40);
+            now += Span::from_millis(40);
         }
         assert_eq!((tuning.buffer, tuning.clamp), (MAX_BUFFER, MAX_BUFFER / 2));
         assert!(tuning.window > MAX_BUFFER / 2 - 4 * MSS, "{}", tuning.window);

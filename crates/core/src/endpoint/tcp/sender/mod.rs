@@ -9,10 +9,10 @@ mod loss;
 mod model;
 mod opening;
 mod pacing;
-mod push;
 mod rack;
 mod reduction;
 mod usage;
+mod writes;
 
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::accurate_ecn::Feedback;
@@ -37,7 +37,7 @@ use crate::packet::Mark;
 use crate::units::Time;
 use alloc::boxed::Box;
 use pacing::Pacer;
-use push::Pushes;
+use writes::Writes;
 
 /// The end that sends data.
 #[derive(Debug)]
@@ -61,8 +61,8 @@ pub struct Sender {
     max: u64,
     /// SND.WND: bytes for which the receiver has room.
     window: u64,
-    /// Segments with PSH that end no write, where the receiver answers them at once.
-    pushes: Option<Pushes>,
+    /// The application's writes, where the receiver answers their ends at once.
+    writes: Option<Writes>,
     /// The time stamp that came last, which data bring back.
     stamp: u16,
     initial: u64,
@@ -143,7 +143,7 @@ impl Sender {
             nxt: 0,
             max: 0,
             window,
-            pushes: (params.push_acks == PushAcks::On).then(|| Pushes::new(window)),
+            writes: (params.push_acks == PushAcks::On).then(|| Writes::new(mss, window)),
             stamp: 0,
             initial,
             congestion: Congestion::new(
@@ -179,9 +179,10 @@ impl Sender {
     /// Adds `bytes` of data from the application; [`u64::MAX`] is endless data. They are sent from
     /// the next call of the endpoint on.
     pub fn offer(&mut self, bytes: u64) {
-        self.offered = self.offered.saturating_add(bytes);
-        if let Some(pushes) = &mut self.pushes {
-            pushes.written();
+        let before = self.offered;
+        self.offered = before.saturating_add(bytes);
+        if let Some(writes) = &mut self.writes {
+            writes.offered(before, self.offered);
         }
     }
 
@@ -221,8 +222,8 @@ impl Sender {
         let new = acknowledgement - self.una;
         let same_window = self.window == u64::from(segment.window);
         (self.window, self.stamp) = (u64::from(segment.window), segment.stamp);
-        if let Some(pushes) = &mut self.pushes {
-            pushes.offered(self.window);
+        if let Some(writes) = &mut self.writes {
+            writes.window(self.window);
         }
         self.una = acknowledgement;
         self.nxt = self.nxt.max(self.una);
@@ -264,6 +265,11 @@ impl Sender {
         self.judge(cx, segment, new, before);
         self.reduce_gradually(delivered, new > 0);
         self.rule(cx.now(), arrived, model);
+        if let Some(writes) = &mut self.writes
+            && new > 0
+        {
+            writes.acknowledged(self.una, self.congestion.cwnd(), self.offered);
+        }
     }
 
     /// Records a reduction of the window, whatever its reason: data under way give no further
@@ -303,8 +309,8 @@ impl Sender {
             }
         } else {
             self.max = end;
-            if let Some(pushes) = &mut self.pushes {
-                segment.pushes = pushes.sent(end, segment.pushes);
+            if let Some(writes) = &mut self.writes {
+                segment.pushes = writes.sent(end);
             }
             if !self.has_timestamps {
                 self.timer.time(end, cx.now());
