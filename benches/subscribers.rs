@@ -29,7 +29,7 @@ use tidegate_core::packet::{BodyId, Packet, PortIx};
 use tidegate_core::params::NamedPolicy;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::SchedulerKind;
-use tidegate_core::steering::{Conversations, Rule, Split, Steering};
+use tidegate_core::steering::{Conversations, Rule, Split, StatedHosts, Steering};
 use tidegate_core::switch::Switch;
 use tidegate_core::switch::plan::{ClassPlan, DropperPlan, FlowPlan, PortPlan, SwitchPlan};
 use tidegate_core::units::{Rate, Span, Time};
@@ -82,7 +82,11 @@ fn rule(circuits: Arc<Circuits>) -> Rule {
 fn fair() -> Result<Conversations, Refused> {
     let whole = BuiltInComposite::read(WITHIN_DEFAULT, &[]).and_then(Result::ok);
     let parts = whole.ok_or_else(|| Refused("no policy for conversations".into()))?.parts()?;
-    Ok(Conversations { scheduler: SchedulerKind::BuiltIn(parts.scheduler), dropper: None, by_host: false })
+    Ok(Conversations {
+        scheduler: SchedulerKind::BuiltIn(parts.scheduler),
+        dropper: None,
+        hosts: StatedHosts::None,
+    })
 }
 
 fn address(number: u32) -> Ipv4Addr {
