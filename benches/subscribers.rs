@@ -1,6 +1,5 @@
 //! Subscribers by the thousand, in sites with ceilings: the cost of a packet as their number grows,
-//! the memory of a subscriber while it is idle and while it has a flow or ten conversations, and the
-//! time to read their list.
+//! the memory of one while idle, with a flow or ten conversations, and the time to read their list.
 //!
 //! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `--
 //! SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs
@@ -81,12 +80,9 @@ fn rule(circuits: Arc<Circuits>) -> Rule {
 /// The policies in a circuit of a gate, whose port has CoDel at each queue.
 fn fair() -> Result<Conversations, Refused> {
     let whole = BuiltInComposite::read(WITHIN_DEFAULT, &[]).and_then(Result::ok);
-    let parts = whole.ok_or_else(|| Refused("no policy for conversations".into()))?.parts()?;
-    Ok(Conversations {
-        scheduler: SchedulerKind::BuiltIn(parts.scheduler),
-        dropper: None,
-        hosts: StatedHosts::None,
-    })
+    let whole = whole.ok_or_else(|| Refused("no policy for conversations".into()))?;
+    let (scheduler, hosts) = (SchedulerKind::BuiltIn(whole.parts()?.scheduler), StatedHosts::None);
+    Ok(Conversations { scheduler, dropper: None, hosts })
 }
 
 fn address(number: u32) -> Ipv4Addr {

@@ -11,6 +11,7 @@
 
 mod arena;
 mod arrival;
+mod departures;
 mod inspect;
 mod memory;
 mod port;
@@ -21,7 +22,7 @@ pub(crate) use port::Departure;
 
 use crate::config::plan::Plan;
 use crate::frame::offload::Offloaded;
-use crate::frame::{grouping, rewrite};
+use crate::frame::rewrite;
 use crate::stats::LossReason;
 use port::Port;
 use tidegate_core::classifier::rules::Direction;
@@ -29,7 +30,7 @@ use tidegate_core::context::{Body, Ctx, Effect, Finding};
 use tidegate_core::contract::Refused;
 use tidegate_core::headers::{Headers, LinkType};
 use tidegate_core::link::Flight;
-use tidegate_core::packet::{BodyId, Packet, PortIx};
+use tidegate_core::packet::{Packet, PortIx};
 use tidegate_core::rng::Rng;
 use tidegate_core::steering::Steered;
 use tidegate_core::switch::Switch;
@@ -312,72 +313,6 @@ impl Engine {
     /// Returns true if a frame of a direction waits behind the one that its link is busy with.
     pub(crate) fn frames_wait(&self, direction: Direction) -> bool {
         self.switch.backlog(PortIx(direction as u16)).packets > 1
-    }
-
-    /// The frames that are due in a direction, in order.
-    pub(crate) fn departures(&self, direction: Direction) -> &[Departure] {
-        &self.ports[direction as usize].departures
-    }
-
-    /// Puts the frames that are due in a direction and may be joined next to each other: see
-    /// [`grouping::group`].
-    pub(crate) fn group_departures(&mut self, direction: Direction) {
-        let Port { departures, arena, .. } = &mut self.ports[direction as usize];
-        grouping::group(departures, |departure| arena.frame(departure.body));
-    }
-
-    /// Puts those of the first `count` frames due in a direction first for which `is_first` is true, and
-    /// returns their number. Both parts keep their order.
-    pub(crate) fn part_departures(
-        &mut self,
-        direction: Direction,
-        count: usize,
-        is_first: impl Fn(&[u8]) -> bool,
-    ) -> usize {
-        let Port { departures, arena, .. } = &mut self.ports[direction as usize];
-        let mut later = [Departure { body: BodyId(0), due: Time::ORIGIN }; grouping::MOST];
-        let (mut first, mut rest) = (0, 0);
-        for ix in 0..count.min(grouping::MOST) {
-            let departure = departures[ix];
-            if is_first(arena.frame(departure.body)) {
-                departures[first] = departure;
-                first += 1;
-            } else {
-                later[rest] = departure;
-                rest += 1;
-            }
-        }
-        departures[first..first + rest].copy_from_slice(&later[..rest]);
-        first
-    }
-
-    /// The bytes of a frame that is due in a direction.
-    pub(crate) fn frame(&self, direction: Direction, departure: Departure) -> &[u8] {
-        self.ports[direction as usize].arena.frame(departure.body)
-    }
-
-    /// Counts a frame as lost that was completed as sent, with `length` bytes: the kernel refused
-    /// it later.
-    pub(crate) fn refused(&mut self, direction: Direction, length: usize) {
-        let counters = &mut self.ports[direction as usize].counters;
-        counters.sent -= 1;
-        counters.sent_bytes -= length as u64;
-        counters.count_loss(LossReason::Device);
-    }
-
-    /// Completes departures: the kernel took the first `sent` frames and refused the `refused`
-    /// frames after them.
-    pub(crate) fn complete(&mut self, direction: Direction, sent: usize, refused: usize) {
-        let port = &mut self.ports[direction as usize];
-        for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {
-            if ix < sent {
-                port.counters.sent += 1;
-                port.counters.sent_bytes += port.arena.frame(departure.body).len() as u64;
-            } else {
-                port.counters.count_loss(LossReason::Device);
-            }
-            port.arena.free(departure.body);
-        }
     }
 }
 

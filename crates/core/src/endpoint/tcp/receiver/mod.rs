@@ -312,9 +312,6 @@ impl Endpoint for Receiver {
         {
             tuning.read(now, segment.end());
         }
-        {
-            extern crate std;
-        }
         self.acks.due()
     }
 
