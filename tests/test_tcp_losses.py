@@ -95,7 +95,7 @@ def test_the_command_compares_with_the_record(tmp_path):
     rows = json.loads(shown.stdout)["patterns"]
     assert [(row["pattern"], row["holds"]) for row in rows] == [
         ("reno-single-each", True),
-        ("reno-single-delayed", False),
+        ("reno-single-delayed", True),
     ]
     refused = call("lab", "losses", "--only", "no-such-pattern")
     assert refused.exit_code == 1
