@@ -155,6 +155,17 @@ fn a_count_of_marks_is_in_the_bits_of_ace() {
     }
 }
 
+#[test]
+fn the_end_of_a_write_is_in_the_bit_psh() {
+    let network = Arc::new(network());
+    for pushes in [false, true] {
+        let payload = Payload::Tcp(Segment { pushes, ..Segment::default() });
+        let segment = CapturedPacket { payload, ..packet(52, Mark::NONE) };
+        let [frame] = &read(&written(&network, &[0], &[segment]))[..] else { panic!() };
+        assert_eq!(frame.bytes[33] >> 3 & 1, u8::from(pushes));
+    }
+}
+
 fn place(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("captures");
     std::fs::create_dir_all(&folder).unwrap();

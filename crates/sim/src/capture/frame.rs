@@ -178,6 +178,7 @@ fn tcp(len: u32, segment: &Segment, tuple: &Tuple) -> Result<Part, Unframed> {
     };
     let mut header = TcpHeader::new(from, to, sequence, u16::try_from(window).unwrap_or(u16::MAX));
     header.syn = segment.opens;
+    header.psh = segment.pushes;
     header.ack = tuple.answers || !segment.opens;
     header.acknowledgment_number = if header.ack { number(segment.acknowledgement) } else { 0 };
     let ace = |bit: u8| segment.ace & bit != 0;

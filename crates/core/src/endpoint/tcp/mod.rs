@@ -26,7 +26,7 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 pub use params::{
-    Autotune, Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack,
+    Autotuning, Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack,
     TcpParams, Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
@@ -90,7 +90,7 @@ impl PolicyParams for TcpParams {
             delayed_acks: Span::from_millis(100),
             quick_acks: 0,
             compressed_sacks: Span::ZERO,
-            autotuning: Autotune::Off,
+            autotuning: Autotuning::Off,
             push_acks: PushAcks::Off,
             initial_window: 2,
             receiver_window: 65_536,

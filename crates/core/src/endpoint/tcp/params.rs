@@ -119,7 +119,7 @@ words! {
 
 words! {
     /// The window that the receiver advertises.
-    pub enum Autotune {
+    pub enum Autotuning {
         /// It opens with the data that arrive, as far as the buffer for those of a round trip has
         /// room, as in Linux (`tcp_moderate_rcvbuf`)
         On = "on",
@@ -198,7 +198,7 @@ parameters! {
         /// Window that the receiver advertises: it opens with what arrives, up to `receiver_window`, and
         /// a segment that opens it is acknowledged at once, as in Linux (on), or it is always
         /// `receiver_window`, the RFCs' default (off)
-        autotuning: Autotune = Autotune::On,
+        autotuning: Autotuning = Autotuning::On,
         /// Limit of the data in flight: what Linux's memory for sending holds in segments of 1,448
         /// bytes, or the receiver's buffer, by the RFCs' default 1 MiB
         receiver_window: u32 as Size = 2_027_200,
@@ -250,7 +250,7 @@ impl TcpParams {
             self.compressed_sacks = Span::ZERO;
         }
         if open("autotuning", rfc) {
-            self.autotuning = Autotune::Off;
+            self.autotuning = Autotuning::Off;
         }
         if open("push_acks", rfc) {
             self.push_acks = PushAcks::Off;

@@ -45,7 +45,7 @@ fn initial_buffer(mss: u64) -> u64 {
 
 /// The receiver's window and the buffer behind it.
 #[derive(Debug)]
-pub(super) struct Autotuning {
+pub(super) struct TunedWindow {
     mss: u64,
     /// The greatest window.
     limit: u64,
@@ -63,12 +63,12 @@ pub(super) struct Autotuning {
     began: (u64, Option<Time>),
 }
 
-impl Autotuning {
-    pub(super) fn new(mss: u64, limit: u32) -> Autotuning {
+impl TunedWindow {
+    pub(super) fn new(mss: u64, limit: u32) -> TunedWindow {
         let buffer = initial_buffer(mss);
         let clamp = (room(buffer) - mss).max(2 * mss);
         let window = initial_window(mss).min(clamp);
-        Autotuning {
+        TunedWindow {
             mss,
             limit: limit.into(),
             buffer,
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn window_and_buffer_are_the_kernels() {
-        let mut tuning = Autotuning::new(MSS, u32::MAX);
+        let mut tuning = TunedWindow::new(MSS, u32::MAX);
         let mut expected = KERNEL.iter();
         let mut last = (0, 0);
         for segment in 1..=90 {
@@ -322,7 +322,7 @@ mod tests {
     /// A window that was offered stays, however much waits behind a gap, and the buffer has its limit.
     #[test]
     fn the_window_never_moves_back() {
-        let mut tuning = Autotuning::new(MSS, u32::MAX);
+        let mut tuning = TunedWindow::new(MSS, u32::MAX);
         let offered = tuning.offer(0, 0);
         assert_eq!(u64::from(offered), initial_window(MSS));
         assert_eq!(tuning.offer(0, 60_000), offered);
@@ -340,7 +340,7 @@ mod tests {
         }
         assert_eq!((tuning.buffer, tuning.clamp), (MAX_BUFFER, MAX_BUFFER / 2));
         assert!(tuning.window > MAX_BUFFER / 2 - 4 * MSS, "{}", tuning.window);
-        let limited = Autotuning { limit: 70_000, ..tuning }.offer(end, 0);
+        let limited = TunedWindow { limit: 70_000, ..tuning }.offer(end, 0);
         assert_eq!(limited, 70_000);
     }
 
@@ -349,7 +349,7 @@ mod tests {
     fn long_segments_fit() {
         for mss in [1, 536, 1448, 8948, 40_000, 65_535, 65_536, 1 << 20, 1 << 30] {
             assert!(initial_window(mss) >= mss, "{mss}");
-            let mut tuning = Autotuning::new(mss, u32::MAX);
+            let mut tuning = TunedWindow::new(mss, u32::MAX);
             assert!(u64::from(tuning.offer(0, 0)) >= mss.min(u32::MAX.into()), "{mss}");
             tuning.arrived(Time::ORIGIN, mss, mss as u32, 0);
             tuning.read(Time::ORIGIN, mss);

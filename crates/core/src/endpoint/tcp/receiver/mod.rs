@@ -5,7 +5,7 @@ mod acks;
 mod autotuning;
 
 use super::accurate_ecn::Count;
-use super::params::{Autotune, TcpParams, Timestamps};
+use super::params::{Autotuning, TcpParams, Timestamps};
 use super::ranges::Ranges;
 use super::segment::{Block, MAX_BLOCKS, Segment};
 use crate::endpoint::{Counts, Endpoint, HostCx, Notice, Payload};
@@ -15,7 +15,7 @@ use crate::units::Time;
 use acks::Acks;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use autotuning::{Autotuning, milliseconds};
+use autotuning::{TunedWindow, milliseconds};
 
 pub(super) use autotuning::initial_window;
 
@@ -52,7 +52,7 @@ pub(super) struct Receiver {
     ecn: bool,
     acks: Acks,
     /// The window, where it is tuned.
-    tuning: Option<Box<Autotuning>>,
+    tuning: Option<Box<TunedWindow>>,
     /// True if segments bring time stamps back.
     has_timestamps: bool,
     /// True once an ECN-capable segment has come.
@@ -81,8 +81,8 @@ impl Receiver {
     /// A receiver of packets of at most `size` bytes.
     pub(super) fn new(params: &TcpParams, size: u32) -> Receiver {
         let mss = u64::from(params.segment_size(size));
-        let tuning = (params.autotuning == Autotune::On)
-            .then(|| Box::new(Autotuning::new(mss, params.receiver_window)));
+        let tuning = (params.autotuning == Autotuning::On)
+            .then(|| Box::new(TunedWindow::new(mss, params.receiver_window)));
         Receiver {
             header: params.header,
             window: params.receiver_window,

@@ -30,7 +30,7 @@ use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::usage::Usage;
 use crate::endpoint::tcp::{
-    Autotune, Growth, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Tcp, Timestamps,
+    Autotuning, Growth, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Tcp, Timestamps,
 };
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
@@ -116,8 +116,8 @@ impl Sender {
         let initial = u64::from(params.initial_window) * mss;
         let limit = u64::from(params.receiver_window);
         let window = match params.autotuning {
-            Autotune::On => limit.min(initial_window(mss)),
-            Autotune::Off => limit,
+            Autotuning::On => limit.min(initial_window(mss)),
+            Autotuning::Off => limit,
         };
         // The margin of a timeout covers acknowledgements that wait.
         let longest_wait = match params.rto_floor {
