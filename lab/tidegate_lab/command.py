@@ -12,6 +12,7 @@ from tidegate import TidegateError, commands
 from tidegate_lab import (
     aqm_command,
     experiment_command,
+    hosts_command,
     kernel_command,
     losses_command,
     policies_command,
@@ -52,6 +53,7 @@ app.command("tcp")(tcp_command.command)
 app.command("losses")(losses_command.command)
 app.command("policies")(policies_command.command)
 app.command("aqm")(aqm_command.command)
+app.command("hosts")(hosts_command.command)
 for _name, _about in NAMES.items():
     app.command(_name, short_help=_about)(experiment_command.command)
 

@@ -22,6 +22,8 @@ SHAPED = 25_000_000
 SLOWER = RATE / SHAPED
 """The factor on times of arrivals for which these are as busy as the link would be without them."""
 ACCESS = 10_000_000_000
+LEVELS = 8
+"""Levels of urgency, of which each flow has the next one."""
 FLOWS = 4
 """Flows of the process; every second one is ECN-capable."""
 ECN = ("on", "off")
@@ -134,7 +136,14 @@ def write(file: Path, packets: list[np.ndarray]) -> None:
         )
 
 
-def scenario(place: Path, port: Port, packets: list[np.ndarray], *, in_kernel: bool) -> Source:
+def scenario(
+    place: Path,
+    port: Port,
+    packets: list[np.ndarray],
+    *,
+    in_kernel: bool,
+    until: float | None = None,
+) -> Source:
     """Return the scenario of one port that these packets pass.
 
     Args:
@@ -143,6 +152,7 @@ def scenario(place: Path, port: Port, packets: list[np.ndarray], *, in_kernel: b
         packets: Times in ns and sizes in bytes, for each flow.
         in_kernel: A fast link stands in front of the port, and what the kernel's commands stand for
             is left out.
+        until: End of the run, in s; by default all packets have left by then.
     """
     write(place / "sent.csv", packets)
     keys = ("",) * len(packets) if in_kernel or not port.flows else port.flows
@@ -155,12 +165,13 @@ def scenario(place: Path, port: Port, packets: list[np.ndarray], *, in_kernel: b
     nodes = "".join(f'[[node]]\nname = "{name}"\nkind = "{kinds.get(name, "host")}"\n' for name in names)
     flows = "".join(
         f'[[flow]]\nname = "f{flow}"\nfrom = "{names[0]}"\nto = "d"\necn = "{ECN[flow % 2]}"\n'
-        f"priority = {flow}\n{keys[flow]}"
+        f"priority = {flow % LEVELS}\n{keys[flow]}"
         f'source = {{ kind = "trace", file = "sent.csv", flow = "{flow}" }}\n'
         for flow in range(len(packets))
     )
+    end = duration(packets) if until is None else until
     head = (
-        f'version = 1\nduration = "{duration(packets):.6f}s"\nport = {port.policy}\n'
+        f'version = 1\nduration = "{end:.6f}s"\nport = {port.policy}\n'
         f'switch = {{ buffer = "{port.buffer}" }}\n'
     )
     described = place / "one-port.toml"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate import TidegateError, backends
 from tidegate_lab.testbed import network, qdisc
+from tidegate_lab.testbed.traffic import PORT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,9 +116,21 @@ def _unusable(flow: Mapping[str, Any]) -> str | None:
 
 
 def plan(
-    scenario: LoadedScenario, found: Mapping[str, Any], arrivals: Arrivals, place: Path
+    scenario: LoadedScenario,
+    found: Mapping[str, Any],
+    arrivals: Arrivals,
+    place: Path,
+    ends: Sequence[tuple[int, int]] | None = None,
 ) -> dict[str, Any]:
     """Return the plan of a run, and write the packets of its open-loop flows to `place`.
+
+    Args:
+        scenario: The scenario.
+        found: Its network.
+        arrivals: Its packets.
+        place: The folder of the run.
+        ends: Numbers of the source address and of the destination address of each flow, all of them
+            open-loop; by default each flow has addresses of its own.
 
     Raises:
         TidegateError: Something in the scenario cannot be carried over to the kernel.
@@ -125,38 +138,45 @@ def plan(
     flows, links = found["flows"], found["links"]
     laid = _cables(links)
     cables = _with_mtu(laid, flows)
-    addresses = [network.dotted(ADDRESSES + 1 + index) for index in range(len(flows))]
+    longest = max((flow["largest"] for flow in flows), default=1500)
+    numbers = ends or [(index, index) for index in range(len(flows))]
+    addresses = [network.dotted(ADDRESSES + 1 + number) for _, number in numbers]
     nodes: list[dict[str, Any]] = [{"ip": [], "sysctls": dict(HOST)} for _ in found["nodes"]]
     planned = []
     for index, flow in enumerate(flows):
         route = [links[at] | laid[at] for at in flow["route"]]
-        mtu = flow["largest"] - ETHERNET
-        source = addresses[flow["peer"]] if flow["peer"] is not None else network.dotted(SOURCES + 1 + index)
+        # Flows that share an address share its route, too.
+        mtu = (flow["largest"] if ends is None else longest) - ETHERNET
+        own = network.dotted(SOURCES + 1 + numbers[index][0])
+        source = own if flow["peer"] is None else addresses[flow["peer"]]
         nodes[route[-1]["to"]]["ip"].append(f"addr add {addresses[index]}/32 dev lo")
         if flow["peer"] is None:
             nodes[route[0]["from"]]["ip"].append(f"addr add {source}/32 dev lo")
         for hop, link in enumerate(route):
             words = f"route add {addresses[index]}/32 via {network.gateway(link)} dev {network.egress(link)}"
             nodes[link["from"]]["ip"].append(words + (f" {_metrics(flow, mtu)}" if hop == 0 else ""))
-        ends = {
+        both = {
             "from_node": route[0]["from"],
             "to_node": route[-1]["to"],
             "address": addresses[index],
             "source_address": source,
+            # A recorder knows flows that share an address by their ports.
+            "port": PORT if ends is None else PORT + 1 + index,
         }
         match flow["source"]["kind"]:
             case "open-loop":
-                planned.append(ends | _datagrams(flow, arrivals.packets[index], index, place))
+                planned.append(both | _datagrams(flow, arrivals.packets[index], index, place))
             case "sender":
                 for end in (route[0]["from"], route[-1]["to"]):
                     _set(nodes[end]["sysctls"], flow, found["nodes"][end]["name"])
                 sample = round(scenario.sample * 1e9)
                 start, stop = arrivals.start[index], arrivals.stop[index]
-                planned.append(ends | _connection(flow, start, stop, sample))
+                planned.append(both | _connection(flow, start, stop, sample))
             case "receiver":
-                planned.append(ends | {"kind": "answers"})
+                planned.append(both | {"kind": "answers"})
+    for own_node in nodes:
+        own_node["ip"] = list(dict.fromkeys(own_node["ip"]))
     used = Counter(at for flow in flows for at in flow["route"])
-    longest = max((flow["largest"] for flow in flows), default=1500)
     return {
         "duration": round(scenario.duration * NANOSECONDS),
         "warmup": round(scenario.warmup * NANOSECONDS),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tidegate_lab.testbed.plan import ADDRESSES
 from tidegate_lab.testbed.recorder import SLOT
+from tidegate_lab.testbed.traffic import PORT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,7 +94,9 @@ def read(file: Path, start: int, flows: int) -> Packets:
     big_endian = ring.big_endian
     protocol = big_endian(23, 1)
     is_tcp = protocol == TCP
-    flow = big_endian(30, 4) - ADDRESSES - 1
+    port = big_endian(36, 2)
+    is_shared = (protocol == UDP) & (port > PORT)
+    flow = np.where(is_shared, port - PORT, big_endian(30, 4) - ADDRESSES) - 1
     flags = np.where(is_tcp, big_endian(47, 1), 0)
     header = np.where(is_tcp, (big_endian(46, 1) >> 4) * 4, 8)
     number = np.where(is_tcp, big_endian(18, 2), big_endian(42, 4))

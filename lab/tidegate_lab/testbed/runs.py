@@ -77,6 +77,7 @@ def run_once(
     stop: threading.Event | None = None,
     qdiscs: Mapping[str, list[str]] | None = None,
     gated: Gated | None = None,
+    ends: Sequence[tuple[int, int]] | None = None,
 ) -> Outcome:
     """Carry out one run; `stop` ends it early.
 
@@ -89,6 +90,7 @@ def run_once(
         stop: Ends it early when it is set.
         qdiscs: Other disciplines for some links.
         gated: A gate in place of a link's port.
+        ends: Numbers of the addresses at both ends of each flow, if flows share some.
 
     Raises:
         TidegateError: Something in the scenario cannot be carried over, or the kernel failed.
@@ -97,7 +99,7 @@ def run_once(
     found = described(scenario)
     arrivals, tables = drawn(scenario, seed, found)
     with machine.workspace() as place:
-        planned = plan(scenario, found, arrivals, place)
+        planned = plan(scenario, found, arrivals, place, ends)
         for link, own in zip(found["links"], planned["links"], strict=True):
             own["qdisc"] = (qdiscs or {}).get(link["name"], own["qdisc"])
         if gated is not None:

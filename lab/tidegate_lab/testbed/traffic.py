@@ -43,14 +43,14 @@ class Datagrams:
             # It is never read: what has arrived is recorded on the way.
             self._sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-            self._sink.bind((flow["address"], PORT))
+            self._sink.bind((flow["address"], flow["port"]))
         with inside(flow["from_node"]):
             self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             self._socket.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
             self._socket.setsockopt(socket.IPPROTO_IP, IP_TOS, flow["tos"])
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
-            self._socket.bind((flow["source_address"], PORT))
-            self._socket.connect((flow["address"], PORT))
+            self._socket.bind((flow["source_address"], flow["port"]))
+            self._socket.connect((flow["address"], flow["port"]))
         packets = array.array("q", (place / flow["packets"]).read_bytes())
         self._times, self._lengths = packets[::2], packets[1::2]
         self._next = 0
