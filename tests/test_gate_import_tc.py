@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import tidegate as tidegate_package
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "gate-from-tc.md"
 RECORDED = ROOT / "crates" / "formats" / "tests" / "tc" / "recorded"
@@ -90,6 +92,37 @@ def test_what_has_no_counterpart_in_the_simulator_is_said(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "no before.toml: CAKE's tins are not served first in the simulator" in done.stdout
     assert sorted(path.name for path in (tmp_path / "cake").iterdir()) == ["gate.toml"]
+
+
+def test_an_imported_cake_divides_among_the_hosts_of_both_sides(tmp_path):
+    (tmp_path / "qdisc.json").write_text(
+        (RECORDED / "cake1-qdisc.json").read_text().replace("dual-srchost", "triple-isolate")
+    )
+    words = ["gate", "import", "--tc-down", "qdisc.json", *LINE, "--up", "1mbit", "--out", "cake"]
+    done = tidegate(tmp_path, *words)
+    assert (done.returncode, done.stderr) == (0, "")
+    made = ["before.toml", "circuits.csv", "gate.toml"]
+    assert sorted(path.name for path in (tmp_path / "cake").iterdir()) == made
+    check = tidegate(tmp_path, "gate", "check", "cake/gate.toml")
+    assert check.returncode == 0, check.stderr
+    # A server that sends to eight hosts inside, one host that eight send to, and a pair.
+    ends = [(1, 10 + host) for host in range(8)] + [(10 + host, 1) for host in range(8)] + [(2, 2)]
+    flows = "".join(
+        f'[[flow]]\nname = "f{number}"\nfrom = "outside"\nto = "inside"\nsize = "1000B"\n'
+        f'headers = {{ flow = "192.0.2.{server}:5000>10.0.0.{host}:5000/udp" }}\n'
+        'source = { kind = "poisson", rate = "6mbit" }\n'
+        for number, (server, host) in enumerate(ends)
+    )
+    for file in ("gate.toml", "before.toml"):
+        head = 'version = 1\nduration = "12s"\nwarmup = "2s"\n'
+        (tmp_path / "load.toml").write_text(
+            f'{head}topology = {{ kind = "gate", file = "cake/{file}" }}\n{flows}'
+        )
+        rows = tidegate_package.simulate(tmp_path / "load.toml").flows.to_pylist()
+        rates = [row["throughput"] for row in rows if row["flow"] in {f"f{number}" for number in range(17)}]
+        for group in (rates[:8], rates[8:16], rates[16:]):
+            # CoDel keeps the queue of the pair so short that it is empty now and then.
+            assert sum(group) == pytest.approx(sum(rates) / 3, rel=0.05), (file, rates)
 
 
 @pytest.mark.parametrize(

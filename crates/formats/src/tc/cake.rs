@@ -1,7 +1,7 @@
 //! CAKE, as tc-cake(8) has it.
 
 use super::entry::Entry;
-use super::plan::{Framing, Queue, Side};
+use super::plan::{Among, Framing, Queue, Side};
 use super::policies;
 use super::value::Value;
 use crate::error::FormatErrors;
@@ -67,7 +67,7 @@ pub(super) fn read(options: &mut Entry, side: &mut Side, direction: Direction) -
         Some(other) => return at.refuse(format!("`diffserv` (`{}`) is not known here", brief(other))),
     };
     let mode = options.text("flowmode")?;
-    let (each, within) = hosts(mode.as_deref().unwrap_or("triple-isolate"), direction, side, options)?;
+    let among = hosts(mode.as_deref().unwrap_or("triple-isolate"), direction, side, options)?;
     let wash = options.flag("wash")?;
     for (key, why) in [
         ("nat", "stand on the inside of the router, where addresses are not translated yet"),
@@ -111,42 +111,33 @@ pub(super) fn read(options: &mut Entry, side: &mut Side, direction: Direction) -
     let memory = options.size("memlimit")?;
     let framing = (!raw).then_some(Framing { overhead: overhead - ETHERNET, mpu, atm });
     let in_linux = Some(policies::HOSTS_IN_LINUX.to_owned());
-    let queue = Queue { policy: None, in_linux, each, within, divides: true, wash, packets: None };
+    let queue = Queue { policy: None, in_linux, among, divides: true, wash, packets: None };
     Ok(Cake { bandwidth, queue, tins, framing, memory })
 }
 
-/// `each` and `within` for a mode of CAKE's.
-fn hosts(
-    mode: &str,
-    direction: Direction,
-    side: &mut Side,
-    options: &Entry,
-) -> Result<(Option<&'static str>, bool), FormatErrors> {
+/// The counterpart of a mode of CAKE's.
+fn hosts(mode: &str, direction: Direction, side: &mut Side, options: &Entry) -> Result<Among, FormatErrors> {
     let inside = match direction {
         Direction::Up => "src",
         Direction::Down => "dst",
     };
     let at = &options.at;
     Ok(match mode {
-        "flows" => (Some("5-tuple"), false),
-        "flowblind" => (None, false),
-        _ if mode == format!("{inside}host") => (Some("host"), false),
-        _ if mode == format!("dual-{inside}host") => (Some("host"), true),
+        "flows" => Among::Conversations,
+        "flowblind" => Among::Nothing,
+        "triple-isolate" => Among::HostsOfBothSides,
+        _ if mode == format!("{inside}host") => Among::Hosts,
+        _ if mode == format!("dual-{inside}host") => Among::HostsFirst,
         "srchost" | "dsthost" | "dual-srchost" | "dual-dsthost" => {
             side.loses(
                 at,
                 format!("`{mode}` is left out: it divides by hosts outside, and a gate by conversations"),
             );
-            (Some("5-tuple"), false)
-        }
-        "triple-isolate" => {
-            side.loses(at, "`triple-isolate` is left out in part: a gate divides by hosts inside, and by conversations of each; \
-                 within = \"triple-isolate\" of a list of circuits takes both sides");
-            (Some("host"), true)
+            Among::Conversations
         }
         "hosts" => {
             side.loses(at, "`hosts` is left out: it divides by pairs of hosts, and a gate by hosts inside");
-            (Some("host"), false)
+            Among::Hosts
         }
         other => return at.refuse(format!("`flowmode` (`{}`) is not known here", brief(other))),
     })

@@ -2,7 +2,7 @@
 
 use super::entry::{At, Entry};
 use super::filters::{self, Criteria};
-use super::plan::{Class, Flow, Queue, Side};
+use super::plan::{Among, Class, Flow, Queue, Side};
 use super::queue::{self, Qdisc};
 use super::value::Value;
 use crate::error::FormatErrors;
@@ -275,7 +275,7 @@ fn flows(
     }
     for (class, number) in numbers {
         // A fair queue by reservations has a shared class for each flow; one by turns has not.
-        let is_shared = |queue: &Queue| queue.each.is_some() && queue.divides;
+        let is_shared = |queue: &Queue| queue.among != Among::Nothing && queue.divides;
         if number > 1 && side.classes[class].queue.as_ref().is_some_and(is_shared) {
             let message = format!(
                 "the {number} filters of {} divide it first, and then what is in each",

@@ -27,18 +27,26 @@ mod value;
 use crate::error::{Complaint, FormatError, FormatErrors, Origin, Place};
 use crate::units::show_rate;
 use entry::At;
-use plan::Side;
+use plan::{Among, Side};
 use std::path::PathBuf;
 use tidegate_core::classifier::rules::Direction;
 
+pub use plan::CIRCUITS;
 pub use render::Line;
 use render::Whole;
+
+/// A circuit of all addresses.
+const ONE_CIRCUIT: &str = "# All addresses, for flows that are fair among the hosts of both sides.\n\
+                           name,addresses\nall,0.0.0.0/0 ::/0\n";
 
 /// A translation.
 #[derive(Clone, Debug)]
 pub struct Import {
     /// The gate file.
     pub gate: String,
+    /// The list of circuits that both files name as [`CIRCUITS`], if they do: one circuit of all
+    /// addresses.
+    pub circuits: Option<String>,
     /// The configuration for the simulator, or the reason why there is nothing like it.
     pub before: Result<Before, String>,
     /// Number of classes.
@@ -93,8 +101,11 @@ pub fn import(files: &[Vec<PathBuf>; 2], line: &Line<'_>) -> Result<Import, Form
     let given = || sides.iter().flatten();
     let (class_count, flow_count) =
         (given().map(|side| side.classes.len()).sum(), given().map(|side| side.flows.len()).sum());
+    let names_circuits =
+        |side: &Side| side.flows.iter().any(|flow| flow.queue.among == Among::HostsOfBothSides);
+    let circuits = given().any(names_circuits).then(|| ONE_CIRCUIT.to_owned());
     losses.splice(0..0, sides.iter_mut().flatten().flat_map(|side| side.losses.drain(..)));
-    Ok(Import { gate, before, class_count, flow_count, losses })
+    Ok(Import { gate, circuits, before, class_count, flow_count, losses })
 }
 
 /// The rate of a direction: that of its configuration, or the stated one.

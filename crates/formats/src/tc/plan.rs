@@ -4,6 +4,9 @@ use super::entry::At;
 use super::filters::Criteria;
 use crate::error::FormatError;
 
+/// Name of the list of circuits.
+pub const CIRCUITS: &str = "circuits.csv";
+
 /// One direction.
 #[derive(Default)]
 pub(super) struct Side {
@@ -68,6 +71,35 @@ pub(super) struct Class {
     pub(super) queue: Option<Queue>,
 }
 
+/// The parties that a flow divides its service among.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// Nothing: they have one queue.
+    Nothing,
+    Conversations,
+    /// Hosts inside, each with one queue.
+    Hosts,
+    /// Hosts inside, and conversations in each.
+    HostsFirst,
+    /// Hosts of both sides, and conversations between them: a circuit has all packets.
+    HostsOfBothSides,
+}
+
+impl Among {
+    /// The keys of a flow for it.
+    pub(super) fn keys(self) -> String {
+        match self {
+            Among::Nothing => String::new(),
+            Among::Conversations => "each = \"5-tuple\"\n".to_owned(),
+            Among::Hosts => "each = \"host\"\n".to_owned(),
+            Among::HostsFirst => "each = \"host\"\nwithin = \"5-tuple\"\n".to_owned(),
+            Among::HostsOfBothSides => {
+                format!("circuits = \"{CIRCUITS}\"\nwithin = \"triple-isolate\"\n")
+            }
+        }
+    }
+}
+
 /// The queue of a class or of a whole direction.
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
@@ -75,10 +107,8 @@ pub(super) struct Queue {
     pub(super) policy: Option<String>,
     /// Policy in the simulator, as in Linux.
     pub(super) in_linux: Option<String>,
-    /// `each` of its flows.
-    pub(super) each: Option<&'static str>,
-    /// True if what they open is divided among conversations.
-    pub(super) within: bool,
+    /// The parties that its flows divide their service among.
+    pub(super) among: Among,
     /// True if its policy reads reservations, and gives a part to each flow of the file.
     pub(super) divides: bool,
     /// True if packets leave without a codepoint.

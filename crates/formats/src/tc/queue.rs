@@ -2,7 +2,7 @@
 
 use super::cake::{self, Cake};
 use super::entry::Entry;
-use super::plan::{Queue, Side};
+use super::plan::{Among, Queue, Side};
 use super::policies;
 use crate::error::FormatErrors;
 use crate::suggest::brief;
@@ -55,8 +55,7 @@ fn line(limit: &str) -> Queue {
     Queue {
         in_linux: policy.clone(),
         policy,
-        each: None,
-        within: false,
+        among: Among::Nothing,
         divides: false,
         wash: false,
         packets: None,
@@ -138,8 +137,7 @@ fn fq_codel(options: &mut Entry, side: &mut Side) -> Result<Queue, FormatErrors>
     Ok(Queue {
         policy: Some(policies::fq_codel(&stated)),
         in_linux: Some(policies::fq_codel_in_linux(&stated)),
-        each: Some("5-tuple"),
-        within: false,
+        among: Among::Conversations,
         divides: false,
         wash: false,
         packets: None,
@@ -165,8 +163,7 @@ fn sfq(options: &mut Entry, side: &mut Side) -> Result<Queue, FormatErrors> {
     Ok(Queue {
         policy: Some(policies::sfq(quantum)),
         in_linux: Some(policies::sfq_in_linux(quantum)),
-        each: Some("5-tuple"),
-        within: false,
+        among: Among::Conversations,
         divides: true,
         wash: false,
         packets: None,

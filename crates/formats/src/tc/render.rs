@@ -167,12 +167,7 @@ fn one_flow(flow: &Flow, side: &Side, direction: Direction) -> String {
     if let Some(class) = flow.class {
         let _ = writeln!(text, "class = {}", quoted(&side.classes[class].name));
     }
-    if let Some(each) = flow.queue.each {
-        let _ = writeln!(text, "each = \"{each}\"");
-    }
-    if flow.queue.within {
-        text.push_str("within = \"5-tuple\"\n");
-    }
+    text.push_str(&flow.queue.among.keys());
     if let Some(reserve) = flow.reserve {
         let _ = writeln!(text, "reserve = \"{}\"", show_rate(reserve));
     }

@@ -5,7 +5,7 @@ use super::entry::{At, Entry};
 use super::files::Shown;
 use super::filters::Criteria;
 use super::htb;
-use super::plan::{Class, Flow, Framing, Queue, Side};
+use super::plan::{Among, Class, Flow, Framing, Queue, Side};
 use super::queue::{self, KINDS, Qdisc};
 use crate::error::FormatErrors;
 use crate::suggest::brief;
@@ -14,6 +14,8 @@ use tidegate_core::classifier::rules::Direction;
 /// Rate of tins without a threshold, and of each host in the tin of all others, in bit/s.
 const LEAST: u64 = 10_000;
 const HOST: u64 = 100_000;
+/// Packets that no flow takes have this part of the rate.
+const UNMATCHED: u64 = 50;
 
 pub(super) fn read(shown: Shown, direction: Direction) -> Result<Side, FormatErrors> {
     let mut side = Side::default();
@@ -201,6 +203,7 @@ fn shaped(cake: Cake, at: &At, side: &mut Side, direction: Direction) {
         side.loses(at, "a tin is served first up to its threshold, and here it reserves that rate");
         side.unmodelled = Some("CAKE's tins are not served first in the simulator".to_owned());
     }
+    let mut left = bandwidth.map(|rate| rate - rate / UNMATCHED);
     for Tin { name, dscp, threshold } in tins {
         let rate = bandwidth.map_or(LEAST, |rate| rate / WHOLE * threshold);
         // A threshold of the tin for bulk is no promise: all others go first.
@@ -211,8 +214,9 @@ fn shaped(cake: Cake, at: &At, side: &mut Side, direction: Direction) {
             side.classes.len() - 1
         });
         let reserve = (!is_promised).then_some(LEAST);
+        left = left.map(|left| left.saturating_sub(reserve.unwrap_or(rate)));
         let queue =
-            if is_promised { queue.clone() } else { Queue { each: None, within: false, ..queue.clone() } };
+            if is_promised { queue.clone() } else { Queue { among: Among::Nothing, ..queue.clone() } };
         side.flows.push(Flow {
             name: format!("{way}-{name}"),
             comment: String::new(),
@@ -222,7 +226,13 @@ fn shaped(cake: Cake, at: &At, side: &mut Side, direction: Direction) {
             queue,
         });
     }
-    let reserve = (!tins.is_empty()).then_some(HOST);
+    // All that a flow opens has what the others leave, and so has a circuit that reserves nothing.
+    let reserve = match queue.among {
+        _ if tins.is_empty() => None,
+        Among::HostsOfBothSides => None,
+        Among::Nothing => Some(left.unwrap_or(HOST).max(LEAST)),
+        Among::Conversations | Among::Hosts | Among::HostsFirst => Some(HOST),
+    };
     let flow = Flow {
         name: format!("{way}-best-effort"),
         comment: String::new(),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use tidegate_formats::GateFile;
-use tidegate_formats::tc::{Import, Line, import};
+use tidegate_formats::tc::{CIRCUITS, Import, Line, import};
 
 /// A folder of its own for a test, which is removed with it.
 pub struct Folder(pub PathBuf);
@@ -76,11 +76,19 @@ pub fn told(made: &Result<Import, String>) -> String {
     }
 }
 
-pub fn runs(folder: &Folder, made: &Import) {
+/// Loads both files, and returns that of the gate.
+pub fn runs(folder: &Folder, made: &Import) -> GateFile {
+    let list = folder.0.join(CIRCUITS);
+    match &made.circuits {
+        Some(circuits) => fs::write(list, circuits).unwrap(),
+        None => _ = fs::remove_file(list),
+    }
+    let mut gates = Vec::new();
     for text in [Some(&made.gate), made.before.as_ref().ok().map(|before| &before.file)].into_iter().flatten()
     {
         let file = folder.0.join("gate.toml");
         fs::write(&file, text).unwrap();
-        GateFile::load(&file, &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"));
+        gates.push(GateFile::load(&file, &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}")));
     }
+    gates.swap_remove(0)
 }

@@ -7,7 +7,9 @@ mod traces;
 use configurations::{Folder, PARTS, RECORDED, import_of, losses, recorded, runs, told};
 use std::fs;
 use std::path::PathBuf;
+use tidegate_core::classifier::rules::Direction;
 use tidegate_formats::tc::{Line, import};
+use tidegate_formats::{Promise, Within};
 
 #[test]
 fn every_recorded_configuration_becomes_a_gate_that_can_run_in_both_directions() {
@@ -184,6 +186,82 @@ fn cake_counts_from_the_packet_of_ip_and_a_gate_from_the_frame() {
     assert!(tins.gate.contains("name = \"up-video\"\nup = { reserve = \"10mbit\" }\n"), "{}", tins.gate);
     assert!(tins.gate.contains("name = \"up-voice\"\nup = { reserve = \"5mbit\" }\n"), "{}", tins.gate);
     assert!(tins.before.is_err());
+}
+
+/// Each word of tc-cake(8), on the way up and down: what the flow is divided among, and what is lost.
+#[test]
+fn each_isolation_of_cake_is_its_counterpart_or_is_listed() {
+    let folder = Folder::new("isolation");
+    let (conversations, hosts) = ("each = \"5-tuple\"\n", "each = \"host\"\n");
+    let hosts_first = "each = \"host\"\nwithin = \"5-tuple\"\n";
+    let both_sides = "circuits = \"circuits.csv\"\nwithin = \"triple-isolate\"\n";
+    let outside = "is left out: it divides by hosts outside, and a gate by conversations";
+    let pairs = "is left out: it divides by pairs of hosts, and a gate by hosts inside";
+    for (word, [up, down]) in [
+        ("flowblind", [("", ""), ("", "")]),
+        ("srchost", [(hosts, ""), (conversations, outside)]),
+        ("dsthost", [(conversations, outside), (hosts, "")]),
+        ("hosts", [(hosts, pairs), (hosts, pairs)]),
+        ("flows", [(conversations, ""), (conversations, "")]),
+        ("dual-srchost", [(hosts_first, ""), (conversations, outside)]),
+        ("dual-dsthost", [(conversations, outside), (hosts_first, "")]),
+        ("triple-isolate", [(both_sides, ""), (both_sides, "")]),
+    ] {
+        for (is_up, (keys, loss)) in [(true, up), (false, down)] {
+            let mut texts = recorded("cake1");
+            assert!(texts[0].contains("\"dual-srchost\""));
+            texts[0] = texts[0].replace("\"dual-srchost\"", &format!("\"{word}\""));
+            let made = import_of(&folder, &texts, is_up).unwrap();
+            let direction = if is_up { "up" } else { "down" };
+            let flow = format!("match = {{ direction = \"{direction}\" }}\n{keys}");
+            for file in [&made.gate, &made.before.as_ref().unwrap().file] {
+                let rest = file.split_once(&flow).unwrap_or_else(|| panic!("{word}\n{file}")).1;
+                assert!(rest.is_empty() || rest.starts_with('\n'), "{word}\n{file}");
+            }
+            let said = losses(&made);
+            match loss {
+                "" => assert_eq!(said, Vec::<String>::new(), "{word}"),
+                loss => assert!(said.len() == 1 && said[0].ends_with(loss), "{word}: {said:?}"),
+            }
+            assert_eq!(made.circuits.is_some(), word == "triple-isolate");
+            let gate = runs(&folder, &made);
+            let flow =
+                gate.flows.iter().find(|flow| flow.name == format!("{direction}-best-effort")).unwrap();
+            assert_eq!(
+                flow.circuits.as_ref().map(|circuits| circuits.len()),
+                made.circuits.as_ref().map(|_| 1)
+            );
+            if word == "triple-isolate" {
+                assert_eq!(flow.within, Within::TripleIsolate);
+            }
+        }
+    }
+    // A key that is not shown is that of the default.
+    let mut texts = recorded("cake1");
+    texts[0] = texts[0].replace("\"flowmode\":\"dual-srchost\",", "");
+    assert!(import_of(&folder, &texts, true).unwrap().gate.contains(both_sides));
+    texts[0] = recorded("cake1")[0].replace("dual-srchost", "quadruple-isolate");
+    let refused = import_of(&folder, &texts, true).unwrap_err();
+    assert!(refused.contains("`flowmode` (`quadruple-isolate`) is not known here"), "{refused}");
+}
+
+/// Beside tins with thresholds, the tin of all others has what these leave.
+#[test]
+fn the_tin_of_best_effort_has_what_thresholds_leave() {
+    let folder = Folder::new("tins");
+    for word in ["flowblind", "flows", "dual-srchost", "triple-isolate"] {
+        let mut texts = recorded("cake6");
+        texts[0] = texts[0].replace("\"srchost\"", &format!("\"{word}\""));
+        let gate = runs(&folder, &import_of(&folder, &texts, true).unwrap());
+        // 20 Mbit/s, of which voice has a quarter and video a half.
+        let flow = gate.flows.iter().position(|flow| flow.name == "up-best-effort").unwrap();
+        let of_flow = |promise: &Promise| match promise {
+            Promise::Named { flow: of, reserve, .. } => (*of == flow).then_some(*reserve),
+            Promise::Shared { flow: of, rate, .. } => (*of == flow).then_some(*rate),
+        };
+        let reserved = gate.promises(Direction::Up).iter().find_map(of_flow).unwrap();
+        assert!((4_500_000..5_000_000).contains(&reserved), "{word}: {reserved}");
+    }
 }
 
 #[test]

@@ -9,7 +9,6 @@ use std::path::Path;
 use tidegate_formats::{FormatError, GateFile, MAX_REPORTED, libreqos, tc};
 
 const GATE: &str = "gate.toml";
-const CIRCUITS: &str = "circuits.csv";
 /// The configuration that was translated, for the simulator.
 const BEFORE: &str = "before.toml";
 /// Folder within that of the results in which they are checked before they are there.
@@ -61,7 +60,7 @@ fn of_libreqos(made: libreqos::Import) -> Translation {
     let classes = counted(made.class_count, "class", "classes");
     Translation {
         summary: format!("{circuits} and {classes}"),
-        files: vec![(GATE, made.gate), (CIRCUITS, made.circuits)],
+        files: vec![(GATE, made.gate), (tc::CIRCUITS, made.circuits)],
         losses: made.losses,
     }
 }
@@ -71,6 +70,7 @@ fn of_tc(made: tc::Import) -> Translation {
     let flows = counted(made.flow_count, "flow", "flows");
     let mut summary = format!("{classes} and {flows}");
     let mut files = vec![(GATE, made.gate)];
+    files.extend(made.circuits.map(|circuits| (tc::CIRCUITS, circuits)));
     match made.before {
         Ok(before) => {
             files.push((BEFORE, before.file));
