@@ -31,7 +31,7 @@ pub use outline::GateOutline;
 pub use promises::{LONGEST_FRAME, Promise};
 pub use terms::{DirectionTerms, GateClass};
 
-use crate::error::{Complaint, FormatError, Origin, Place};
+use crate::error::{Complaint, FormatError, MAX_REPORTED, Origin, Place};
 pub use crate::keys::gate::{Fail, Within};
 use crate::port::PortSpec;
 use tidegate_core::link::{Framing, LinePlan};
@@ -86,6 +86,14 @@ impl GateFile {
     /// The file's text with the overrides applied, comments kept.
     pub fn to_toml(&self) -> &str {
         &self.effective
+    }
+
+    /// The losses as they are shown: the first [`MAX_REPORTED`], and the number of the others.
+    pub fn shown_losses(&self) -> Vec<FormatError> {
+        let more = self.losses.len().saturating_sub(MAX_REPORTED);
+        let message = format!("{more} more things are not as in LibreQoS's files");
+        let rest = (more > 0).then(|| self.error_at(Place::File, message));
+        self.losses.iter().take(MAX_REPORTED).cloned().chain(rest).collect()
     }
 
     /// A mistake found only later, at a place that the file remembers.

@@ -1,6 +1,6 @@
 use super::*;
-use crate::GateFile;
 use crate::port::MAX_CLASS_LEVELS;
+use crate::{GateFile, Scenario};
 use std::fs;
 use std::path::PathBuf;
 
@@ -18,6 +18,11 @@ const NETWORK: &str = r#"{
   "Site_2": { "downloadBandwidthMbps": 500, "uploadBandwidthMbps": 500 }
 }"#;
 const LINE: Line<'_> = Line { inside: "in", outside: "out", rates: [1_000_000_000, 2_000_000_000] };
+
+/// A packet now and then through the gate that names the files.
+const SCENARIO: &str = "version = 1\nduration = \"1s\"\ntopology = { kind = \"gate\", file = \"direct.toml\" }\n\
+     [[flow]]\nname = \"ping\"\nfrom = \"inside\"\nto = \"outside\"\nsize = \"100B\"\n\
+     headers = { flow = \"192.0.2.9:1>192.0.2.8:1/udp\" }\nsource = { kind = \"cbr\", rate = \"10kbit\" }\n";
 
 /// A folder of its own for a test, which is removed with it.
 struct Folder(PathBuf);
@@ -61,10 +66,21 @@ fn translated(list: &str, network: Option<&str>) -> Result<Import, String> {
             let file = direct("accept_losses = true").unwrap_or_else(|errors| panic!("{errors}"));
             assert_eq!(whole(&file), whole(&imported));
             assert_eq!(file.losses, made.losses);
+            // A scenario with the gate warns of all of them.
+            let scenario = Scenario::parse(SCENARIO, "scenario.toml", &folder.0, &[]).unwrap();
+            let more = file.losses.len().saturating_sub(MAX_REPORTED);
+            let warnings = scenario.warnings();
+            assert_eq!(
+                warnings[..warnings.len().min(file.losses.len() - more)],
+                file.losses[..file.losses.len() - more]
+            );
+            let counted = format!("{more} more things are not as in LibreQoS's files");
+            assert_eq!(warnings.iter().any(|warning| warning.message == counted), more > 0);
             match (direct(""), made.losses.is_empty()) {
                 (Ok(file), true) => assert_eq!(whole(&file), whole(&imported)),
                 (Err(refused), false) => {
-                    let told = said(made).iter().all(|loss| refused.contains(&loss.replace(&place, "")));
+                    let first = said(made).into_iter().take(MAX_REPORTED - 1);
+                    let told = first.map(|loss| loss.replace(&place, "")).all(|loss| refused.contains(&loss));
                     assert!(told && refused.starts_with("direct.toml:8:"), "{refused}");
                 }
                 (other, _) => panic!("{other:?}"),
@@ -194,6 +210,22 @@ fn circuits_are_divided_as_their_list_asks() {
 }
 
 /// Least rates that add up to more than an access point carries are lowered alike, and that is said.
+/// A scenario warns of the first ones, and says how many there are beside them.
+#[test]
+fn many_losses_are_counted() {
+    let circuit = |number: u32| {
+        let node = number % 30;
+        format!("{number},b,{number},d,n{node},,10.0.0.{number},,8,1,10,10,,\n")
+    };
+    let node = |number: u32| {
+        format!("\"n{number}\": {{ \"downloadBandwidthMbps\": 10, \"uploadBandwidthMbps\": 10 }}")
+    };
+    let nodes: Vec<String> = (0..30).map(node).collect();
+    let network = format!("{{ {} }}", nodes.join(", "));
+    let made = translated(&(1..=60).map(circuit).collect::<String>(), Some(&network)).unwrap();
+    assert_eq!(made.losses.len(), 30);
+}
+
 #[test]
 fn least_rates_that_do_not_fit_are_lowered_and_said() {
     let network = r#"{ "AP": { "downloadBandwidthMbps": 40, "uploadBandwidthMbps": 100 } }"#;

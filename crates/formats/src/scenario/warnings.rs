@@ -1,7 +1,8 @@
 //! Settings that are not mistakes, but are seldom intended.
 //!
 //! Each kind of them is found by one function, which names the first case in the file, or all of
-//! them in one message. The output of `check`, `run`, `compare` and every other command comes from here.
+//! them in one message. The losses that a gate's file accepts stand before them. The output of `check`,
+//! `run`, `compare` and every other command comes from here.
 
 mod abr;
 mod buffers;
@@ -20,6 +21,7 @@ mod windows;
 
 use super::{Load, Scenario, marking, metered};
 use crate::error::FormatError;
+use crate::gate::GateFile;
 use found::Found;
 
 impl Scenario {
@@ -55,6 +57,8 @@ impl Scenario {
         ];
         let mut all: Vec<Found> = found.into_iter().flatten().collect();
         all.extend(unread::contracts(self));
-        all.into_iter().map(|(place, complaint)| self.origin.error(place, complaint)).collect()
+        let accepted = self.gate.iter().flat_map(GateFile::shown_losses);
+        let here = all.into_iter().map(|(place, complaint)| self.origin.error(place, complaint));
+        accepted.chain(here).collect()
     }
 }

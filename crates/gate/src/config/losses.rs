@@ -1,12 +1,10 @@
 //! Differences from LibreQoS's files that a gate file accepts, as lines of text.
 
-use tidegate_formats::{FormatError, GateFile, MAX_REPORTED};
+use tidegate_formats::{FormatError, GateFile};
 
 /// A line for each, the first in the file first, and one for those beyond the limit.
 pub(crate) fn warnings(file: &GateFile) -> Vec<String> {
-    let more = file.losses.len().saturating_sub(MAX_REPORTED);
-    let listed = file.losses.iter().take(MAX_REPORTED).map(line);
-    listed.chain((more > 0).then(|| format!("and {more} more are not as in LibreQoS's files"))).collect()
+    file.shown_losses().iter().map(line).collect()
 }
 
 fn line(loss: &FormatError) -> String {
