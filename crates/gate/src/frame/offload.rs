@@ -19,7 +19,7 @@ pub(super) const NEEDS_CHECKSUM: u8 = 1;
 const GSO_NONE: u8 = 0;
 pub(super) const GSO_TCP4: u8 = 1;
 pub(super) const GSO_TCP6: u8 = 4;
-pub(super) const GSO_UDP: u8 = 5;
+pub(crate) const GSO_UDP: u8 = 5;
 const GSO_ECN: u8 = 0x80;
 
 pub(super) const ETHERNET: usize = 14;

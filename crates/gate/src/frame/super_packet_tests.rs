@@ -24,9 +24,18 @@ pub(in crate::frame) fn frames_of(shape: &Shape) -> Vec<Vec<u8>> {
 
 /// Consecutive full segments of a connection.
 pub(crate) fn segments(count: usize) -> Vec<Vec<u8>> {
+    full(count, true)
+}
+
+/// Consecutive full datagrams of a flow.
+pub(crate) fn datagrams(count: usize) -> Vec<Vec<u8>> {
+    full(count, false)
+}
+
+fn full(count: usize, tcp: bool) -> Vec<Vec<u8>> {
     frames_of(&Shape {
         six: false,
-        tcp: true,
+        tcp,
         vlan: false,
         options: 3,
         flags: ACK,

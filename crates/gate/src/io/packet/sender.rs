@@ -110,6 +110,19 @@ pub(crate) struct Sender {
     /// The super-packets that the kernel takes, as far as it is known.
     joins: Joined,
     parts: Parts,
+    /// Hands messages to the kernel; a test has an older one.
+    hand_over: HandOver,
+}
+
+/// Hands messages over at a socket, and returns the number of those that the kernel has taken.
+type HandOver = fn(c_int, &mut [libc::mmsghdr]) -> io::Result<usize>;
+
+fn hand_over(socket: c_int, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
+    let count = messages.len() as libc::c_uint;
+    // SAFETY: the messages point to parts and frames, which outlive the call, and the kernel only reads
+    // them.
+    let sent = unsafe { libc::sendmmsg(socket, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
+    Ok(checked(sent)? as usize)
 }
 
 impl Sender {
@@ -125,31 +138,30 @@ impl Sender {
         }
         set_buffer(&socket, [libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], SEND_BUFFER)?;
         bind(&socket, index, 0)?;
-        Ok(Sender { socket, longest: ETHERNET + mtu, joins: Joined::BOTH, parts: Parts::new() })
+        Ok(Sender::at(socket, ETHERNET + mtu))
+    }
+
+    fn at(socket: OwnedFd, longest: usize) -> Sender {
+        Sender { socket, longest, joins: Joined::BOTH, parts: Parts::new(), hand_over }
     }
 
     /// A second sender on the same socket.
     pub(in crate::io) fn try_clone(&self) -> io::Result<Sender> {
-        let Sender { longest, joins, .. } = *self;
-        Ok(Sender { socket: self.socket.try_clone()?, longest, joins, parts: Parts::new() })
+        let Sender { longest, joins, hand_over, .. } = *self;
+        Ok(Sender { socket: self.socket.try_clone()?, longest, joins, parts: Parts::new(), hand_over })
     }
 
     /// A sender on a connected socket.
     #[cfg(test)]
     pub(crate) fn of(socket: OwnedFd) -> Sender {
-        Sender { socket, longest: crate::io::received::MAX_FRAME, joins: Joined::BOTH, parts: Parts::new() }
+        Sender::at(socket, crate::io::received::MAX_FRAME)
     }
 
     /// A sender to nowhere, which makes the messages.
     #[cfg(feature = "bench")]
     pub(crate) fn null() -> io::Result<Sender> {
         let socket = std::fs::File::open("/dev/null")?.into();
-        Ok(Sender {
-            socket,
-            longest: crate::io::received::MAX_FRAME,
-            joins: Joined::BOTH,
-            parts: Parts::new(),
-        })
+        Ok(Sender::at(socket, crate::io::received::MAX_FRAME))
     }
 
     /// Makes the messages that frames are sent as, and returns the number of frames.
@@ -191,11 +203,101 @@ impl Sender {
             message.msg_hdr.msg_iovlen = own.len() as _;
             slices = rest;
         }
-        let (fd, count) = (self.socket.as_raw_fd(), described.len() as libc::c_uint);
-        // SAFETY: the messages point to `parts`, which point to its headers and to the frames. All
-        // of these outlive the call, and the kernel only reads them.
-        let sent = unsafe { libc::sendmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
-        let sent = checked(sent)? as usize;
+        let sent = (self.hand_over)(self.socket.as_raw_fd(), &mut messages[..described.len()])?;
         Ok(described[..sent].iter().map(|(_, frames)| frames).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::offload::GSO_UDP;
+    use crate::frame::super_packet::tests::{datagrams, segments};
+    use std::os::unix::net::UnixDatagram;
+
+    /// Linux before 6.2: `virtio_net_hdr_to_skb` answers a super-packet of UDP with EINVAL, and
+    /// `sendmmsg` returns the number of messages before it, if there are some.
+    fn before_6_2(socket: c_int, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
+        // SAFETY: the first part of each message is its virtio-net header.
+        let kind =
+            |message: &libc::mmsghdr| unsafe { *(*message.msg_hdr.msg_iov).iov_base.cast::<[u8; HEADER]>() };
+        let is_udp = |message: &libc::mmsghdr| kind(message)[1] == GSO_UDP;
+        match messages.iter().position(is_udp) {
+            Some(0) => Err(io::Error::from_raw_os_error(libc::EINVAL)),
+            Some(first) => hand_over(socket, &mut messages[..first]),
+            None => hand_over(socket, messages),
+        }
+    }
+
+    /// The messages that a sender makes of frames, as numbers of their frames. They have the frames'
+    /// payloads in order.
+    fn sent(sender: &mut Sender, far: &UnixDatagram, frames: &[Vec<u8>]) -> Vec<usize> {
+        let mut counts = Vec::new();
+        let (mut next, mut bytes) = (0, vec![0; 70_000]);
+        while next < frames.len() {
+            let done = sender.send(frames[next..].iter().map(Vec::as_slice)).unwrap();
+            let mut rest = &frames[next..next + done];
+            while !rest.is_empty() {
+                let length = far.recv(&mut bytes).unwrap();
+                let message = &bytes[HEADER..length];
+                if bytes[..HEADER] == NO_OFFLOADS {
+                    assert_eq!(message, rest[0]);
+                    counts.push(1);
+                } else {
+                    let head = usize::from(u16::from_ne_bytes([bytes[2], bytes[3]]));
+                    let payloads = message[head..].len();
+                    let count = payloads.div_ceil(rest[0].len() - head);
+                    let expected: Vec<u8> =
+                        rest[..count].iter().flat_map(|frame| &frame[head..]).copied().collect();
+                    assert_eq!(message[head..], expected);
+                    counts.push(count);
+                }
+                rest = &rest[counts[counts.len() - 1]..];
+            }
+            next += done;
+        }
+        counts
+    }
+
+    /// Datagrams go one by one to a kernel that refuses them together, and nothing is lost, sent twice
+    /// or out of order; segments go together all the same. The kernel is asked once.
+    #[test]
+    fn a_kernel_without_super_packets_of_udp_gets_datagrams_alone() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let mut sender = Sender::of(near.into());
+        let mixed = [datagrams(4), segments(5), datagrams(3)].concat();
+        assert_eq!(sent(&mut sender, &far, &mixed), [4, 5, 3]);
+
+        sender.hand_over = before_6_2;
+        // Segments that stand before them have gone by then.
+        let behind = [segments(5), datagrams(4)].concat();
+        assert_eq!(sent(&mut sender, &far, &behind), [5, 1, 1, 1, 1]);
+        assert!(sender.joins == Joined { tcp: true, udp: false });
+        let usual = [1, 1, 1, 1, 5, 1, 1, 1];
+        assert_eq!(sent(&mut sender, &far, &mixed), usual);
+        let mut second = sender.try_clone().unwrap();
+        assert_eq!(sent(&mut second, &far, &mixed), usual);
+
+        // All that one call has goes alone where it begins with datagrams.
+        let mut first = Sender { joins: Joined::BOTH, ..sender };
+        assert_eq!(sent(&mut first, &far, &mixed), [1; 12]);
+        assert_eq!(sent(&mut first, &far, &mixed), usual);
+    }
+
+    /// A refusal for want of room says nothing about the kernel: the next datagrams go together again.
+    #[test]
+    fn datagrams_are_joined_again_after_a_lack_of_room() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let buffer = near.try_clone().unwrap();
+        let mut sender = Sender::of(near.into());
+        let frames = datagrams(8);
+        assert_eq!(sent(&mut sender, &far, &frames), [8]);
+        let usual = rustix::net::sockopt::socket_send_buffer_size(&buffer).unwrap();
+        rustix::net::sockopt::set_socket_send_buffer_size(&buffer, 4096).unwrap();
+        // The first ones go alone, until the rest has room.
+        assert_eq!(sent(&mut sender, &far, &frames)[..3], [1; 3]);
+        assert!(sender.joins == Joined::BOTH);
+        rustix::net::sockopt::set_socket_send_buffer_size(&buffer, usual / 2).unwrap();
+        assert_eq!(sent(&mut sender, &far, &frames), [8]);
     }
 }
