@@ -5,6 +5,7 @@
 mod common;
 
 use common::lines::Lines;
+use common::lists::{Model, assert_sparse, beside};
 use common::{World, pick, rate, rounds};
 use std::collections::VecDeque;
 use tidegate_core::context::Reason;
@@ -35,7 +36,9 @@ impl Lists {
         let flows = vec![(0, VecDeque::new()); flows];
         Lists { quantum: quantum as i64, new: VecDeque::new(), old: VecDeque::new(), flows }
     }
+}
 
+impl Model for Lists {
     fn enqueue(&mut self, flow: usize, body: u32, len: u32) {
         self.flows[flow].1.push_back((body, len));
         if !self.new.contains(&flow) && !self.old.contains(&flow) {
@@ -71,43 +74,15 @@ impl Lists {
 
 #[test]
 fn packets_are_sent_as_the_lists_say() {
-    let link = rate(10_000_000);
     for seed in 0..rounds(60) {
         let mut rng = Rng::named(seed, "lists");
         let quantum = pick(&mut rng, &[1, 100, 1514, 5000, 100_000]);
         let flows = 1 + rng.below(8) as usize;
-        let mut lines = Lines::new(World::with(scheduler(quantum)), &[link]);
+        let mut lines = Lines::new(World::with(scheduler(quantum)), &[rate(10_000_000)]);
         let legs: Vec<_> = (0..flows).map(|_| lines.world.open(0, &FlowPlan::default())).collect();
         let mut lists = Lists::new(quantum, flows);
-        // Packet in service of the model, the end of its service, and the packets sent.
-        let (mut until, mut sent) = (None::<Time>, Vec::new());
-        let mut model = |lists: &mut Lists, now: Time, sent: &mut Vec<u32>| {
-            while until.is_none_or(|until| until <= now) {
-                let at = until.unwrap_or(now);
-                until = lists.dequeue().map(|(body, len)| {
-                    sent.push(body);
-                    at + link.time_for(len)
-                });
-                if until.is_none() {
-                    break;
-                }
-            }
-        };
-        let load = pick(&mut rng, &[0.7, 0.95, 1.3]);
-        for _ in 0..800 {
-            let (flow, len) = (rng.below(flows as u64) as usize, pick(&mut rng, &[40, 576, 1500, 9000]));
-            let body = lines.arrive(&[legs[flow]], len);
-            model(&mut lists, lines.world.now, &mut sent);
-            lists.enqueue(flow, body, len);
-            model(&mut lists, lines.world.now, &mut sent);
-            let gap = rng.exponential(Span::from_ticks((link.time_for(len).ticks() as f64 / load) as u64));
-            let now = lines.world.now + gap;
-            lines.run(now);
-            model(&mut lists, now, &mut sent);
-        }
-        lines.drain();
-        model(&mut lists, Time::NEVER, &mut sent);
-        let real: Vec<u32> = lines.sent.iter().map(|sent| sent.packet.body.0).collect();
+        let loads = [0.7, 0.95, 1.3];
+        let (real, sent) = beside(&mut lines, &legs, &mut lists, &mut rng, &loads, |_, _| {});
         assert_eq!(real, sent, "seed {seed}: quantum {quantum}");
     }
 }
@@ -138,27 +113,15 @@ fn backlogged_flows_share_equally() {
 /// in service at most, whatever the others have queued.
 #[test]
 fn a_sparse_flow_waits_for_one_packet() {
-    let link = rate(10_000_000);
-    let mut lines = Lines::new(World::with(scheduler(1514)), &[link]);
+    let mut lines = Lines::new(World::with(scheduler(1514)), &[rate(10_000_000)]);
     lines.world.audited = false;
     let legs: Vec<_> = (0..9).map(|_| lines.world.open(0, &FlowPlan::default())).collect();
     for _ in 0..300 {
         legs[1..].iter().for_each(|leg| _ = lines.world.arrive(&[*leg], 1500));
     }
-    let mut came = Vec::new();
     // Until the others are new no more.
     lines.run(Time::ORIGIN + Span::from_millis(50));
-    for _ in 0..60 {
-        let now = lines.world.now + Span::from_micros(15_700);
-        lines.run(now);
-        came.push((lines.arrive(&[legs[0]], 200), now));
-    }
-    lines.drain();
-    for (body, at) in came {
-        let sent = lines.sent.iter().find(|sent| sent.packet.body.0 == body).unwrap();
-        let waited = sent.at.since(at);
-        assert!(waited <= link.time_for(1500), "{body} waited {waited:?}");
-    }
+    assert_sparse(&mut lines, &legs[..1], Span::from_micros(15_700), 200, 1500);
 }
 
 /// With CoDel at each flow's queue: a flow at half its share loses nothing and waits little, while

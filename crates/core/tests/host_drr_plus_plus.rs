@@ -4,6 +4,7 @@
 mod common;
 
 use common::lines::Lines;
+use common::lists::{Model, assert_sparse, at_random, beside};
 use common::{World, kind, pick, rate, rounds};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tidegate_core::contract::Contract;
@@ -82,7 +83,9 @@ impl Lists {
             self.hosts.rotate_left(1);
         }
     }
+}
 
+impl Model for Lists {
     fn enqueue(&mut self, flow: usize, body: u32, len: u32) {
         self.flows[flow].packets.push_back((body, len));
         let listed = self.new.contains(&flow) || self.old.values().any(|(_, flows)| flows.contains(&flow));
@@ -137,7 +140,6 @@ impl Lists {
 
 #[test]
 fn packets_are_sent_as_the_lists_say() {
-    let link = rate(LINK);
     let mut led = 0;
     for seed in 0..rounds(120) {
         let mut rng = Rng::named(seed, "lists of hosts");
@@ -147,41 +149,14 @@ fn packets_are_sent_as_the_lists_say() {
         let hosts: Vec<Option<u32>> = (0..1 + rng.below(12))
             .map(|_| Some(rng.below(most) as u32 * 1_000_000_007 % 11).filter(|host| *host > 0))
             .collect();
-        let mut lines = Lines::new(World::with(scheduler("host-drr++", quantum, form)), &[link]);
+        let mut lines = Lines::new(World::with(scheduler("host-drr++", quantum, form)), &[rate(LINK)]);
         let legs: Vec<_> = hosts.iter().map(|host| lines.world.open(0, &of_host(*host))).collect();
         let mut lists = Lists::new(quantum, form == "linux", &hosts);
-        // End of service of the model's packet, and the packets sent.
-        let (mut until, mut sent) = (None::<Time>, Vec::new());
-        let mut model = |lists: &mut Lists, now: Time, sent: &mut Vec<u32>| {
-            while until.is_none_or(|until| until <= now) {
-                let at = until.unwrap_or(now);
-                until = lists.dequeue().map(|(body, len)| {
-                    sent.push(body);
-                    at + link.time_for(len)
-                });
-                if until.is_none() {
-                    break;
-                }
-            }
-        };
-        let load = pick(&mut rng, &[0.7, 0.95, 1.3, 3.0]);
-        for _ in 0..800 {
-            let (flow, len) =
-                (rng.below(hosts.len() as u64) as usize, pick(&mut rng, &[40, 576, 1500, 9000]));
-            let body = lines.arrive(&[legs[flow]], len);
-            model(&mut lists, lines.world.now, &mut sent);
-            lists.enqueue(flow, body, len);
+        let see = |lists: &Lists, _| {
             led += usize::from(lists.old.values().any(|(deficit, _)| *deficit <= -LEAD * lists.quantum));
-            model(&mut lists, lines.world.now, &mut sent);
-            let gap = rng.exponential(Span::from_ticks((link.time_for(len).ticks() as f64 / load) as u64));
-            let now = lines.world.now + gap;
-            lines.run(now);
-            model(&mut lists, now, &mut sent);
-        }
-        lines.drain();
-        model(&mut lists, Time::NEVER, &mut sent);
-        let real: Vec<u32> = lines.sent.iter().map(|sent| sent.packet.body.0).collect();
-        assert_eq!(real.len(), 800, "seed {seed}");
+        };
+        let loads = [0.7, 0.95, 1.3, 3.0];
+        let (real, sent) = beside(&mut lines, &legs, &mut lists, &mut rng, &loads, see);
         assert_eq!(real, sent, "seed {seed}: quantum {quantum}, {form}, {hosts:?}");
     }
     assert!(led > 100, "hosts were ahead of their turns {led} times");
@@ -203,14 +178,7 @@ fn one_host_has_drr_plus_plus() {
             let mut lines = Lines::new(World::new(&plan), &[rate(LINK)]);
             let host = pick(&mut rng, &[None, Some(7)]);
             let legs: Vec<_> = (0..1 + rng.below(9)).map(|_| lines.world.open(0, &of_host(host))).collect();
-            let mean = rate(LINK).time_for(700).ticks() as f64 / pick(&mut rng, &[0.8, 1.2, 3.0]);
-            for _ in 0..1500 {
-                let leg = pick(&mut rng, &legs);
-                lines.arrive(&[leg], pick(&mut rng, &[64, 576, 1500]));
-                let now = lines.world.now + rng.exponential(Span::from_ticks(mean as u64));
-                lines.run(now);
-            }
-            lines.drain();
+            at_random(&mut lines, &legs, &mut rng);
             let dropped: Vec<u32> = lines.dropped.iter().map(|(_, packet, _)| packet.body.0).collect();
             (lines.sent, dropped)
         };
@@ -354,17 +322,7 @@ fn a_sparse_flow_waits_for_one_packet() {
     }
     // Until the others are new no more.
     lines.run(Time::ORIGIN + Span::from_millis(100));
-    let mut came = Vec::new();
-    for round in 0..60 {
-        let now = lines.world.now + Span::from_micros(15_700);
-        lines.run(now);
-        came.push((lines.arrive(&[legs[12 + round % 3]], 200), now));
-    }
-    lines.drain();
-    for (body, at) in came {
-        let waited = lines.sent.iter().find(|sent| sent.packet.body.0 == body).unwrap().at.since(at);
-        assert!(waited <= rate(LINK).time_for(FULL), "{body} waited {waited:?}");
-    }
+    assert_sparse(&mut lines, &legs[12..], Span::from_micros(15_700), 200, FULL);
 }
 
 /// Flows are closed and their indexes given to flows of other hosts: every packet is sent once.

@@ -4,6 +4,7 @@
 mod common;
 
 use common::lines::Lines;
+use common::lists::{Model, assert_sparse, at_random, beside};
 use common::{World, kind, pick, rate, rounds};
 use std::collections::VecDeque;
 use tidegate_core::contract::Contract;
@@ -72,7 +73,9 @@ impl Lists {
         };
         self.quantum / bulk(0).max(bulk(1)).max(1)
     }
+}
 
+impl Model for Lists {
     fn enqueue(&mut self, flow: usize, body: u32, len: u32) {
         self.flows[flow].packets.push_back((body, len));
         match self.flows[flow].set {
@@ -117,7 +120,6 @@ impl Lists {
 
 #[test]
 fn packets_are_sent_as_the_lists_say() {
-    let link = rate(LINK);
     let mut divided = 0;
     for seed in 0..rounds(120) {
         let mut rng = Rng::named(seed, "triple isolation");
@@ -125,40 +127,12 @@ fn packets_are_sent_as_the_lists_say() {
         let most = [1 + rng.below(5), 1 + rng.below(5)];
         let ends: Vec<[u32; 2]> =
             (0..1 + rng.below(14)).map(|_| most.map(|most| rng.below(most) as u32)).collect();
-        let mut lines = Lines::new(World::with(scheduler(quantum)), &[link]);
+        let mut lines = Lines::new(World::with(scheduler(quantum)), &[rate(LINK)]);
         let legs: Vec<_> = ends.iter().map(|ends| lines.world.open(0, &between(*ends))).collect();
         let mut lists = Lists::new(quantum, &ends);
-        // End of service of the model's packet, and the packets sent.
-        let (mut until, mut sent) = (None::<Time>, Vec::new());
-        let mut model = |lists: &mut Lists, now: Time, sent: &mut Vec<u32>| {
-            while until.is_none_or(|until| until <= now) {
-                let at = until.unwrap_or(now);
-                until = lists.dequeue().map(|(body, len)| {
-                    sent.push(body);
-                    at + link.time_for(len)
-                });
-                if until.is_none() {
-                    break;
-                }
-            }
-        };
-        let load = pick(&mut rng, &[0.7, 0.95, 1.3, 3.0]);
-        for _ in 0..800 {
-            let (flow, len) = (rng.below(ends.len() as u64) as usize, pick(&mut rng, &[40, 576, 1500, 9000]));
-            let body = lines.arrive(&[legs[flow]], len);
-            model(&mut lists, lines.world.now, &mut sent);
-            lists.enqueue(flow, body, len);
-            divided += usize::from(lists.quantum(flow) < lists.quantum);
-            model(&mut lists, lines.world.now, &mut sent);
-            let gap = rng.exponential(Span::from_ticks((link.time_for(len).ticks() as f64 / load) as u64));
-            let now = lines.world.now + gap;
-            lines.run(now);
-            model(&mut lists, now, &mut sent);
-        }
-        lines.drain();
-        model(&mut lists, Time::NEVER, &mut sent);
-        let real: Vec<u32> = lines.sent.iter().map(|sent| sent.packet.body.0).collect();
-        assert_eq!(real.len(), 800, "seed {seed}");
+        let see = |lists: &Lists, flow| divided += usize::from(lists.quantum(flow) < lists.quantum);
+        let loads = [0.7, 0.95, 1.3, 3.0];
+        let (real, sent) = beside(&mut lines, &legs, &mut lists, &mut rng, &loads, see);
         assert_eq!(real, sent, "seed {seed}: quantum {quantum}, {ends:?}");
     }
     assert!(divided > 1000, "quanta were divided {divided} times");
@@ -251,17 +225,7 @@ fn a_sparse_flow_waits_for_one_packet() {
         legs[..12].iter().for_each(|leg| _ = lines.world.arrive(&[*leg], FULL));
     }
     lines.run(Time::ORIGIN + Span::from_millis(100));
-    let mut came = Vec::new();
-    for _ in 0..60 {
-        let now = lines.world.now + Span::from_micros(35_700);
-        lines.run(now);
-        came.push((lines.arrive(&[legs[12]], 120), now));
-    }
-    lines.drain();
-    for (body, at) in came {
-        let waited = lines.sent.iter().find(|sent| sent.packet.body.0 == body).unwrap().at.since(at);
-        assert!(waited <= rate(LINK).time_for(FULL), "{body} waited {waited:?}");
-    }
+    assert_sparse(&mut lines, &legs[12..], Span::from_micros(35_700), 120, FULL);
 }
 
 /// With a host of its own at each end, every flow has what it has under DRR++.
@@ -273,14 +237,7 @@ fn flows_of_different_hosts_have_drr_plus_plus() {
             let mut lines = Lines::new(World::with(kind), &[rate(LINK)]);
             let legs: Vec<Leg> =
                 (1..2 + rng.below(9) as u32).map(|host| lines.world.open(0, &between([host; 2]))).collect();
-            let mean = rate(LINK).time_for(700).ticks() as f64 / pick(&mut rng, &[0.8, 1.2, 3.0]);
-            for _ in 0..1500 {
-                let leg = pick(&mut rng, &legs);
-                lines.arrive(&[leg], pick(&mut rng, &[64, 576, 1500]));
-                let now = lines.world.now + rng.exponential(Span::from_ticks(mean as u64));
-                lines.run(now);
-            }
-            lines.drain();
+            at_random(&mut lines, &legs, &mut rng);
             lines.sent
         };
         assert!(run(scheduler(1514)) == run(kind("drr++")), "seed {seed}");

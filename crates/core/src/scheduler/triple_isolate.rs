@@ -22,8 +22,8 @@
 //!
 //! Choices where CAKE's page and paper are silent:
 //! - A quantum that is divided is exact to 1/65,536 byte. CAKE rounds to bytes at random.
-//! - A new flow that has no packet at its turn joins the old list, as in RFC 8290 (section 4.2). In CAKE it
-//!   leaves, and its next packet makes it a new flow again.
+//! - A new flow that has no packet at its turn joins the old list, as in RFC 8290 (section 4.2). In
+//!   CAKE it leaves, and its next packet makes it a new flow again.
 //! - A packet takes as many steps as there are old flows at most. When none of them may send before
 //!   its deficit has grown, the rounds until one may are counted at once.
 //! - The lists change when a packet is about to be sent.

@@ -3,6 +3,7 @@
 
 pub mod headers;
 pub mod lines;
+pub mod lists;
 pub mod oracle;
 pub mod plans;
 pub mod twins;

@@ -1,8 +1,8 @@
 //! Settings that are not mistakes, but are seldom intended.
 //!
 //! Each kind of them is found by one function, which names the first case in the file, or all of
-//! them in one message. The losses that a gate's file accepts stand before them. The output of `check`,
-//! `run`, `compare` and every other command comes from here.
+//! them in one message. The losses that a gate's file accepts stand before them. The output of
+//! `check`, `run`, `compare` and every other command comes from here.
 
 mod abr;
 mod buffers;

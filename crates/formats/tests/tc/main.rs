@@ -188,7 +188,7 @@ fn cake_counts_from_the_packet_of_ip_and_a_gate_from_the_frame() {
     assert!(tins.before.is_err());
 }
 
-/// Each word of tc-cake(8), on the way up and down: what the flow is divided among, and what is lost.
+/// Each word of tc-cake(8), on the way up and down, with the keys for it and the loss.
 #[test]
 fn each_isolation_of_cake_is_its_counterpart_or_is_listed() {
     let folder = Folder::new("isolation");

@@ -119,8 +119,8 @@ type HandOver = fn(c_int, &mut [libc::mmsghdr]) -> io::Result<usize>;
 
 fn hand_over(socket: c_int, messages: &mut [libc::mmsghdr]) -> io::Result<usize> {
     let count = messages.len() as libc::c_uint;
-    // SAFETY: the messages point to parts and frames, which outlive the call, and the kernel only reads
-    // them.
+    // SAFETY: the messages point to parts and frames, which outlive the call, and the kernel only
+    // reads them.
     let sent = unsafe { libc::sendmmsg(socket, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _) };
     Ok(checked(sent)? as usize)
 }
@@ -229,8 +229,8 @@ mod tests {
         }
     }
 
-    /// The messages that a sender makes of frames, as numbers of their frames. They have the frames'
-    /// payloads in order.
+    /// The messages that a sender makes of frames, as numbers of their frames. They have the
+    /// payloads of the frames in order.
     fn sent(sender: &mut Sender, far: &UnixDatagram, frames: &[Vec<u8>]) -> Vec<usize> {
         let mut counts = Vec::new();
         let (mut next, mut bytes) = (0, vec![0; 70_000]);
@@ -284,7 +284,7 @@ mod tests {
         assert_eq!(sent(&mut first, &far, &mixed), usual);
     }
 
-    /// A refusal for want of room says nothing about the kernel: the next datagrams go together again.
+    /// A refusal for want of room tells nothing about the kernel: later datagrams go together.
     #[test]
     fn datagrams_are_joined_again_after_a_lack_of_room() {
         let (near, far) = UnixDatagram::pair().unwrap();
