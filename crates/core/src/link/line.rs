@@ -161,6 +161,17 @@ impl<T: Copy> Line<T> {
         }
     }
 
+    /// Time for which outages have kept the line down from `from` on and before `until`; a trace has
+    /// none.
+    pub fn down_between(&self, from: Time, until: Time) -> Span {
+        self.paced().map_or(Span::ZERO, |paced| paced.down_between(from, until))
+    }
+
+    /// Returns true in an outage of the line.
+    pub fn is_down(&self, now: Time) -> bool {
+        self.paced().is_some_and(|paced| paced.is_down(now))
+    }
+
     /// Starts a packet that is charged `len` bytes, at `now` or when the line
     /// [`opens`](Self::opens). Returns when its last bit is out, at least a tick later unless a
     /// trace determines otherwise; [`Time::NEVER`] if the line stays down.

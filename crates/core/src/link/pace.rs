@@ -1,7 +1,7 @@
 //! The times at which bytes leave a link: at its rate, or as a trace or changing rates determine.
 
 use super::{RateSteps, SteppedLink, Trace, TracedLink};
-use crate::units::{Rate, Time};
+use crate::units::{Rate, Span, Time};
 use alloc::sync::Arc;
 
 /// The times at which bytes may leave.
@@ -65,6 +65,20 @@ impl Paced {
         match self {
             Paced::Trace(link) => link.opens(now),
             Paced::Steps(link) => link.opens(now),
+        }
+    }
+
+    pub(super) fn down_between(&self, from: Time, until: Time) -> Span {
+        match self {
+            Paced::Trace(_) => Span::ZERO,
+            Paced::Steps(link) => link.down_between(from, until),
+        }
+    }
+
+    pub(super) fn is_down(&self, now: Time) -> bool {
+        match self {
+            Paced::Trace(_) => false,
+            Paced::Steps(link) => link.is_down(now),
         }
     }
 

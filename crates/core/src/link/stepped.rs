@@ -109,6 +109,24 @@ impl SteppedLink {
         self.taken - u64::from(len) + self.offered(begun, until).min(u64::from(len))
     }
 
+    /// Time for which the link is down from `from` on and before `until`.
+    pub fn down_between(&self, from: Time, until: Time) -> Span {
+        self.down_before(until) - self.down_before(from)
+    }
+
+    fn down_before(&self, until: Time) -> Span {
+        let since = until.since(self.start);
+        let Some(period) = self.rates.period() else { return down_by(&self.rates, since) };
+        let whole = since.ticks() / period.ticks();
+        let rest = down_by(&self.rates, Span::from_ticks(since.ticks() % period.ticks()));
+        Span::from_ticks(down_by(&self.rates, period).ticks() * whole) + rest
+    }
+
+    /// Returns true if the link is down.
+    pub fn is_down(&self, now: Time) -> bool {
+        self.at(now).0.is_none()
+    }
+
     /// The rate of a moment, and the time until which it holds.
     fn at(&self, at: Time) -> (Option<Rate>, Time) {
         let (rate, end) = self.rates.at(at.since(self.start));
@@ -129,6 +147,12 @@ impl SteppedLink {
         let all = self.of_period.saturating_mul(u128::from(periods)).saturating_add(rest);
         u64::try_from(all >> FRACTION).unwrap_or(u64::MAX)
     }
+}
+
+/// Time for which the link is down in a span from the start of the period.
+fn down_by(rates: &RateSteps, end: Span) -> Span {
+    let parts = rates.parts_until(end).filter(|(rate, _)| rate.is_none());
+    parts.fold(Span::ZERO, |sum, (_, lasts)| sum + lasts)
 }
 
 /// 2⁻⁴⁰ bytes that are sent in a span from the start of the period.

@@ -117,6 +117,9 @@ proptest! {
             whole += u64::from(len);
             prop_assert_eq!(link.used(at(ended)), whole);
             prop_assert!(link.offered(at(from), at(ended)).abs_diff(oracle.sent(from, ended)) <= 1);
+            let down = (from..ended).filter(|tick| oracle.speed(*tick) == 0).count() as u64;
+            prop_assert_eq!(link.down_between(at(from), at(ended)), span(down));
+            prop_assert_eq!(link.is_down(at(from)), oracle.speed(from) == 0);
             free = ended;
         }
     }

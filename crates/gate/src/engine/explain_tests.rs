@@ -186,6 +186,34 @@ fn the_line_is_full_of_others() {
     assert!(told.verdict().starts_with("the line is full: mostly 10.0.0.3 (6"), "{}", told.verdict());
 }
 
+/// An emulated link that is down for two seconds, and one that is down at the time of the question.
+#[test]
+fn a_link_that_is_down() {
+    let down = |from: &str, until: &str| {
+        let changes =
+            format!("[{{ at = \"{from}\", state = \"down\" }}, {{ at = \"{until}\", state = \"up\" }}]");
+        let rest = format!("[emulate.up]\nchange = {changes}\n{HOUSES}");
+        let case = Case::new(&rest, "one,10.0.0.1,,\nfour,10.0.0.4,,\n", &[call(1), upload(4, 9, 1.0)]);
+        case.of("one")
+    };
+    let told = down("3s", "5s");
+    assert_eq!(told.cause(), ("outage", "", ""), "{:#}", told.0);
+    assert_eq!(told.verdict(), "the link was down");
+    // Packets of a quarter of the time wait for a second on average.
+    assert!((0.2..0.3).contains(&told.mean()), "{:#}", told.0);
+    assert!(number(&told.0["causes"][0]["share"]) > 0.9, "{:#}", told.0);
+    let text = crate::explain::text(&serde_json::json!([told.0]), None);
+    assert!(
+        text.contains("%  an outage of the link\n") && text.ends_with("  =>  the link was down\n"),
+        "{text}"
+    );
+    // Nothing has waited for it yet.
+    assert_eq!(down("6s", "100s").verdict(), "the link is down");
+    // It is over, and what waited then is forgotten.
+    let told = down("1ms", "2ms");
+    assert!(told.verdict().starts_with("the gate does not slow it"), "{:#}", told.0);
+}
+
 /// The line behind loses packets: the gate has nothing to do with it.
 #[test]
 fn a_line_behind_that_loses() {

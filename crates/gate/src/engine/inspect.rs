@@ -80,7 +80,7 @@ impl Engine {
     pub(crate) fn explain(&self, asked: Option<Named>, file: &GateFile) -> Value {
         let of = |direction: Direction| {
             let port = &self.ports[direction as usize];
-            port.explainer.explain(port.clock, asked, (file, direction))
+            port.explainer.explain(port.clock, asked, (file, direction), port.line.is_down(port.clock))
         };
         Direction::BOTH.map(of).concat().into()
     }

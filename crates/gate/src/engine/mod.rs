@@ -225,7 +225,7 @@ impl Engine {
             port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
             port.free_at = port.line.begin(now, packet.len);
             let (around, frame) = ((&self.switch, port.edge.steering()), port.arena.frame(packet.body));
-            port.explainer.start(now, &packet, port.free_at, around, frame);
+            port.explainer.start(now, &packet, (&port.line, port.free_at), around, frame);
             // A real link gets the frame with its first bit; an emulated one holds it until its
             // last bit is out.
             let leaves =

@@ -40,6 +40,8 @@ enum Cause {
     Others,
     /// The ceiling of a class that it is in, or of the port.
     Ceiling,
+    /// An outage of the emulated line.
+    Outage,
     /// Nothing else: the times of its scheduler.
     Scheduler,
 }
@@ -52,6 +54,7 @@ impl Cause {
             Cause::OwnCeiling => "own-ceiling",
             Cause::Others => "others",
             Cause::Ceiling => "ceiling",
+            Cause::Outage => "outage",
             Cause::Scheduler => "scheduler",
         }
     }
@@ -69,16 +72,18 @@ struct Asked<'e> {
     subject: Subject,
     levels: &'e [Level],
     waits: Waits,
+    is_down: bool,
 }
 
 impl Explainer {
     /// Explains the waiting in the last minute of what has a name, or of those that waited most: an
-    /// array with an object for each.
+    /// array with an object for each. `is_down` is true in an outage of the line.
     pub(crate) fn explain(
         &self,
         now: Time,
         asked: Option<Named>,
         (file, direction): (&GateFile, Direction),
+        is_down: bool,
     ) -> Vec<Value> {
         // Frames are not forwarded meanwhile: all but the few that are shown are looked at in passing.
         let histories = self.histories.iter().filter(|(subject, history)| {
@@ -89,7 +94,7 @@ impl Explainer {
         found.sort_by_key(|(weight, ..)| std::cmp::Reverse(*weight));
         let answer = |(_, subject, history): (_, Subject, &History)| {
             let (levels, waits) = (&*history.levels, history.sum(now));
-            Asked { explainer: self, now, direction, file, subject, levels, waits }.answer()
+            Asked { explainer: self, now, direction, file, subject, levels, waits, is_down }.answer()
         };
         found.into_iter().take(MAX_ANSWERS).map(answer).collect()
     }
@@ -149,7 +154,8 @@ impl Asked<'_> {
     /// The causes, the greatest first.
     fn causes(&self) -> Vec<Found> {
         let own = self.own();
-        let mut found = vec![(Cause::Scheduler, 0, self.waits.scheduled)];
+        let Waits { scheduled, down, .. } = self.waits;
+        let mut found = vec![(Cause::Scheduler, 0, scheduled), (Cause::Outage, 0, down)];
         for (at, share) in self.waits.shares.iter().enumerate() {
             let ahead = match at {
                 0 => Cause::OwnPackets,
@@ -249,7 +255,7 @@ impl Asked<'_> {
                 let is_inner = inner > self.own() && sent.levels.contains(&self.levels[inner]);
                 sent.levels.contains(&self.levels[at]) && !is_inner && sent.subject != self.subject
             }),
-            Cause::Scheduler => Vec::new(),
+            Cause::Scheduler | Cause::Outage => Vec::new(),
         }
     }
 
@@ -317,6 +323,9 @@ impl Asked<'_> {
 
     /// The sentence that says where to look.
     fn verdict(&self, mean: f64, first: Option<Found>) -> String {
+        if self.is_down {
+            return "the link is down".to_owned();
+        }
         let is_slow = mean >= SLOW.as_secs_f64();
         let Some((cause, at, _)) = first.filter(|_| is_slow) else {
             let most = (0..Reason::ALL.len()).max_by_key(|at| self.waits.dropped[*at]);
@@ -335,6 +344,7 @@ impl Asked<'_> {
             Cause::OwnCeiling => format!("it uses all of its own ceiling{limit}{mostly}"),
             Cause::Ceiling => format!("{} is full, at its ceiling{limit}{mostly}", self.place(at)),
             Cause::Others => format!("{} is full{mostly}", self.place(at)),
+            Cause::Outage => "the link was down".to_owned(),
             Cause::Scheduler => "its scheduler sends it at its own times only".to_owned(),
         }
     }

@@ -57,6 +57,8 @@ pub(super) struct Waits {
     pub(super) packets: u64,
     pub(super) waited: Span,
     pub(super) longest: Span,
+    /// Time for which the line was down.
+    pub(super) down: Span,
     /// Time for which nothing of these held them: their scheduler's own.
     pub(super) scheduled: Span,
     pub(super) shares: Vec<Share>,
@@ -71,6 +73,7 @@ impl Waits {
             packets: 0,
             waited: Span::ZERO,
             longest: Span::ZERO,
+            down: Span::ZERO,
             scheduled: Span::ZERO,
             shares: vec![Share::default(); levels],
             dropped: [0; Reason::ALL.len()],
@@ -83,6 +86,7 @@ impl Waits {
         self.packets += other.packets;
         self.waited += other.waited;
         self.longest = self.longest.max(other.longest);
+        self.down += other.down;
         self.scheduled += other.scheduled;
         for (share, more) in self.shares.iter_mut().zip(&other.shares) {
             share.ahead += more.ahead;

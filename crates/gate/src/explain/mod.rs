@@ -28,6 +28,7 @@ use std::collections::BTreeMap;
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::context::Reason;
 use tidegate_core::headers::{Headers, LinkType};
+use tidegate_core::link::Line;
 use tidegate_core::packet::{BodyId, FlowIx, Leg, Packet, PortIx};
 use tidegate_core::steering::{FlowOwner, Steering};
 use tidegate_core::switch::{Level, Switch};
@@ -117,12 +118,12 @@ impl Explainer {
         }
     }
 
-    /// Accounts for a packet that starts and leaves the line free at `free_at`.
+    /// Accounts for a packet that starts on a line, and leaves it free at `free_at`.
     pub(crate) fn start(
         &mut self,
         now: Time,
         packet: &Packet,
-        free_at: Time,
+        (line, free_at): (&Line<BodyId>, Time),
         (switch, steering): (&Switch, &Steering),
         frame: &[u8],
     ) {
@@ -132,7 +133,8 @@ impl Explainer {
         let flow = packet.flow;
         let leg = Leg { port: self.port, flow };
         if let Some(probe) = self.waiting.remove(&packet.body) {
-            self.finish(now, packet, &probe, steering);
+            let down = line.down_between(probe.arrived, now);
+            self.finish(now, packet, &probe, down, steering);
         }
         if self.waiting.is_empty() {
             self.accounts.pass(free_at, flow);
@@ -200,8 +202,8 @@ impl Explainer {
         }
     }
 
-    /// Adds a packet that starts to its history.
-    fn finish(&mut self, now: Time, packet: &Packet, probe: &Probe, steering: &Steering) {
+    /// Adds a packet that starts to its history, with the time for which the line was down meanwhile.
+    fn finish(&mut self, now: Time, packet: &Packet, probe: &Probe, down: Span, steering: &Steering) {
         if probe.flow != packet.flow {
             return;
         }
@@ -214,7 +216,10 @@ impl Explainer {
         let subject = subject(steering, probe.flow);
         let Some(part) = self.histories.part(now, subject, &levels) else { return };
         let waited = now.since(probe.arrived);
-        let (shares, scheduled) = divide(waited, &since);
+        // The rest of a packet that an outage interrupts follows it: the outage comes first.
+        let down = down.min(waited);
+        let (shares, scheduled) = divide(waited - down, &since);
+        part.down += down;
         part.packets += 1;
         part.waited += waited;
         part.longest = part.longest.max(waited);

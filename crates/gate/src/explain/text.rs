@@ -49,6 +49,7 @@ fn clause(cause: &Value) -> String {
         "own-ceiling" => format!("its own ceiling{limit}"),
         "ceiling" => format!("the ceiling{limit} of {at}"),
         "others" => format!("packets of others on {at}"),
+        "outage" => "an outage of the link".to_owned(),
         _ => "the times of its scheduler".to_owned(),
     };
     let sender = |one: &Value| format!("{} {:.0} %", word(&one["name"]), 100.0 * number(&one["share"]));
