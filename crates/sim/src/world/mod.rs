@@ -56,6 +56,9 @@ pub struct World<Q> {
     until: Time,
     /// Next time of the end of the warm-up, a stage, a notice, a sample or the end of a window.
     next_housekeeping: Time,
+    /// First time at which an event has to wait: for the next housekeeping, or because the run is
+    /// over before it.
+    next_pause: Time,
     /// The network, as stages see it.
     cx: StageCx,
     stages: Vec<Placed>,
@@ -97,14 +100,14 @@ impl<Q: EventQueue> World<Q> {
                 self.start_all();
                 continue;
             }
-            if self.next_housekeeping <= at && self.next_housekeeping <= self.until {
+            if at >= self.next_pause {
+                if self.next_housekeeping > self.until {
+                    self.finish();
+                    return true;
+                }
                 // This may change which event is first.
                 self.run_housekeeping();
                 continue;
-            }
-            if at > self.until {
-                self.finish();
-                return true;
             }
             self.pass_to(at);
             let event = if departure_at == at {
@@ -187,6 +190,7 @@ impl<Q: EventQueue> World<Q> {
         let look_at = sample_at.min(self.cx.measures.in_traffic.next()).min(window_at);
         let (stage_at, _) = self.events.stages.first();
         self.next_housekeeping = warm_at.min(look_at + Span::TICK).min(self.host_events.next()).min(stage_at);
+        self.next_pause = self.next_housekeeping.min(self.until + Span::TICK);
     }
 
     /// Ends the run: brings the clock and the series to its end.

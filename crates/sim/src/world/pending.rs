@@ -92,14 +92,14 @@ impl<Q: EventQueue> Pending<Q> {
     #[inline(always)]
     pub(super) fn first_arrival_or_timer(&mut self) -> (Event, Option<u32>) {
         let (at, arriving, flights) = self.arrivals.first;
-        let alone = self.arrivals.alone.first();
-        let (timer_at, waking) = self.timers.first();
-        if (at, arriving) < alone && at <= timer_at {
+        let (alone_at, alone) = self.arrivals.alone.first();
+        let next = self.next_arrival_or_timer;
+        if at == next && (alone_at > next || arriving < alone) {
             (Event::Arrived(arriving), Some(flights))
-        } else if alone.0 <= timer_at {
-            (Event::Arrived(alone.1), None)
+        } else if alone_at == next {
+            (Event::Arrived(alone), None)
         } else {
-            (Event::Timer(waking), None)
+            (Event::Timer(self.timers.first().1), None)
         }
     }
 }

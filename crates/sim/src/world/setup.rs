@@ -66,6 +66,7 @@ impl<Q: EventQueue> World<Q> {
             // An event at infinity never occurs, even in an unbounded run.
             until: (Time::ORIGIN + network.duration).min(Time::NEVER.before(Span::TICK)),
             next_housekeeping: Time::NEVER,
+            next_pause: Time::NEVER,
             stages,
             starts: Vec::new(),
             host_events: HostEvents::default(),
