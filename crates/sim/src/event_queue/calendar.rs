@@ -29,24 +29,36 @@ enum Kind {
 /// Storage for many pending events.
 #[derive(Clone, Debug)]
 struct Many {
-    lanes: Box<Lanes>,
+    /// `None` before the first event with a known lead time.
+    lanes: Option<Box<Lanes>>,
     others: Tournament,
     first_of_others: (Time, u32),
 }
 
 impl Many {
+    /// The lanes for this number of components.
+    #[inline(always)]
+    fn lanes(&mut self, components: u32) -> &mut Lanes {
+        self.lanes.get_or_insert_with(|| Box::new(Lanes::new(components)))
+    }
+
     #[inline(always)]
     fn first(&self) -> (Time, u32) {
-        self.lanes.first().min(self.first_of_others)
+        match &self.lanes {
+            Some(lanes) => lanes.first().min(self.first_of_others),
+            None => self.first_of_others,
+        }
     }
 
     #[inline(always)]
     fn set(&mut self, component: u32, at: Time) {
-        if self.lanes.has(component) {
-            if self.lanes.first().1 == component {
-                self.lanes.pop();
+        if let Some(lanes) = &mut self.lanes
+            && lanes.has(component)
+        {
+            if lanes.first().1 == component {
+                lanes.pop();
             } else {
-                self.lanes.remove(component);
+                lanes.remove(component);
             }
         }
         self.first_of_others = self.others.set(component, at);
@@ -54,19 +66,20 @@ impl Many {
 
     /// Inserts an event of a component that has none pending.
     #[inline(always)]
-    fn insert_after(&mut self, component: u32, now: Time, at: Time) {
-        if !self.lanes.insert(component, now, at) {
+    fn insert_after(&mut self, components: u32, component: u32, now: Time, at: Time) {
+        if !self.lanes(components).insert(component, now, at) {
             self.first_of_others = self.others.set(component, at);
         }
     }
 
     #[inline(always)]
-    fn renew_first(&mut self, component: u32, now: Time, at: Time) {
-        let in_lane = self.lanes.has(component);
+    fn renew_first(&mut self, components: u32, component: u32, now: Time, at: Time) {
+        let lanes = self.lanes(components);
+        let in_lane = lanes.has(component);
         if in_lane {
-            self.lanes.pop();
+            lanes.pop();
         }
-        if at != Time::NEVER && self.lanes.insert(component, now, at) {
+        if at != Time::NEVER && lanes.insert(component, now, at) {
             if !in_lane {
                 self.first_of_others = self.others.set(component, Time::NEVER);
             }
@@ -85,8 +98,7 @@ impl Calendar {
         for (at, component) in line.pending() {
             self.first = others.set(component, at);
         }
-        let lanes = Box::new(Lanes::new(self.components));
-        self.kind = Kind::Many(Many { lanes, others, first_of_others: self.first });
+        self.kind = Kind::Many(Many { lanes: None, others, first_of_others: self.first });
     }
 }
 
@@ -131,7 +143,7 @@ impl EventQueue for Calendar {
         match &mut self.kind {
             Kind::Line(_) => self.insert(component, at),
             Kind::Many(many) => {
-                many.insert_after(component, now, at);
+                many.insert_after(self.components, component, now, at);
                 self.first = many.first();
             }
         }
@@ -150,7 +162,7 @@ impl EventQueue for Calendar {
                 }
             }
             Kind::Many(many) => {
-                many.renew_first(component, now, at);
+                many.renew_first(self.components, component, now, at);
                 self.first = many.first();
             }
         }
