@@ -36,7 +36,7 @@ impl Flights {
     pub(crate) fn send(&mut self, now: Time, link: u32, hop: u32, packet: &Packet) -> Time {
         let arrives = now + self.delay;
         debug_assert!(self.in_flight.last().is_none_or(|last| (last.arrives, last.link) < (arrives, link)));
-        self.in_flight.push(Flight { arrives, link, hop, packet: *packet });
+        self.in_flight.push_with(|| Flight { arrives, link, hop, packet: *packet });
         arrives
     }
 

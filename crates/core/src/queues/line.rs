@@ -33,7 +33,8 @@ impl Queues {
     #[inline(always)]
     pub(crate) fn push_in_line(&mut self, packet: &mut Packet) {
         packet.tag = self.arriving;
-        self.line.push(Queued { packet: *packet, order: self.arriving, next: NONE, prev: NONE });
+        let order = self.arriving;
+        self.line.push_with(|| Queued { packet: *packet, order, next: NONE, prev: NONE });
         self.packets = self.packets.wrapping_add(1);
     }
 

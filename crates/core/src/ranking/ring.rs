@@ -57,11 +57,18 @@ impl<T: Copy> Ring<T> {
     /// Appends a value.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
+        self.push_with(|| value);
+    }
+
+    /// Like [`push`](Self::push), for a value that is put together in its place: `make` is called
+    /// once more where the storage grows.
+    #[inline(always)]
+    pub fn push_with(&mut self, make: impl Fn() -> T) {
         if self.len() == self.slots.len() {
-            self.grow(value);
+            self.grow(make());
         }
         let slot = self.slot(self.end);
-        self.slots[slot] = value;
+        self.slots[slot] = make();
         self.end = self.end.wrapping_add(1);
     }
 
