@@ -77,13 +77,20 @@ impl<'a> Departing<'a> {
         self.port.serving
     }
 
-    /// [`Switch::finish`] and [`Switch::start`] in one. Returns whether the packet's body is still
+    /// Ends its service; returns the packet, and whether its body is still held for another port.
+    #[inline(always)]
+    pub fn finish(self, cx: &mut Ctx<'_>) -> (Packet, Body) {
+        self.port.end_service(cx, self.pool);
+        (self.port.serving, self.pool.release(&self.port.serving))
+    }
+
+    /// [`finish`](Self::finish) and [`Switch::start`] in one. Returns whether the packet's body is still
     /// held, and the packet whose first bit leaves now.
     #[inline(always)]
     pub fn leave(self, cx: &mut Ctx<'_>) -> (Body, Option<&'a Packet>) {
-        self.port.finish(cx, self.pool);
+        self.port.end_service(cx, self.pool);
         let body = self.pool.release(&self.port.serving);
-        let started = self.port.start(cx, self.pool);
+        let started = self.port.start_idle(cx, self.pool);
         (body, started.then_some(&self.port.serving))
     }
 }
@@ -339,8 +346,7 @@ impl Switch {
     /// body is still held for another port; `None` when no packet was in service.
     #[inline]
     pub fn finish(&mut self, cx: &mut Ctx<'_>, port: PortIx) -> Option<(Packet, Body)> {
-        let port = self.ports.get_mut(usize::from(port.0))?;
-        port.finish(cx, &self.pool).then(|| (port.serving, self.pool.release(&port.serving)))
+        self.departing(port).map(|departing| departing.finish(cx))
     }
 
     /// Returns the packet in service at a port, whose last bit is out; `None` when there is none.

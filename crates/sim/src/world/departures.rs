@@ -1,6 +1,6 @@
 //! Departures: the last bit of a packet leaves its port, whose next packet starts.
 
-use super::{Event, World};
+use super::World;
 use crate::event_queue::EventQueue;
 use crate::fabric::{After, Path};
 use crate::fingerprint::Outcome;
@@ -38,7 +38,7 @@ impl<Q: EventQueue> World<Q> {
     /// trace is scheduled instead.
     #[inline(never)]
     fn departed_stepwise(&mut self, ix: u32) {
-        self.events.set(Event::Departed(ix), Time::NEVER);
+        self.events.departed(self.cx.now, Time::NEVER);
         let is_cell = self.cx.fabric.links[ix as usize].line.lane().is_some_and(Lane::is_sending);
         if is_cell && self.cell_departed(ix) {
             return;
@@ -47,24 +47,34 @@ impl<Q: EventQueue> World<Q> {
         let waited = link.waiting;
         let node = &mut self.cx.fabric.nodes[link.node as usize];
         let mut cx = Ctx { now: self.cx.now, rng: &mut node.rng, out: &mut self.cx.fabric.out };
-        let Some((mut packet, held)) = node.switch.finish(&mut cx, link.port) else {
+        let Some(departing) = node.switch.departing(link.port) else {
             // An opportunity of the link's trace has come.
             return self.start(ix);
         };
-        let hop = self.cx.fabric.hop_over(self.cx.packets.body(packet.body).hop, ix);
-        if held == Body::Kept {
-            packet.body = self.cx.packets.copy(packet.body);
-            self.cx.packets.release_without_body();
+        let (mut packet, held) = departing.finish(&mut cx);
+        if !self.cx.fabric.forks.is_empty() {
+            self.leave_fork(ix, &mut packet, held);
         }
-        self.cx.packets.body_mut(packet.body).hop = hop;
-        // A copy of a multicast packet has the note of another one.
-        packet.note = self.cx.fabric.hops[hop as usize].after as u8;
+        let hop = self.cx.packets.body(packet.body).hop;
         self.leave_stages(hop, &mut packet);
         self.drain_outbox();
         if self.may_have_next(ix) {
             self.start(ix);
         }
         self.sent(ix, &mut packet, waited);
+    }
+
+    /// Gives a packet that may be a copy of a multicast packet a body of its own, and the hop and the
+    /// note with which it leaves over a link.
+    #[inline(never)]
+    fn leave_fork(&mut self, ix: u32, packet: &mut Packet, held: Body) {
+        let hop = self.cx.fabric.hop_over(self.cx.packets.body(packet.body).hop, ix);
+        if held == Body::Kept {
+            packet.body = self.cx.packets.copy(packet.body);
+            self.cx.packets.release_without_body();
+        }
+        self.cx.packets.body_mut(packet.body).hop = hop;
+        packet.note = self.cx.fabric.hops[hop as usize].after as u8;
     }
 
     /// Returns true if a link has a packet at its port or a cell in its lane to send.

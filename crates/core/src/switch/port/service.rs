@@ -14,9 +14,12 @@ impl Port {
     /// without a packet, or when the link is not free.
     #[inline(always)]
     pub(in crate::switch) fn start(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
-        if self.busy {
-            return false;
-        }
+        !self.busy && self.start_idle(cx, pool)
+    }
+
+    /// Like [`start`](Self::start), at a port that is idle.
+    #[inline(always)]
+    pub(in crate::switch) fn start_idle(&mut self, cx: &mut Ctx<'_>, pool: &mut Pool) -> bool {
         let taken = match self.is_plain_out {
             // No flow has a ceiling, so none is held.
             true => self.backlog.packets > 0 && self.take_plain(cx),
@@ -134,12 +137,9 @@ impl Port {
         self.retire_if_drained(cx.now, packet.flow);
     }
 
-    /// Ends the service of a packet: its last bit is out. Returns false when none was in service.
+    /// Ends the service of the packet that is in service: its last bit is out.
     #[inline(always)]
-    pub(in crate::switch) fn finish(&mut self, cx: &mut Ctx<'_>, pool: &Pool) -> bool {
-        if !self.busy {
-            return false;
-        }
+    pub(in crate::switch) fn end_service(&mut self, cx: &mut Ctx<'_>, pool: &Pool) {
         let Packet { flow, len, .. } = self.serving;
         self.busy = false;
         self.stats.service_ends(cx.now);
@@ -152,7 +152,6 @@ impl Port {
         if self.is_closing {
             self.retire_if_drained(cx.now, flow);
         }
-        true
     }
 
     /// Reports to the droppers that the packet in service was sent.
