@@ -69,7 +69,7 @@ impl Shaping {
     }
 
     /// Passes the packet if it conforms now; queues it if it has to wait.
-    pub(super) fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
+    pub(super) fn arrive(&mut self, now: Time, packet: &Packet, order: u64) -> Shaped {
         self.0.as_mut().map_or(Shaped::Conforms, |shapers| shapers.arrive(now, packet, order))
     }
 
@@ -167,7 +167,7 @@ impl Shapers {
         }
     }
 
-    fn arrive(&mut self, now: Time, packet: Packet, order: u64) -> Shaped {
+    fn arrive(&mut self, now: Time, packet: &Packet, order: u64) -> Shaped {
         let flow = packet.flow;
         let waiting = self.waiting(flow);
         if let Some(shaper) = self.shaper_mut(flow) {
@@ -197,7 +197,7 @@ impl Shapers {
         }
         // Without a shaper too: behind the packets that have waited since it was taken away.
         self.queues.announce(order);
-        self.queues.push(&packet);
+        self.queues.push(packet);
         self.held.add(packet.len);
         if waiting == 0 {
             self.schedule(flow);

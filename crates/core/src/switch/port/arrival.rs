@@ -35,17 +35,13 @@ impl Port {
         if !plain && !self.conforms(cx, pool, packet, order, shaped) {
             return false;
         }
-        if self.backlog.packets == 0 && self.is_plain && is_free() && self.pass(cx, pool, packet, order) {
-            return true;
-        }
-        self.admit(cx, pool, packet, order, place);
-        false
+        self.admit(cx, pool, packet, order, place, is_free)
     }
 
-    /// Passes a packet through an empty port without classes, meters and droppers. Returns true if
-    /// its first bit leaves now.
+    /// Passes a packet through the empty queue of a port without classes. Returns true if its first
+    /// bit leaves now.
     #[inline(always)]
-    pub(super) fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
+    fn pass(&mut self, cx: &mut Ctx<'_>, pool: &Pool, packet: &mut Packet, order: u64) -> bool {
         // With an exhausted pool the packet may have to be dropped.
         if pool.exhausted() || !self.tree.pass(cx, packet, order) {
             return false;
@@ -70,7 +66,7 @@ impl Port {
         shaped: bool,
     ) -> bool {
         if shaped || self.shaping.waiting(packet.flow) > 0 {
-            match self.shaping.arrive(cx.now, *packet, order) {
+            match self.shaping.arrive(cx.now, packet, order) {
                 Shaped::Conforms => {}
                 Shaped::Marked => packet.mark = packet.mark.coloured(Colour::Red),
                 Shaped::Waits => {
@@ -96,7 +92,7 @@ impl Port {
     }
 
     /// Passes the packet to the meters, the droppers and the schedulers; `slot` is its flow's index
-    /// at `node`.
+    /// at `node`. Returns true if its first bit leaves at once.
     #[inline(always)]
     pub(super) fn admit(
         &mut self,
@@ -105,9 +101,13 @@ impl Port {
         packet: &mut Packet,
         order: u64,
         (node, slot): (usize, FlowIx),
-    ) {
+        is_free: impl FnOnce() -> bool,
+    ) -> bool {
         if !self.is_plain_in && !self.passes(cx, pool, packet, node) {
-            return;
+            return false;
+        }
+        if self.backlog.packets == 0 && self.is_plain_out && is_free() && self.pass(cx, pool, packet, order) {
+            return true;
         }
         self.count_entered(cx.now);
         self.backlog.add(packet.len);
@@ -115,6 +115,7 @@ impl Port {
         packet.flow = slot;
         self.tree.push(cx, node, packet, order);
         self.schedule_release(cx.now, node);
+        false
     }
 
     /// Returns true if the meters and the droppers admit the packet to the queue.

@@ -36,8 +36,6 @@ pub(super) struct Port {
     /// True if a departing packet passes the root alone: no class, no ceiling of the port or of a
     /// flow, no dropper that looks at departing packets.
     pub(super) is_plain_out: bool,
-    /// True if both are.
-    is_plain: bool,
     /// True while a packet is in service.
     pub(super) busy: bool,
     /// True if packets may wait outside the queue: in shapers, or held by ceilings.
@@ -96,7 +94,6 @@ impl Port {
             droppers: DropperChain::new(now, ix, plan)?,
             is_plain_in: false,
             is_plain_out: false,
-            is_plain: false,
             may_hold: false,
             is_closing: false,
             seen: PositiveLengths::default(),
@@ -146,8 +143,7 @@ impl Port {
     pub(super) fn update_fast_path(&mut self) {
         self.is_plain_in = self.metering.is_empty() && self.green.is_none() && self.droppers.is_empty();
         self.is_plain_out = self.has_plain_tree() && !self.table.has_ceilings();
-        self.is_plain = self.is_plain_in && self.is_plain_out;
-        self.tree.nodes[ROOT].allow_line(self.is_plain);
+        self.tree.nodes[ROOT].allow_line(self.is_plain_in && self.is_plain_out);
     }
 
     /// Counts and reports a dropped packet; its flow is the port's index.

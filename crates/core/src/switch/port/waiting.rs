@@ -91,7 +91,7 @@ impl Port {
             self.wake_at = Time::NEVER;
         }
         let starts = self.backlog.packets == 0
-            && self.is_plain
+            && self.is_plain_out
             && self.shaping.next().is_some_and(|at| at <= cx.now)
             && is_free();
         let mut started = false;
@@ -100,13 +100,9 @@ impl Port {
             *orders += 1;
             let mut packet = Packet { arrived: cx.now, ..packet };
             self.report_released(cx, &packet);
-            if starts && !started && self.backlog.packets == 0 && self.pass(cx, pool, &mut packet, *orders) {
-                started = true;
-            } else {
-                let entry = &self.table.flows[flow.ix()];
-                let place = (usize::from(entry.node), entry.slot);
-                self.admit(cx, pool, &mut packet, *orders, place);
-            }
+            let entry = &self.table.flows[flow.ix()];
+            let place = (usize::from(entry.node), entry.slot);
+            started |= self.admit(cx, pool, &mut packet, *orders, place, || starts);
             if self.is_closing {
                 self.retire_if_drained(cx.now, flow);
             }
