@@ -168,12 +168,14 @@ impl Receiver {
     /// Processes a cell of the VC that has arrived. A cell beyond the allocation is counted as
     /// received and, at once, as gone: a smaller allocation is policed from when it
     /// [holds](Confirmation).
+    #[inline(always)]
     pub fn arrived(&mut self, now: Time, vc: VcIx) -> Arrival {
         let is_full = self.pool.is_some_and(|pool| self.queued >= u64::from(pool));
         self.arrived_at_pool(now, vc, is_full)
     }
 
     /// Processes a cell of the VC that has arrived; `is_full` is true if its pool has no place.
+    #[inline(always)]
     pub(super) fn arrived_at_pool(&mut self, now: Time, vc: VcIx, is_full: bool) -> Arrival {
         let Some(state) = self.vcs.get_mut(vc.0 as usize) else { return Arrival::Dropped };
         //= kung1997 3.5.2
@@ -194,6 +196,7 @@ impl Receiver {
     /// # Panics
     ///
     /// None was queued.
+    #[inline(always)]
     pub fn left(&mut self, vc: VcIx) {
         let state = &mut self.vcs[vc.0 as usize];
         assert!(state.queued() > 0, "a cell leaves the empty queue of VC {}", vc.0);
@@ -350,6 +353,7 @@ impl Receiver {
         CreditRecord { vc, credit, allocation }
     }
 
+    #[inline(never)]
     fn make_due(&mut self, vc: VcIx) {
         let state = &mut self.vcs[vc.0 as usize];
         if !state.due {

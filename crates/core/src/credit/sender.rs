@@ -120,6 +120,7 @@ impl Sender {
     ///
     /// The VC has no credit: the cell must not be sent, and is not counted.
     //= kung1997 3
+    #[inline(always)]
     pub fn sent(&mut self, now: Time, vc: VcIx) -> Result<(), NoCredit> {
         let state = self.vcs.get_mut(vc.0 as usize).filter(|state| state.balance() > 0);
         let state = state.ok_or(NoCredit { vc })?;
@@ -224,6 +225,7 @@ impl Sender {
         None
     }
 
+    #[inline(always)]
     fn expect_check(&mut self, now: Time, vc: VcIx) {
         let state = &mut self.vcs[vc.0 as usize];
         if let Some(interval) = self.check_every

@@ -32,8 +32,11 @@ impl<Q: EventQueue> World<Q> {
         let Some(cell) = lane.pop().or_else(|| self.make_cell(ix)) else { return true };
         let line = &mut self.cx.fabric.links[ix as usize].line;
         let at = line.begin_cell(self.cx.now, cell, cell.len);
-        // An opportunity of the link's trace may still be pending.
-        self.events.set(Event::Departed(ix), at);
+        match line.is_steady() {
+            true => self.events.depart(ix, self.cx.now, at),
+            // An opportunity of the link's trace may still be pending.
+            false => self.events.set(Event::Departed(ix), at),
+        }
         false
     }
 

@@ -89,18 +89,25 @@ impl<Q: EventQueue> World<Q> {
         let has_content = self.cx.packets.has_content(packet.body);
         // Most packets have no content, and cost no copy of it.
         let mut payload = if has_content { self.cx.packets.payload(packet.body) } else { Payload::None };
-        for place in 0..which(&self.cx.fabric.stage_sets[set]).len() {
-            let stage = which(&self.cx.fabric.stage_sets[set])[place];
+        let mut place = 0;
+        while let Some(stage) = self.stage_of(set, which, place) {
             let passage = self.call_stage(stage, |stage, cx| stage.enter(cx, at, packet, &mut payload));
             if passage != Passage::Forward {
                 self.stop(set, place, passage, at, packet, &payload);
                 return false;
             }
+            place += 1;
         }
         if has_content || !matches!(payload, Payload::None) {
             self.cx.packets.set_payload(packet.body, &payload);
         }
         true
+    }
+
+    /// Returns the stage at a place of one of the lists of a set.
+    #[inline(always)]
+    fn stage_of(&self, set: usize, which: fn(&StageSet) -> &[u32], place: usize) -> Option<u32> {
+        which(&self.cx.fabric.stage_sets[set]).get(place).copied()
     }
 
     /// Handles a packet that does not continue after the stage at a place of a set.
@@ -241,9 +248,10 @@ impl<Q: EventQueue> World<Q> {
         let flow = self.cx.packets.body(body).flow;
         let has_content = self.cx.packets.has_content(body);
         let mut payload = if has_content { self.cx.packets.payload(body) } else { Payload::None };
-        for nth in 0..which(&self.cx.fabric.stage_sets[set]).len() {
-            let stage = which(&self.cx.fabric.stage_sets[set])[nth];
+        let mut place = 0;
+        while let Some(stage) = self.stage_of(set, which, place) {
             self.call_stage(stage, |stage, cx| call(stage, cx, flow, &mut payload));
+            place += 1;
         }
         if has_content || !matches!(payload, Payload::None) {
             self.cx.packets.set_payload(body, &payload);

@@ -46,6 +46,7 @@ impl Credit {
         self.back[link as usize].iter().any(waits)
     }
 
+    #[inline(always)]
     fn send(&mut self, place: u32, message: Message) -> Cell {
         let id = self.free.pop().unwrap_or(self.cells.len() as u32);
         let cell = SentCell { place, leg: 0, message };

@@ -145,6 +145,7 @@ impl CreditLink {
     }
 
     /// Counts a packet of a VC that has come to the receiver, and to the pool of its output port.
+    #[inline(always)]
     pub(super) fn arrived(&mut self, cx: &mut StageCx, vc: VcIx, output: Option<&mut Output>) -> Arrival {
         let arrival = match output {
             None => self.receiver.arrived(cx.now(), vc),
@@ -206,6 +207,7 @@ impl CreditLink {
     }
 
     /// Counts a packet of a VC whose last bit has left the sender.
+    #[inline(always)]
     pub(super) fn sent(&mut self, cx: &mut StageCx, vc: VcIx) {
         if core::mem::take(&mut self.counted) {
             return;
@@ -213,6 +215,7 @@ impl CreditLink {
         self.count_sent(cx, vc);
     }
 
+    #[inline(always)]
     fn count_sent(&mut self, cx: &mut StageCx, vc: VcIx) {
         if self.plan.sender == Conduct::Ignores {
             return self.sender.sent_regardless(cx.now(), vc);

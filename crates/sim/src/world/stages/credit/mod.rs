@@ -177,8 +177,9 @@ impl Credit {
 
     /// Frees the place of a packet, if it has one, that leaves the node of `hop` or was dropped
     /// there.
-    fn forwarded(&mut self, cx: &mut StageCx, hop: u32, packet: &Packet) {
-        let HopVcs { into, within, uncontrolled, forks, .. } = self.hops[hop as usize];
+    #[inline(always)]
+    fn forwarded(&mut self, cx: &mut StageCx, hop: HopVcs, packet: &Packet) {
+        let HopVcs { into, within, uncontrolled, forks, .. } = hop;
         if let Some(LinkVc { link, vc }) = within
             && !matches!(cx.payload(packet), Payload::Check(_))
         {
@@ -281,15 +282,16 @@ impl Stage for Credit {
     }
 
     fn leave(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet, _: &mut Payload) {
+        let hop = self.hops[hop as usize];
         self.forwarded(cx, hop, packet);
-        if let Some(LinkVc { link, vc }) = self.hops[hop as usize].out {
+        if let Some(LinkVc { link, vc }) = hop.out {
             self.links[link as usize].sent(cx, vc);
             self.plan_wake(cx, link);
         }
     }
 
     fn dropped(&mut self, cx: &mut StageCx, _: u32, hop: u32, packet: &mut Packet) {
-        self.forwarded(cx, hop, packet);
+        self.forwarded(cx, self.hops[hop as usize], packet);
     }
 
     /// Checks go over the link itself, credit cells back.
