@@ -3,14 +3,18 @@
 
 mod common;
 
+use common::plans::{droppers, monitor};
 use common::{World, every_scheduler, pick, rate, reserved, rounds};
+use std::collections::BTreeSet;
+use tidegate_core::meter::MeterKind;
+use tidegate_core::meter::flow_monitor::MonitorExcess;
 use tidegate_core::packet::{BodyId, Leg, Packet, PortIx};
 use tidegate_core::params::Limit;
 use tidegate_core::rng::Rng;
 use tidegate_core::scheduler::{Participation, SchedulerKind};
 use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::StartOutcome;
-use tidegate_core::switch::plan::{FlowPlan, PortPlan, SwitchPlan};
+use tidegate_core::switch::plan::{DropperPlan, FlowPlan, PortPlan, Scope, SwitchPlan};
 use tidegate_core::units::Span;
 
 const FLOWS: u64 = 5;
@@ -25,22 +29,29 @@ struct Pair {
     bodies: u32,
     /// Packets that started at once.
     started: u64,
+    /// True if packets pass a meter, and a dropper.
+    guards: (bool, bool),
 }
 
 impl Pair {
     fn new(rng: &mut Rng, scheduler: &SchedulerKind) -> Option<Pair> {
         let buffer = pick(rng, &[None, None, Some(Limit::Packets(3)), Some(Limit::Bytes(2000))]);
-        let port = PortPlan { rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
+        let (meters, dropper) = (meters(rng), dropper(rng));
+        let guards = (!meters.is_empty(), dropper.is_some());
+        let port =
+            PortPlan { meters, dropper, rate: Some(rate(1_000_000)), ..PortPlan::new(scheduler.clone()) };
         let plan = SwitchPlan { ports: vec![port], buffer, ..SwitchPlan::default() };
         let (mut after, mut at_once) = (World::new(&plan), World::new(&plan));
         for world in [&mut after, &mut at_once] {
             world.switch.report_released(true);
         }
         let mut legs = Vec::new();
+        // Under ceilings no packet starts at once.
+        let has_ceilings = rng.chance(0.25);
         for flow in 0..FLOWS {
             let mut plan = reserved(80_000);
             match rng.below(8) {
-                0 => plan.ceiling = Some(rate(200_000)),
+                0 if has_ceilings => plan.ceiling = Some(rate(200_000)),
                 1 => plan.shaper = Some(shaper()),
                 2 => plan = FlowPlan::default(),
                 _ => {}
@@ -49,7 +60,7 @@ impl Pair {
             legs.push(after.try_open(0, &plan).ok()?);
             assert_eq!(at_once.try_open(0, &plan).ok(), legs.last().copied(), "flow {flow}");
         }
-        Some(Pair { after, at_once, legs, bodies: 0, started: 0 })
+        Some(Pair { after, at_once, legs, bodies: 0, started: 0, guards })
     }
 
     fn arrive(&mut self, flow: usize, len: u32, carry: i64) {
@@ -107,11 +118,29 @@ impl Pair {
     }
 }
 
+/// No meter, or one that reports or refuses packets beyond a reservation.
+fn meters(rng: &mut Rng) -> Vec<MeterKind> {
+    match rng.below(3) {
+        0 => vec![monitor(pick(rng, &[MonitorExcess::Warn, MonitorExcess::Drop]))],
+        _ => Vec::new(),
+    }
+}
+
+/// No dropper, or any, for the queue of the port or of each flow.
+fn dropper(rng: &mut Rng) -> Option<DropperPlan> {
+    let scope = pick(rng, &[Scope::Node, Scope::Flow]);
+    let mut every = droppers();
+    let kind = every.swap_remove(rng.below(every.len() as u64) as usize);
+    rng.chance(0.4).then_some(DropperPlan { kind, scope, detector: None })
+}
+
+/// A shaper that releases one packet at a time: of several, the first would start before the next
+/// one finds its flow's queue.
 fn shaper() -> ShaperPlan {
     ShaperPlan {
         rate: rate(400_000),
         burst: 1500,
-        peak: None,
+        peak: Some(rate(4_000_000)),
         queue: None,
         excess: Excess::Wait,
         calendar: None,
@@ -120,7 +149,7 @@ fn shaper() -> ShaperPlan {
 
 #[test]
 fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
-    let (mut refused, mut starts) = (0, Vec::new());
+    let (mut refused, mut starts, mut guarded) = (0, Vec::new(), BTreeSet::new());
     for scheduler in every_scheduler() {
         let name = scheduler.record().name;
         let mut started = 0;
@@ -130,6 +159,8 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
                 refused += 1;
                 continue;
             };
+            // Packets of a flow that may not send keep the queue from becoming empty.
+            let all_take_part = rng.chance(0.5);
             for step in 0..400 {
                 let flow = rng.below(FLOWS) as usize;
                 match rng.below(20) {
@@ -139,6 +170,7 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
                         let span = Span::from_micros(700 * rng.below(9));
                         pair.both(|world| world.wait(span));
                     }
+                    _ if all_take_part => pair.turn(),
                     _ => {
                         let how = [Participation::Active, Participation::Held, Participation::Absent];
                         let (leg, how) = (pair.legs[flow], pick(&mut rng, &how));
@@ -148,6 +180,9 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
                 pair.compare(&format!("{name}, round {round}, step {step}"));
             }
             started += pair.started;
+            if pair.started > 0 {
+                guarded.insert(pair.guards);
+            }
         }
         if started > 0 {
             starts.push(name.to_owned());
@@ -155,5 +190,6 @@ fn a_packet_that_starts_at_once_is_as_one_that_was_queued() {
     }
     // The cases that the test is about came up.
     assert!(starts.iter().any(|name| name == "fifo") && starts.iter().any(|name| name == "round-robin"));
+    assert_eq!(guarded.len(), 4, "{guarded:?}");
     assert!(refused < rounds(40), "{refused}");
 }

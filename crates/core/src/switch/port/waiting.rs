@@ -91,6 +91,7 @@ impl Port {
             self.wake_at = Time::NEVER;
         }
         let starts = self.backlog.packets == 0
+            && self.is_plain_in
             && self.is_plain_out
             && self.shaping.next().is_some_and(|at| at <= cx.now)
             && is_free();
