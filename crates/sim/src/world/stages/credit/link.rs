@@ -166,6 +166,7 @@ impl CreditLink {
     }
 
     /// Counts a packet of a VC that has left the receiver, and the pool of its output port.
+    #[inline(always)]
     pub(super) fn left(&mut self, cx: &mut StageCx, vc: VcIx, output: Option<&mut Output>) {
         match output {
             None => self.receiver.left(vc),
@@ -222,7 +223,7 @@ impl CreditLink {
         }
         let sent = self.sender.sent(cx.now(), vc);
         debug_assert!(sent.is_ok(), "a packet was started without credit");
-        if self.sender.balance(vc) == 0 {
+        if self.sender.no_credit_since(vc) != Time::NEVER {
             self.take_part(cx, vc, false);
         }
     }
