@@ -10,6 +10,7 @@ use tidegate_core::meter::srtcm::SrTcmParams;
 use tidegate_core::meter::{BuiltInMeter, MeterKind, Usage};
 use tidegate_core::packet::{BodyId, Colour, Leg, Mark, Packet, PortIx};
 use tidegate_core::rng::Rng;
+use tidegate_core::shaper::{Excess, ShaperPlan};
 use tidegate_core::switch::plan::{ClassPlan, FlowPlan, MAX_METERS, PortPlan, SwitchPlan};
 use tidegate_core::units::Span;
 
@@ -74,6 +75,30 @@ fn an_aggregate_is_charged_with_what_its_flows_were_left() {
         green += u64::from(left[0] > 0);
     }
     assert!(yellowed > rounds(20) / 2 && green == rounds(20), "{yellowed} {green}");
+}
+
+/// A change of a flow's plan for another shaper, as a new pace is, leaves it in the profile that it
+/// shares.
+#[test]
+fn a_new_shaper_leaves_the_flow_in_its_profile() {
+    let profiles = vec![profile(1_000_000, 9_000)];
+    let plan = PortPlan { meters: vec![marker(Mode::Blind)], profiles, ..PortPlan::new(kind("fifo")) };
+    let mut world = World::new(&SwitchPlan { ports: vec![plan], ..SwitchPlan::default() });
+    let given = FlowPlan { profiles: [Some(0), None, None, None], ..FlowPlan::default() };
+    let leg = world.open(0, &given);
+    let plan = world.switch.plan_of(leg).unwrap();
+    assert_eq!(plan, given);
+    let shaper = Some(ShaperPlan {
+        rate: rate(500_000),
+        burst: 1_500,
+        peak: None,
+        queue: None,
+        excess: Excess::Wait,
+        calendar: None,
+    });
+    _ = world.switch.change(world.now, leg, &FlowPlan { shaper, ..plan }).unwrap();
+    world.arrive(&[leg], 700);
+    assert_eq!(told(&world, leg), [(None, Some(0), [700, 0, 0])]);
 }
 
 /// Flows without a meter are not reported, and their packets count as green, as they are.

@@ -213,7 +213,7 @@ impl Switch {
     /// The plan of an open flow at a port; `None` for a leg that is not open.
     pub fn plan_of(&self, leg: Leg) -> Option<FlowPlan> {
         let port = self.ports.get(usize::from(leg.port.0))?;
-        port.is_open(leg.flow).then(|| port.table.plan_of(leg.flow))
+        port.is_open(leg.flow).then(|| port.plan_of(leg.flow))
     }
 
     /// Closes a flow: later packets are dropped, queued ones are still sent. The index is given to
