@@ -25,7 +25,7 @@ def command(
     record: record_options.Record = None,
     as_json: commands.Json = False,
 ) -> None:
-    """Compare fairness among hosts with that of the kernel's CAKE.
+    """Compare fairness among hosts with CAKE's.
 
     The same packets of flows between a few hosts pass a port in both. A case holds when the bytes of
     each flow are its share, and the kernel's, but for a few packets.
