@@ -209,7 +209,6 @@ fn circuits_are_divided_as_their_list_asks() {
     assert_eq!(said(&made.unwrap()), Vec::<String>::new());
 }
 
-/// Least rates that add up to more than an access point carries are lowered alike, and that is said.
 /// A scenario warns of the first ones, and says how many there are beside them.
 #[test]
 fn many_losses_are_counted() {
@@ -226,6 +225,7 @@ fn many_losses_are_counted() {
     assert_eq!(made.losses.len(), 30);
 }
 
+/// Least rates that add up to more than an access point carries are lowered alike, and that is said.
 #[test]
 fn least_rates_that_do_not_fit_are_lowered_and_said() {
     let network = r#"{ "AP": { "downloadBandwidthMbps": 40, "uploadBandwidthMbps": 100 } }"#;
