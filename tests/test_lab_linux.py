@@ -190,18 +190,19 @@ def slot(time, flow, identification, flags, sequence, payload, ecn=0):
 
 def test_records_are_read_as_the_kernel_writes_them(tmp_path):
     numbers = [65_534, 65_535, 0, 1]
-    ring = slot(100, 1, 7, 2, 99, 0)
+    # An answer to an opening segment has no identification; opening segments have, each its own.
+    ring = slot(99, 1, 65_533, 2, 98, 0) + slot(100, 1, 0, 18, 99, 0)
     ring += b"".join(slot(200, 1, number, 16, 100 + 1000 * at, 1000, 3) for at, number in enumerate(numbers))
     ring += slot(200, 77, 1, 16, 0, 0)
     (tmp_path / "ring").write_bytes(ring)
     packets = records.read(tmp_path / "ring", 5_000_000_000, 3)
     # Packets of one step of the clock keep their order; those of no flow are left out.
-    assert packets.time.tolist() == [100, 200, 201, 202, 203]
-    assert packets.flow.tolist() == [1] * 5
-    assert packets.number.tolist() == [-1, *numbers]
-    assert records.unwrapped(packets.number, 65_534).tolist() == [-1, 0, 1, 2, 3]
-    assert packets.payload.tolist() == [0, 1000, 1000, 1000, 1000]
-    assert packets.is_marked.tolist() == [False, True, True, True, True]
+    assert packets.time.tolist() == [99, 100, 200, 201, 202, 203]
+    assert packets.flow.tolist() == [1] * 6
+    assert packets.number.tolist() == [65_533, -1, *numbers]
+    assert records.unwrapped(packets.number, 65_533).tolist() == [0, -1, 1, 2, 3, 4]
+    assert packets.payload.tolist() == [0, 0, 1000, 1000, 1000, 1000]
+    assert packets.is_marked.tolist() == [False, False, True, True, True, True]
 
 
 def test_packets_are_followed_from_port_to_port():

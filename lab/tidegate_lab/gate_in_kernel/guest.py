@@ -19,15 +19,13 @@ from typing import Any
 from tidegate_lab.testbed import gate_process
 from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.network import inside, node
-from tidegate_lab.testbed.recorder import Recorder
+from tidegate_lab.testbed.recorder import Recorder, watch
 
 JOB, GATE, REPORT = "job.json", "gate.toml", "report.json"
 INSIDE, BOX, OUTSIDE = range(3)
 """The namespaces: the hosts, the gate, and the world."""
 SETTLED = 1_000_000_000
 """Time from the start of the gate to the first packet, in ns."""
-DRAIN = 5_000_000
-"""Time between two looks at the recorders, in ns."""
 AFTER = 2_000_000_000
 """Time from the last packet to the end, in ns: all queues are empty by then."""
 REPORTS = 50
@@ -56,12 +54,7 @@ def main(results: str) -> None:
     for at, when in enumerate(job["reloads"]):
         loop.at(when, partial(_reload, place, job, at, failures))
 
-    def drain(when: int) -> None:
-        for recorder in recorders:
-            recorder.drain()
-        loop.at(when + DRAIN, partial(drain, when + DRAIN))
-
-    loop.at(0, partial(drain, 0))
+    watch(loop, recorders)
     end = job["duration"] + AFTER
     for part in range(1, REPORTS):
         loop.at(end * part // REPORTS, partial(print, f"progress {100 * part / REPORTS:g}", flush=True))

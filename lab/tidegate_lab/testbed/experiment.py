@@ -8,20 +8,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tidegate_lab.testbed import gate_process, network
+from tidegate_lab.testbed import gate_process, network, recorder
 from tidegate_lab.testbed.clock import Loop
-from tidegate_lab.testbed.recorder import Recorder
 from tidegate_lab.testbed.relay import Relay
 from tidegate_lab.testbed.traffic import KINDS
 
 PLAN, FIGURES = "plan.json", "figures.json"
 AHEAD = 100_000_000
 """Least time from the end of all preparations to the start, in ns."""
-PHASE = 8_000_000
+PHASE = 4_096_000_000
 """The start is at a multiple of this, in ns: milliseconds of the kernel's clocks, and the steps of its timer
-wheel, then begin with those of the run."""
-DRAIN = 5_000_000
-"""Time between two looks at the recorders, in ns."""
+wheel for up to half a minute, then begin with those of the run."""
 REPORTS = 50
 """Reports of progress."""
 
@@ -33,7 +30,7 @@ def main(results: str) -> None:
     network.build(plan)
     gate = gate_process.start(plan["gate"]["box"], plan["gate"]["command"]) if "gate" in plan else None
     recorders = [
-        Recorder(link["from" if at == "started" else "to"], interface(link), place / f"{at}-{index}")
+        recorder.Recorder(link["from" if at == "started" else "to"], interface(link), place / f"{at}-{index}")
         for index, link in enumerate(plan["links"])
         for at, interface in (("started", network.egress), ("received", network.arrival))
         if link["is_recorded"]
@@ -46,28 +43,23 @@ def main(results: str) -> None:
     duration: int = plan["duration"]
     figures: dict[str, Any] = {}
 
-    def drain(when: int) -> None:
-        for recorder in recorders:
-            recorder.drain()
-        loop.at(when + DRAIN, lambda: drain(when + DRAIN))
-
     def look(name: str) -> None:
         figures[name] = {
             "flows": [flow.figures() for flow in flows],
             "nodes": [network.counters(index) for index in range(len(plan["nodes"]))],
-            "queues": [json.loads(text or "[]") for text in network.queues(plan)],
         }
 
-    loop.at(0, lambda: drain(0))
+    recorder.watch(loop, recorders)
     for report in range(1, REPORTS):
         loop.at(duration * report // REPORTS, partial(_tell, report / REPORTS))
     loop.at(plan["warmup"], lambda: look("warmup"))
     loop.run(duration)
     look("end")
-    for recorder in recorders:
-        recorder.end()
+    for one in recorders:
+        one.end()
     if gate is not None:
         figures["gate"] = gate_process.stop(gate)
+    figures["queues"] = [json.loads(text or "[]") for text in network.queues(plan)]
     figures["clock"] = loop.start
     figures["start"] = loop.start + _time_of_day()
     (place / FIGURES).write_text(json.dumps(figures), encoding="utf-8")

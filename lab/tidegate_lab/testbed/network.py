@@ -59,52 +59,67 @@ def build(plan: Mapping[str, Any]) -> None:
     Raises:
         CalledProcessError: A command failed.
     """
-    _batch(["sh", "-e"], _assignments(WHOLE_MACHINE))
-    for index in range(len(plan["nodes"])):
-        _run("ip", "netns", "add", node(index))
-        _run("ip", "-n", node(index), "link", "set", "lo", "up")
-    for cable in plan["cables"]:
-        _lay(cable)
+    _set(WHOLE_MACHINE)
+    nodes = range(len(plan["nodes"]))
+    laid = [line for cable in plan["cables"] for line in _pairs(cable)]
+    _batch(["ip", "-batch", "-"], [*(f"netns add {node(index)}" for index in nodes), *laid])
     for index, own in enumerate(plan["nodes"]):
+        ends = [line for cable in plan["cables"] for line in _ends(cable, index)]
+        _batch(["ip", "-n", node(index), "-batch", "-"], ["link set lo up", *ends, *own["ip"]])
         lines = [line for link in plan["links"] if link["from"] == index for line in _port(link)]
         lines += [line for link in plan["links"] if link["to"] == index for line in _line_end(link)]
         _batch(["tc", "-n", node(index), "-batch", "-"], lines)
-        _batch(["ip", "-n", node(index), "-batch", "-"], own["ip"])
-        _batch(["ip", "netns", "exec", node(index), "sh", "-e"], _assignments(own["sysctls"]))
+        with inside(index):
+            _set(own["sysctls"])
 
 
-def _assignments(sysctls: Mapping[str, str]) -> list[str]:
-    return [f"echo {value} > /proc/sys/{key}" for key, value in sysctls.items()]
+def _set(sysctls: Mapping[str, str]) -> None:
+    """Set values of the kernel, those of a network in the namespace of this process."""
+    for key, value in sysctls.items():
+        Path("/proc/sys", key).write_text(value, encoding="ascii")
 
 
-def _lay(cable: Mapping[str, Any]) -> None:
-    """Lay a cable between two nodes: a pair of virtual interfaces, and a device behind each for its delay."""
-    number, ends = cable["number"], cable["ends"]
-    names = [f"c{number}{side}" for side in "ab"]
-    macs = [f"02:00:00:{number >> 8:02x}:{number & 255:02x}:{side:02x}" for side in (1, 2)]
+def _names(cable: Mapping[str, Any]) -> list[str]:
+    return [f"c{cable['number']}{side}" for side in "ab"]
+
+
+def _macs(cable: Mapping[str, Any]) -> list[str]:
+    number = cable["number"]
+    return [f"02:00:00:{number >> 8:02x}:{number & 255:02x}:{side:02x}" for side in (1, 2)]
+
+
+def _pairs(cable: Mapping[str, Any]) -> list[str]:
+    """Return the commands that lay a cable: a pair of virtual interfaces, or one on each side of a gate."""
+    pair = "link add {} netns {} address {} mtu {mtu} type veth peer name {} netns {} address {} mtu {mtu}"
+    names, macs, mtu = _names(cable), _macs(cable), cable["mtu"]
+    first, second = (node(end) for end in cable["ends"])
+    if "box" not in cable:
+        return [pair.format(names[0], first, macs[0], names[1], second, macs[1], mtu=mtu)]
+    box = node(cable["box"])
+    return [
+        pair.format(own, place, mac, name, box, mac.replace("02:00:00", "02:00:01"), mtu=mtu)
+        for own, place, mac, name in zip(names, (first, second), macs, GATED, strict=True)
+    ]
+
+
+def _ends(cable: Mapping[str, Any], index: int) -> list[str]:
+    """Return the commands that set up the ends of a cable at a node, each with a device for its delay."""
+    if cable.get("box") == index:
+        return [f"link set {name} gso_max_segs 1 up" for name in GATED]
+    number, names, macs = cable["number"], _names(cable), _macs(cable)
     addresses = [dotted(CABLES + 2 * number + side) for side in (0, 1)]
-    first, second = (node(end) for end in ends)
-    pair = "ip link add {} netns {} address {} mtu {mtu} type veth peer name {} netns {} address {} mtu {mtu}"
-    if "box" in cable:
-        box = node(cable["box"])
-        for own, place, mac, name in zip(names, (first, second), macs, GATED, strict=True):
-            there = mac.replace("02:00:00", "02:00:01")
-            _run(*pair.format(own, place, mac, name, box, there, mtu=cable["mtu"]).split())
-            _run("ip", "-n", box, "link", "set", name, "gso_max_segs", "1", "up")
-    else:
-        _run(*pair.format(names[0], first, macs[0], names[1], second, macs[1], mtu=cable["mtu"]).split())
-    for side, place in enumerate((first, second)):
-        other = 1 - side
-        _batch(
-            ["ip", "-n", place, "-batch", "-"],
-            [
-                f"link add i{number}{'ab'[side]} mtu {cable['mtu']} type ifb",
-                f"link set i{number}{'ab'[side]} up",
-                f"link set {names[side]} gso_max_segs 1 up",
-                f"addr add {addresses[side]}/31 dev {names[side]}",
-                f"neigh add {addresses[other]} lladdr {macs[other]} dev {names[side]} nud permanent",
-            ],
+    return [
+        line
+        for side, other in ((0, 1), (1, 0))
+        if cable["ends"][side] == index
+        for line in (
+            f"link add i{number}{'ab'[side]} mtu {cable['mtu']} type ifb",
+            f"link set i{number}{'ab'[side]} up",
+            f"link set {names[side]} gso_max_segs 1 up",
+            f"addr add {addresses[side]}/31 dev {names[side]}",
+            f"neigh add {addresses[other]} lladdr {macs[other]} dev {names[side]} nud permanent",
         )
+    ]
 
 
 def gateway(link: Mapping[str, Any]) -> str:

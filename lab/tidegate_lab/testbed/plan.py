@@ -249,6 +249,7 @@ def _set(sysctls: dict[str, str], flow: Mapping[str, Any], name: str) -> None:
     values = flow["source"]["transport"]["values"]
     wanted = {
         **RECOVERY[values["recovery"]],
+        "tcp_frto": 2 if values["frto"] == "on" else 0,
         "tcp_ecn": 1 if values["ecn"] == "on" else 0,
         "tcp_no_metrics_save": 1,
     }

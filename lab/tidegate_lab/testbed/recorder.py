@@ -9,15 +9,22 @@ import ctypes
 import mmap
 import socket
 import struct
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
+from tidegate_lab.testbed.clock import Loop
 from tidegate_lab.testbed.network import inside
 
-SLOT = 128
-"""Bytes of a packet in the ring: a header of the kernel, then the packet's own beginning."""
+SLOT = 256
+"""Bytes of a packet in the ring: a header of the kernel, then the packet's own headers with all options."""
 BLOCK = 4096
-SLOTS = 1 << 14
+SLOTS = 1 << 13
 """Packets for which a ring has room."""
+HELD = 1 << 9
+"""Packets that a ring holds before they are copied: few, and copied at once when there are many."""
+LOOK = 2_500_000
+"""Time between two looks at the rings, in ns: the rest of a ring has room for all packets of 1 Gbit/s."""
 ETH_P_ALL = 3
 SOL_PACKET = 263
 PACKET_RX_RING, PACKET_STATISTICS, PACKET_VERSION = 5, 6, 10
@@ -49,9 +56,15 @@ class Recorder:
         self._socket.setsockopt(SOL_PACKET, PACKET_RX_RING, struct.pack("IIII", BLOCK, blocks, SLOT, SLOTS))
         self._ring = mmap.mmap(self._socket.fileno(), SLOTS * SLOT)
         self._socket.bind((interface, ETH_P_ALL))
+        self._words = memoryview(self._ring).cast("I")
         self._file = file.open("wb")
         self._next = 0
         self.interface = interface
+
+    def look(self) -> None:
+        """Write the packets that have come to the file, if there are many."""
+        if self._words[(self._next + HELD) % SLOTS * SLOT // 4]:
+            self.drain()
 
     def drain(self) -> None:
         """Write the packets that have come to the file."""
@@ -81,6 +94,17 @@ class Recorder:
         self._socket.close()
         if dropped:
             raise OverflowError(f"{dropped} packets were too many for the recorder of {self.interface}")
+
+
+def watch(loop: Loop, recorders: Sequence[Recorder]) -> None:
+    """Empty rings before they are full, from the start of the loop on."""
+
+    def look(when: int) -> None:
+        for recorder in recorders:
+            recorder.look()
+        loop.at(when + LOOK, partial(look, when + LOOK))
+
+    loop.at(0, partial(look, 0))
 
 
 def keep(recorder: socket.socket, *, arriving: bool) -> None:

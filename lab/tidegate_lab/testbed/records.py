@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 UDP, TCP = 17, 6
 ETHERNET = 14
-SYN = 0x02
+SYN, ACK = 0x02, 0x10
 CE = 3
 WRAP = 1 << 16
 
@@ -101,7 +101,8 @@ def read(file: Path, start: int, flows: int) -> Packets:
     header = np.where(is_tcp, (big_endian(46, 1) >> 4) * 4, 8)
     number = np.where(is_tcp, big_endian(18, 2), big_endian(42, 4))
     payload = big_endian(16, 2) - 20 - header
-    number = np.where(is_tcp & (flags & SYN != 0), -1, number)
+    # Answers to an opening segment have no identification.
+    number = np.where(is_tcp & (flags & (SYN | ACK) == SYN | ACK), -1, number)
     packets = Packets(
         time=ring.time,
         flow=flow,

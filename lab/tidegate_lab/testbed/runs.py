@@ -116,7 +116,7 @@ def run_once(
         tables=_tables(tables, found, followed, figures, planned, replication, seed),
         fingerprint=_fingerprint(seen),
         packets=sum(len(packets.time) for (what, _), packets in seen.items() if what == "started"),
-        queues=figures["end"]["queues"],
+        queues=figures["queues"],
         qdiscs={
             link["name"]: own["qdisc"] for link, own in zip(found["links"], planned["links"], strict=True)
         },

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import tidegate
+from tidegate import commands
+from tidegate.backends import jobs_for
+from tidegate_lab.testbed import backend
 
 if TYPE_CHECKING:
     from tidegate.results import Results
@@ -16,6 +22,8 @@ PACKET, HEADER = 1514, 66
 """Bytes of a packet of data in Ethernet, and of its headers: IPv4, and TCP with time stamps."""
 ACCESS = 1
 """Delay of each access link, in ms."""
+DISTANCES = (10, 9.2, 9.4, 9.6, 9.8, 10.2, 10.4, 10.6, 10.8, 11)
+"""Time between the starts of two connections in each run, in ms."""
 RECORDED = Path(__file__).with_name("tcp_recorded.json")
 """The kernel's figures, by the name of the setting."""
 
@@ -57,16 +65,20 @@ class Setting:
 
     @property
     def runs(self) -> int:
-        """Number of runs, each with the next seed: RED draws random numbers, the other queues do not."""
-        return 5 if self.queue == "red" else 1
+        """Number of runs, of which figures are the means.
+
+        Each has another seed, by which RED draws, and another distance between the starts of connections,
+        which decides the rest: several connections that lose packets never do the same twice.
+        """
+        return len(DISTANCES) if self.queue == "red" or self.connections > 1 else 1
 
     @property
     def uses_ecn(self) -> bool:
         """True if the ends of connections are ECN-capable."""
         return self.queue == "red" or self.congestion == "dctcp"
 
-    def text(self) -> str:
-        """Return the scenario."""
+    def text(self, run: int = 0) -> str:
+        """Return the scenario of a run; the first one has number 0."""
         ecn = ', ecn = "on"' if self.uses_ecn else ""
         lines = [
             f'version = 1\nname = "{self.name}"\nduration = "{self.duration}s"',
@@ -78,7 +90,7 @@ class Setting:
         for number in range(1, self.connections + 1):
             lines.append(
                 f'[[connection]]\nname = "bulk{number}"\nfrom = "l{number}"\nto = "r{number}"\n'
-                f'start = "{(number - 1) * 10}ms"\nsize = "{PACKET}B"\n'
+                f'start = "{(number - 1) * DISTANCES[run]:g}ms"\nsize = "{PACKET}B"\n'
                 f'transport = {{ kind = "tcp", header = "{HEADER}B", congestion = "{self.congestion}"{ecn} }}'
             )
         return "\n".join(lines) + "\n"
@@ -146,7 +158,7 @@ SETTINGS = tuple(_read(row) for row in _ROWS.strip().splitlines())
 
 @dataclass(frozen=True)
 class Figures:
-    """Figures of one run: goodput in bit/s, packets lost, mean queueing in s, and timeouts."""
+    """Figures of runs: goodput in bit/s, packets lost, mean queueing in s, and timeouts."""
 
     goodput: float
     drops: float
@@ -154,15 +166,54 @@ class Figures:
     timeouts: float
 
 
+def mean(found: Sequence[Figures]) -> Figures:
+    """Return the means of figures."""
+    rows = [asdict(one) for one in found]
+    return Figures(**{name: sum(row[name] for row in rows) / len(rows) for name in rows[0]})
+
+
+def in_simulator(setting: Setting) -> Figures:
+    """Return the figures of the simulator: means over the runs of a setting."""
+    sources = [commands.resolved(setting.text(run)) for run in range(setting.runs)]
+    return mean([figures(tidegate.simulate(one.scenario, seed=run)) for run, one in enumerate(sources)])
+
+
+def in_kernel(setting: Setting, tell: Callable[[int], None], jobs: int | None = None) -> Figures:
+    """Return the figures of the kernel: means over the runs of a setting.
+
+    Args:
+        setting: The setting.
+        tell: Called with the number of runs that are done, after each.
+        jobs: Runs at a time; by default as many as there are processors.
+    """
+
+    def carry_out(run: int) -> Figures:
+        return figures(backend.run(commands.resolved(setting.text(run)), jobs=1, seed=run))
+
+    with ThreadPoolExecutor(jobs_for(setting.runs, jobs)) as pool:
+        try:
+            pending = [pool.submit(carry_out, run) for run in range(setting.runs)]
+            for done, one in enumerate(as_completed(pending), 1):
+                one.result()
+                tell(done)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+        return mean([one.result() for one in pending])
+
+
 def figures(results: Results) -> Figures:
-    """Return the figures of the runs of a setting: their means."""
+    """Return the figures of a run."""
     rows = [row for row in results.flow_rows() if row["flow"].startswith("bulk")]
     flows = [row for row in rows if row["goodput"] is not None]
     packets = sum(row["received_packets"] for row in flows)
     return Figures(
         goodput=sum(row["goodput"] for row in flows),
         drops=sum(row["dropped_packets"] for row in flows),
-        queueing=sum(row["queueing_mean"] * row["received_packets"] for row in flows) / packets,
+        queueing=sum(
+            row["queueing_mean"] * row["received_packets"] for row in flows if row["received_packets"]
+        )
+        / packets,
         timeouts=sum(row["timeouts"] for row in flows),
     )
 

@@ -7,6 +7,7 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -22,6 +23,11 @@ RESULTS = "/run/results"
 to none of them."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+BEGIN = 1_000_000_000
+"""A job begins at a multiple of this time since the boot, in ns. The time until then depends on the folders
+in which Python searches for modules, and what the job does must not."""
+
+CLOCK_MONOTONIC, TIMER_ABSTIME = 1, 1
 SYS_REBOOT = 169
 MAGIC = (0xFEE1DEAD, 0x28121969, 0x4321FEDC)
 """The arguments by which reboot(2) switches the machine off."""
@@ -37,13 +43,24 @@ def main(module: str, place: str) -> None:
         Path(RESULTS).mkdir()
         _mount("results", "hostfs", RESULTS, place)
         os.environ.update(PATH=PATH, TMPDIR="/run")
-        importlib.import_module(module).main(RESULTS)
+        job = importlib.import_module(module).main
+        _await_next(BEGIN)
+        job(RESULTS)
         print("done", flush=True)
     except BaseException as failure:
         print(_explained(failure), flush=True)
     os.sync()
     _libc.syscall(SYS_REBOOT, *(ctypes.c_ulong(word) for word in MAGIC), None)
     sys.exit(1)
+
+
+def _await_next(step: int) -> None:
+    """Sleep until the next multiple of a time since the boot, in ns."""
+    when = -(-time.monotonic_ns() // step) * step
+    until = (ctypes.c_long * 2)(*divmod(when, 1_000_000_000))
+    number = _libc.clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, until, None)
+    if number != 0:
+        raise OSError(number, os.strerror(number))
 
 
 def _explained(failure: BaseException) -> str:
