@@ -5,14 +5,11 @@ from itertools import combinations
 
 import pytest
 
-import tidegate
 from conftest import call
-from tidegate.source import resolve
 from tidegate_lab.testbed import tcp_settings
 from tidegate_lab.testbed.tcp_settings import SETTINGS, Figures, misses
 
 OPEN = {
-    "10-dctcp-codel-10-200-2": ["queueing"],
     "10-reno-fifo-10-10-0.5": ["timeouts"],
 }
 """Settings that do not hold yet, and the figures that are too far apart: `docs/linux.md` says so."""
@@ -20,7 +17,7 @@ OPEN = {
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.name)
 def test_the_simulator_does_what_the_kernel_did(setting):
-    ours = tcp_settings.figures(tidegate.simulate(resolve(setting.text()), replications=setting.runs))
+    ours = tcp_settings.in_simulator(setting)
     assert misses(ours, tcp_settings.recorded()[setting.name]) == OPEN.get(setting.name, []), ours
 
 

@@ -17,6 +17,7 @@ from tidegate_lab import (
     losses_command,
     policies_command,
     run_command,
+    segments_command,
     tcp_command,
 )
 from tidegate_lab.names import NAMES
@@ -51,6 +52,7 @@ app.command("run")(run_command.command)
 app.command("kernel")(kernel_command.command)
 app.command("tcp")(tcp_command.command)
 app.command("losses")(losses_command.command)
+app.command("segments")(segments_command.command)
 app.command("policies")(policies_command.command)
 app.command("aqm")(aqm_command.command)
 app.command("hosts")(hosts_command.command)

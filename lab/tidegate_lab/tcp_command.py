@@ -56,16 +56,14 @@ def command(
 
 
 def _row(setting: Setting, *, recorded: bool) -> Row:
-    import tidegate
-    from tidegate_lab.testbed import backend, tcp_settings
+    from tidegate_lab.testbed import tcp_settings
+
+    def tell(done: int) -> None:
+        typer.echo(f"tcp: {setting.name}, run {done} of {setting.runs}", err=True)
 
     typer.echo(f"tcp: {setting.name}", err=True)
-    source = commands.resolved(setting.text())
-    ours = tcp_settings.figures(tidegate.simulate(source.scenario, replications=setting.runs))
-    if recorded:
-        kernel = tcp_settings.recorded()[setting.name]
-    else:
-        kernel = tcp_settings.figures(backend.run(source, replications=setting.runs, jobs=1))
+    ours = tcp_settings.in_simulator(setting)
+    kernel = tcp_settings.recorded()[setting.name] if recorded else tcp_settings.in_kernel(setting, tell)
     return setting, ours, kernel, tcp_settings.misses(ours, kernel)
 
 

@@ -2351,6 +2351,11 @@ class Tcp(Record):
             RFC 6675 (sack, the RFCs' default), RFC 6582 (newreno), or the fast recovery of 1990 that the
             first new acknowledgement ends, RFC 2581 (reno-1990) (sack or rack or newreno or reno-1990).
             Default: rack.
+        rack_form: Details of `rack`: as in Linux 6.1 (linux), or RFC 8985 (rfc, the RFCs' default) (rfc or
+            linux). Default: linux.
+        frto: New data after the first acknowledgement that follows a timeout, to see whether it was needless:
+            F-RTO, RFC 5682. It needs `recovery` to be `rack`, and is off by default without it and in the
+            RFCs (on or off). Default: on.
         growth: Unit in which the window grows: as in Linux (segments), or RFC 5681 (bytes, the RFCs' default,
             and that of a congestion control which counts no segments) (bytes or segments). Default: segments.
         slow_start: End of slow start: also by the growth of round trips, as in Linux with CUBIC (hystart), or
@@ -2419,6 +2424,8 @@ class Tcp(Record):
     stack: Literal["linux", "rfc"] | None = None
     congestion: CongestionControlName | CongestionControlKind | None = None
     recovery: Literal["sack", "rack", "newreno", "reno-1990"] | None = None
+    rack_form: Literal["rfc", "linux"] | None = None
+    frto: Literal["on", "off"] | None = None
     growth: Literal["bytes", "segments"] | None = None
     slow_start: Literal["standard", "hystart"] | None = None
     reduction: Literal["at-once", "prr"] | None = None

@@ -9,6 +9,7 @@ mod cubic;
 mod delivery_rate;
 mod ecn;
 mod events;
+mod frto;
 mod newreno;
 mod opening;
 mod path;

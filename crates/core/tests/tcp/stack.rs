@@ -8,6 +8,8 @@ use tidegate_core::units::Span;
 /// Keys whose default depends on the stack: in Linux with CUBIC, and by the RFCs.
 const KEYS: &[(&str, &str, &str)] = &[
     ("recovery", "rack", "sack"),
+    ("rack_form", "linux", "rfc"),
+    ("frto", "on", "off"),
     ("growth", "segments", "bytes"),
     ("slow_start", "hystart", "standard"),
     ("reduction", "prr", "at-once"),
@@ -89,6 +91,8 @@ fn defaults_follow_the_recovery_and_the_congestion_control() {
     for recovery in ["sack", "newreno", "reno-1990"] {
         let expected = of(&[
             ("recovery", recovery),
+            ("rack_form", "rfc"),
+            ("frto", "off"),
             ("reduction", "at-once"),
             ("timestamps", "off"),
             ("header", "40 B"),

@@ -6,6 +6,9 @@
 
 mod accurate_ecn;
 pub mod congestion;
+mod estimates;
+mod expiry;
+mod frto;
 mod hystart;
 mod opening;
 mod params;
@@ -26,8 +29,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 pub use params::{
-    Autotuning, Ecn, Growth, Handshake, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Stack,
-    TcpParams, Timestamps,
+    Autotuning, Ecn, Frto, Growth, Handshake, LossRecovery, PushAcks, RackForm, Reduction, RtoFloor,
+    SlowStart, Stack, TcpParams, Timestamps,
 };
 pub use segment::{Block, MAX_BLOCKS, Segment};
 pub use sender::Sender;
@@ -76,6 +79,8 @@ impl PolicyParams for TcpParams {
             stack: Stack::Rfc,
             congestion: PolicyKind::BuiltIn(BuiltInCongestionControl::Reno(RenoParams {})),
             recovery: LossRecovery::Sack,
+            rack_form: RackForm::Rfc,
+            frto: Frto::Off,
             growth: Growth::Bytes,
             slow_start: SlowStart::Standard,
             reduction: Reduction::AtOnce,
@@ -113,6 +118,8 @@ impl PolicyParams for TcpParams {
         let control = self.congestion.record().name;
         if self.recovery != LossRecovery::Rack {
             for (key, is_set, what) in [
+                ("rack_form", self.rack_form == RackForm::Linux, "rack_form = \"linux\""),
+                ("frto", self.frto == Frto::On, "frto = \"on\""),
                 ("reduction", self.reduction == Reduction::Prr, "reduction = \"prr\""),
                 ("timestamps", self.timestamps == Timestamps::On, "timestamps = \"on\""),
             ] {

@@ -47,6 +47,28 @@ impl LossRecovery {
 }
 
 words! {
+    /// Details of `rack` in which Linux departs from RFC 8985.
+    pub enum RackForm {
+        /// A segment is late against the round trip of the transmission that left last (section 6.2), and
+        /// an acknowledgement of new data restarts the retransmission timer (section 8)
+        Rfc = "rfc",
+        /// Against that of the last segment acknowledged, or SACKed without one; with the reordering or
+        /// the probe timer running, the timeout counts from the first segment's last transmission
+        Linux = "linux",
+    }
+}
+
+words! {
+    /// Detection of needless timeouts: F-RTO (RFC 5682).
+    pub enum Frto {
+        /// New data follow the first acknowledgement after a timeout, and tell whether it was needless
+        On = "on",
+        /// All that counts as lost is sent again
+        Off = "off",
+    }
+}
+
+words! {
     /// Unit in which the window grows.
     pub enum Growth {
         /// Bytes, at most a segment for each acknowledgement in slow start (RFC 5681)
@@ -150,6 +172,12 @@ parameters! {
         /// RFC 6675 (sack, the RFCs' default), RFC 6582 (newreno), or the fast recovery of 1990 that
         /// the first new acknowledgement ends, RFC 2581 (reno-1990)
         recovery: LossRecovery = LossRecovery::Rack,
+        /// Details of `rack`: as in Linux 6.1 (linux), or RFC 8985 (rfc, the RFCs' default)
+        rack_form: RackForm = RackForm::Linux,
+        /// New data after the first acknowledgement that follows a timeout, to see whether it was needless:
+        /// F-RTO, RFC 5682. It needs `recovery` to be `rack`, and is off by default without it and in the
+        /// RFCs
+        frto: Frto = Frto::On,
         /// Unit in which the window grows: as in Linux (segments), or RFC 5681 (bytes, the RFCs'
         /// default, and that of a congestion control which counts no segments)
         growth: Growth = Growth::Segments,
@@ -224,6 +252,12 @@ impl TcpParams {
         }
         if open("slow_start", rfc || !control.is_ok_and(|control| control.has_hystart())) {
             self.slow_start = SlowStart::Standard;
+        }
+        if open("rack_form", rfc || !by_time) {
+            self.rack_form = RackForm::Rfc;
+        }
+        if open("frto", rfc || !by_time) {
+            self.frto = Frto::Off;
         }
         if open("reduction", rfc || !by_time) {
             self.reduction = Reduction::AtOnce;

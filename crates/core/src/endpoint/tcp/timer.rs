@@ -4,6 +4,9 @@
 //! starts. A round trip takes the ticks that pass in it, at least one, and the timer expires at a
 //! tick.
 
+use super::RackForm;
+use super::estimates::Estimates;
+use super::expiry::Expiry;
 use super::params::{RtoFloor, TcpParams};
 use crate::units::{Span, Time};
 
@@ -14,20 +17,20 @@ const FIRST: Span = Span::from_secs(1);
 #[derive(Clone, Debug)]
 pub(super) struct Timer {
     granularity: u64,
+    expiry: Expiry,
     minimum: Span,
-    /// The least margin for variation.
-    margin: u64,
     maximum: Span,
     /// The time at which the connection started, from which ticks are counted.
     began: Time,
-    /// SRTT and RTTVAR, once a round trip has been measured.
-    estimates: Option<(Span, Span)>,
+    estimates: Estimates,
     rto: Span,
     /// The segment whose round trip is being measured: the byte after its last, and the time at
     /// which it was sent.
     timed: Option<(u64, Time)>,
     /// The time at which the timer expires; [`Time::NEVER`] while it is off.
     due: Time,
+    /// The time at which the timeout is over, before it is counted in steps of the clock.
+    over: Time,
     /// Number of round trips measured, and their sum in ticks.
     measured: (u64, u64),
 }
@@ -37,17 +40,18 @@ impl Timer {
         let granularity = params.granularity.ticks().max(1);
         let mut timer = Timer {
             granularity,
-            margin: match params.rto_floor {
-                RtoFloor::Timeout => granularity,
-                RtoFloor::Variation => params.minimum_rto.ticks().max(granularity),
-            },
+            expiry: Expiry::new(params),
             minimum: params.minimum_rto,
             maximum: params.maximum_rto,
             began: Time::ORIGIN,
-            estimates: None,
+            estimates: Estimates::new(match params.rto_floor {
+                RtoFloor::Timeout => None,
+                RtoFloor::Variation => Some(params.minimum_rto.max(params.granularity)),
+            }),
             rto: FIRST,
             timed: None,
             due: Time::NEVER,
+            over: Time::NEVER,
             measured: (0, 0),
         };
         timer.set(FIRST);
@@ -64,6 +68,14 @@ impl Timer {
         self.due
     }
 
+    /// The time at which the timeout is over; in Linux the timer expires at the next step of its clock.
+    pub(super) fn over(&self) -> Time {
+        match self.expiry.form {
+            RackForm::Linux => self.over,
+            RackForm::Rfc => self.due,
+        }
+    }
+
     /// Number of round trips measured, and their sum in ticks.
     pub(super) fn round_trips(&self) -> (u64, u64) {
         self.measured
@@ -76,7 +88,7 @@ impl Timer {
 
     /// The smoothed round-trip time (SRTT), once one has been measured.
     pub(super) fn srtt(&self) -> Option<Span> {
-        self.estimates.map(|(srtt, _)| srtt)
+        self.estimates.srtt()
     }
 
     /// Starts the timer, unless it is running, when data are sent or retransmitted (rule 5.1).
@@ -88,8 +100,21 @@ impl Timer {
 
     /// Restarts the timer: it expires a timeout from now (rule 5.3).
     pub(super) fn restart(&mut self, now: Time) {
-        let after = (now + self.rto).since(self.began).ticks();
-        self.due = self.began + Span::from_ticks(after.div_ceil(self.granularity) * self.granularity);
+        self.over = now + self.rto;
+        self.due = match self.expiry.form {
+            RackForm::Linux => self.expiry.after(now, self.rto),
+            RackForm::Rfc => {
+                let after = (now + self.rto).since(self.began).ticks();
+                self.began + Span::from_ticks(after.div_ceil(self.granularity) * self.granularity)
+            }
+        };
+    }
+
+    /// Restarts the timer as Linux does: it expires a timeout after `sent`, and a tick from now at the
+    /// earliest.
+    pub(super) fn restart_from(&mut self, sent: Time, now: Time) {
+        self.over = (sent + self.rto).max(now + Span::from_ticks(self.granularity));
+        self.due = self.expiry.after(now, self.over.since(now));
     }
 
     /// Stops the timer: nothing is outstanding (rule 5.2).
@@ -115,11 +140,12 @@ impl Timer {
         self.timed = None;
     }
 
-    /// Ends a measurement whose data, before `acknowledgement`, are acknowledged.
-    pub(super) fn acknowledged(&mut self, acknowledgement: u64, now: Time) {
+    /// Ends a measurement whose data, before `acknowledgement`, are acknowledged. Those before `max` were
+    /// sent.
+    pub(super) fn acknowledged(&mut self, acknowledgement: u64, max: u64, now: Time) {
         if let Some((_, sent)) = self.timed.take_if(|(end, _)| *end <= acknowledgement) {
             let passed = self.clock(now) - self.clock(sent);
-            self.measured(Span::from_ticks(passed.max(1) * self.granularity));
+            self.measured(Span::from_ticks(passed.max(1) * self.granularity), acknowledgement, max);
         }
     }
 
@@ -128,22 +154,21 @@ impl Timer {
         now.since(self.began).ticks() / self.granularity
     }
 
-    /// Updates the estimates with a round trip: rules 2.2 and 2.3, with α = 1/8 and β = 1/4.
-    pub(super) fn measured(&mut self, took: Span) {
+    /// The round trip of the handshake: since the last of `times` opening segments, at `sent`. Time stamps
+    /// tell which one was answered, in ticks.
+    pub(super) fn opened(&self, times: u32, sent: Time, now: Time) -> Span {
+        match self.expiry.form {
+            RackForm::Linux if times > 1 => self.expiry.ticks_between(sent, now),
+            RackForm::Linux | RackForm::Rfc => now.since(sent),
+        }
+    }
+
+    /// Updates the estimates with a round trip, and with them the timeout (rules 2.2 and 2.3).
+    pub(super) fn measured(&mut self, took: Span, una: u64, max: u64) {
         self.measured = (self.measured.0 + 1, self.measured.1 + took.ticks());
-        let (srtt, variation) = match self.estimates {
-            None => (took, Span::from_ticks(took.ticks() / 2)),
-            Some((srtt, variation)) => {
-                let apart = srtt.ticks().abs_diff(took.ticks());
-                (
-                    Span::from_ticks((7 * srtt.ticks() + took.ticks()) / 8),
-                    Span::from_ticks((3 * variation.ticks() + apart) / 4),
-                )
-            }
-        };
-        self.estimates = Some((srtt, variation));
-        let margin = (4 * variation.ticks()).max(self.margin);
-        self.set(srtt + Span::from_ticks(margin));
+        self.estimates.measured(took, una, max);
+        let margin = self.estimates.margin().max(Span::from_ticks(self.granularity));
+        self.set(self.estimates.srtt().unwrap_or(took) + margin);
     }
 
     /// Sets the timeout within its bounds (rules 2.4 and 2.5).
@@ -169,7 +194,7 @@ mod tests {
     /// Measures a round trip of `took` milliseconds that begins `at` milliseconds after the start.
     fn measure(timer: &mut Timer, at: u64, took: u64) {
         timer.time(at, Time::ORIGIN + ms(at));
-        timer.acknowledged(at, Time::ORIGIN + ms(at + took));
+        timer.acknowledged(at, at, Time::ORIGIN + ms(at + took));
     }
 
     /// RFC 6298, section 2, by hand: R = 100 ms, then 180 ms.
@@ -201,7 +226,7 @@ mod tests {
         // Karn: data sent again are not measured.
         timer.time(5, Time::ORIGIN + ms(200_000));
         timer.forget_timed();
-        timer.acknowledged(5, Time::ORIGIN + ms(200_100));
+        timer.acknowledged(5, 5, Time::ORIGIN + ms(200_100));
         assert_eq!(timer.rto(), ms(60_000));
         measure(&mut timer, 300_000, 100);
         assert_eq!(timer.rto(), ms(250));

@@ -8,8 +8,11 @@
 mod min_rtt;
 mod probe;
 mod reordering;
+mod samples;
 mod undo;
 
+use super::RackForm;
+use super::expiry::Expiry;
 use super::ranges::Ranges;
 use super::rates::Rates;
 use super::segment::Block;
@@ -20,6 +23,7 @@ use alloc::vec::Vec;
 use min_rtt::MinRtt;
 use probe::Probe;
 use reordering::Reordering;
+use samples::Samples;
 pub(super) use undo::Undo;
 
 /// State of a connection with RACK-TLP.
@@ -42,16 +46,17 @@ pub(super) struct Rack {
     transmissions: u64,
     reduced_after: u64,
     min_rtt: MinRtt,
-    /// The last transmission that has arrived (RACK.segment), and its round trip (RACK.rtt).
+    expiry: Expiry,
+    /// The last transmission that has arrived (RACK.segment).
     latest: u64,
+    /// The round trip by which segments are late (RACK.rtt): that of the last transmission, or of the last
+    /// segment that was acknowledged.
     rtt: Span,
     /// End of the highest segment that has arrived (RACK.fack).
     fack: u64,
     pub(super) reordering: Reordering,
     /// Time at which the reordering timer expires; [`Time::NEVER`] while it is off.
     reorder_at: Time,
-    /// Time by which it expires later than it need.
-    slack: Span,
     pub(super) probe: Probe,
     pub(super) undo: Option<Undo>,
     /// Samples of the delivery rate, for a control that has a model of the path.
@@ -91,6 +96,10 @@ pub(super) struct Arrived {
     pub(super) last: Option<Span>,
     /// The last transmission among them, and its round trip.
     pub(super) newest: Option<(u64, Span)>,
+    /// The round trip of the one with the highest bytes: of those acknowledged, or else of those SACKed.
+    pub(super) highest: Option<Span>,
+    /// The least end of those that were sent once.
+    pub(super) original: Option<u64>,
 }
 
 /// Losses found by RACK_detect_loss().
@@ -100,10 +109,12 @@ pub(super) struct Losses {
     pub(super) any: bool,
     /// True if a segment was lost that left after the last reduction of the window.
     pub(super) later: bool,
+    /// True if one of them had been sent again.
+    pub(super) again: bool,
 }
 
 impl Rack {
-    pub(super) fn new(longest_ack_delay: Span, slack: Span) -> Rack {
+    pub(super) fn new(expiry: Expiry, longest_ack_delay: Span) -> Rack {
         Rack {
             segments: VecDeque::new(),
             in_network: BTreeMap::new(),
@@ -115,13 +126,13 @@ impl Rack {
             transmissions: 0,
             reduced_after: 0,
             min_rtt: MinRtt::default(),
+            expiry,
             latest: 0,
             rtt: Span::ZERO,
             fack: 0,
             reordering: Reordering::default(),
             reorder_at: Time::NEVER,
-            probe: Probe::new(longest_ack_delay, slack),
-            slack,
+            probe: Probe::new(expiry, longest_ack_delay),
             undo: None,
             rates: None,
         }
@@ -140,6 +151,17 @@ impl Rack {
     /// Returns true while a segment that was found to be lost has not arrived, sent again or not.
     pub(super) fn is_missing_any(&self) -> bool {
         self.missing > 0
+    }
+
+    /// Returns the time of the last transmission of the first segment that is not acknowledged.
+    pub(super) fn first_sent(&self) -> Option<Time> {
+        self.segments.front().map(|sent| sent.at)
+    }
+
+    /// Records the round trip of the handshake.
+    pub(super) fn opened(&mut self, rtt: Span, now: Time) {
+        self.probe.measured();
+        self.min_rtt.measured(rtt, now);
     }
 
     /// The least round trip of the last minutes (RACK.min_RTT).
@@ -201,13 +223,20 @@ impl Rack {
         blocks: impl Iterator<Item = Block>,
         now: Time,
     ) -> Arrived {
-        let mut found = Arrived::default();
-        while self.segments.front().is_some_and(|sent| sent.end <= una) {
+        let (mut found, mut samples) = (Arrived::default(), Samples::default());
+        while let Some(first) = self.segments.front().filter(|sent| sent.end <= una) {
+            let rtt = now.since(first.at);
+            // A time stamp of an earlier transmission tells nothing here.
+            let is_earlier =
+                first.again && self.min_rtt.get().is_some_and(|least| rtt + self.expiry.tick < least);
+            let stamped = (!is_earlier).then(|| self.expiry.ticks_between(first.at, now));
+            samples.acknowledged(rtt, stamped, first.again, first.sacked);
             self.arrived(0, now, &mut found);
             let sent = self.segments.pop_front();
             self.segs_sacked -= u32::from(sent.is_some_and(|sent| sent.sacked));
         }
         self.sacked.remove_below(una);
+        let acknowledged = found.highest.take();
         let mut fresh = Vec::new();
         for Block { start, end } in blocks {
             let (start, end) = (start.max(una), end.min(self.end()));
@@ -219,14 +248,28 @@ impl Rack {
             let mut at = self.segments.partition_point(|sent| sent.start < start);
             while self.segments.get(at).is_some_and(|sent| sent.end <= end) {
                 self.arrived(at, now, &mut found);
-                self.segments[at].sacked = true;
+                let sent = &mut self.segments[at];
+                if !sent.sacked {
+                    samples.sacked(now.since(sent.at), sent.again);
+                }
+                sent.sacked = true;
                 self.segs_sacked += 1;
                 at += 1;
             }
         }
         if let Some((number, rtt)) = found.newest {
-            self.rtt = rtt;
+            self.rtt = match self.expiry.form {
+                RackForm::Rfc => rtt,
+                RackForm::Linux => acknowledged.or(found.highest).unwrap_or(rtt),
+            };
             self.latest = self.latest.max(number);
+        }
+        if self.expiry.form == RackForm::Linux {
+            let ends = samples.ends();
+            (found.first, found.last) = (ends.map(|(first, _)| first), ends.map(|(_, last)| last));
+            if let Some((_, last)) = ends {
+                self.min_rtt.measured(last, now);
+            }
         }
         found
     }
@@ -249,14 +292,18 @@ impl Rack {
         }
         self.fack = self.fack.max(end);
         if !again {
-            self.min_rtt.measured(rtt, now);
+            if self.expiry.form == RackForm::Rfc {
+                self.min_rtt.measured(rtt, now);
+            }
             self.probe.measured();
             found.last = Some(rtt);
+            found.original = Some(found.original.map_or(end, |least| least.min(end)));
         } else if self.min_rtt.get().is_some_and(|least| rtt < least) {
             // The acknowledgement is for an earlier transmission.
             return;
         }
         found.first.get_or_insert(rtt);
+        found.highest = Some(rtt);
         if found.newest.is_none_or(|(last, _)| last < number) {
             found.newest = Some((number, rtt));
         }
@@ -270,12 +317,17 @@ impl Rack {
             && let Some(at) = self.find(start)
             && self.segments[at].at + allowed <= now
         {
-            found = Losses { any: true, later: found.later | (number > self.reduced_after) };
+            found.any = true;
+            found.later |= number > self.reduced_after;
+            found.again |= self.segments[at].again;
             self.lose(at);
         }
         let last = self.in_network.range(..self.latest).next_back();
         let last = last.and_then(|(_, start)| self.find(*start));
-        self.reorder_at = last.map_or(Time::NEVER, |at| self.segments[at].at + allowed + self.slack);
+        self.reorder_at = last.map_or(Time::NEVER, |at| {
+            let lost_at = self.segments[at].at + allowed;
+            self.expiry.after(now, lost_at.since(now) + self.expiry.slack)
+        });
         found
     }
 
@@ -290,6 +342,17 @@ impl Rack {
             }
         }
         (self.reorder_at, self.undo) = (Time::NEVER, None);
+    }
+
+    /// Takes back that segments are lost, as far as they were not sent again.
+    pub(super) fn none_is_lost(&mut self) {
+        for start in core::mem::take(&mut self.lost) {
+            let Some(at) = self.find(start) else { continue };
+            self.missing -= u32::from(core::mem::take(&mut self.segments[at].lost));
+            let Sent { end, number, .. } = self.segments[at];
+            self.in_network.insert(number, start);
+            self.pipe += end - start;
+        }
     }
 
     /// RACK.reo_wnd (section 6.2, step 4).

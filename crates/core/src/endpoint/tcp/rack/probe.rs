@@ -1,5 +1,7 @@
 //! The tail loss probe (RFC 8985, section 7).
 
+use crate::endpoint::tcp::RackForm;
+use crate::endpoint::tcp::expiry::Expiry;
 use crate::endpoint::tcp::segment::Block;
 use crate::units::{Span, Time};
 
@@ -9,23 +11,23 @@ const FIRST: Span = Span::from_secs(1);
 /// The probe timer, and the probe that is under way.
 #[derive(Debug)]
 pub(in crate::endpoint::tcp) struct Probe {
+    expiry: Expiry,
     /// TLP.max_ack_delay.
     longest_ack_delay: Span,
-    /// Time added with several segments in flight.
-    slack: Span,
     /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
     due: Time,
     /// End of the data sent up to the probe (TLP.end_seq); `None` without a probe under way.
     end: Option<u64>,
     /// True if the probe sent data again (TLP.is_retrans).
     again: bool,
-    /// True if a round trip was measured since the last probe.
+    /// True if a round trip was measured since the last probe, or else since the start.
     has_measured: bool,
 }
 
 impl Probe {
-    pub(super) fn new(longest_ack_delay: Span, slack: Span) -> Probe {
-        Probe { longest_ack_delay, slack, due: Time::NEVER, end: None, again: false, has_measured: false }
+    pub(super) fn new(expiry: Expiry, longest_ack_delay: Span) -> Probe {
+        let (due, end) = (Time::NEVER, None);
+        Probe { expiry, longest_ack_delay, due, end, again: false, has_measured: false }
     }
 
     /// Time at which the probe timer expires; [`Time::NEVER`] while it is off.
@@ -33,9 +35,14 @@ impl Probe {
         self.due
     }
 
+    /// Returns true while a probe is under way.
+    pub(in crate::endpoint::tcp) fn is_under_way(&self) -> bool {
+        self.end.is_some()
+    }
+
     /// Starts the timer: TLP_calc_PTO() (section 7.2). It does not run while a probe is under way,
-    /// and before a round trip was measured after the last one (section 7.3). The retransmission
-    /// timer expires at `timeout`.
+    /// and before a round trip was measured after the last one (section 7.3); in Linux it runs then, too,
+    /// and sends nothing. The retransmission timeout is over at `timeout`.
     pub(in crate::endpoint::tcp) fn start(
         &mut self,
         now: Time,
@@ -44,10 +51,13 @@ impl Probe {
         timeout: Time,
     ) {
         self.stop();
-        if self.end.is_none() && self.has_measured {
-            let delay = if is_single { self.longest_ack_delay } else { self.slack };
+        if self.expiry.form == RackForm::Linux || self.end.is_none() && self.has_measured {
+            let delay = if is_single { self.longest_ack_delay } else { self.expiry.slack };
             let pto = srtt.map_or(FIRST, |srtt| srtt + srtt + delay);
-            self.due = (now + pto).min(timeout);
+            self.due = match timeout > now {
+                true => self.expiry.after(now, pto.min(timeout.since(now))),
+                false => timeout,
+            };
         }
     }
 
@@ -88,6 +98,8 @@ impl Probe {
 mod tests {
     use super::*;
 
+    const EXACT: Expiry = Expiry { form: RackForm::Rfc, slack: Span::ZERO, tick: Span::ZERO };
+
     /// Section 7.4.2, case by case: the probe ended at byte 800.
     #[test]
     fn only_a_repair_is_reported_and_only_once() {
@@ -105,7 +117,7 @@ mod tests {
             (false, 800, None, false, false),
             (false, 900, None, false, false),
         ] {
-            let mut probe = Probe::new(Span::ZERO, Span::ZERO);
+            let mut probe = Probe::new(EXACT, Span::ZERO);
             probe.sent(800, again);
             assert_eq!(probe.acknowledged(una, dsack), has_repaired, "{again} {una} {dsack:?}");
             assert_eq!(probe.end.is_some(), goes_on, "{again} {una} {dsack:?}");

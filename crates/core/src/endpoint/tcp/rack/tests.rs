@@ -4,6 +4,8 @@ use super::*;
 use crate::endpoint::tcp::segment::MAX_BLOCKS;
 use crate::rng::Rng;
 
+const EXACT: Expiry = Expiry { form: RackForm::Rfc, slack: Span::ZERO, tick: Span::ZERO };
+
 const MSS: u64 = 100;
 
 /// A segment as the pseudocode has it.
@@ -145,7 +147,7 @@ struct Seen {
 /// Compares both at random sends, losses, arrivals in any order and timeouts.
 fn compare(seed: u64, seen: &mut Seen) {
     let mut rng = Rng::named(seed, "rack");
-    let (mut rack, mut text) = (Rack::new(Span::ZERO, Span::ZERO), Text::default());
+    let (mut rack, mut text) = (Rack::new(EXACT, Span::ZERO), Text::default());
     let srtt = Span::from_millis(5 + rng.below(60));
     let (most_late, loss) = (rng.below(30_000), rng.unit() * 0.3);
     let mut now = Time::ORIGIN;
@@ -232,13 +234,13 @@ fn losses_are_those_of_the_text() {
 fn losses_before_and_after_a_reduction_are_told_apart() {
     let ms = |n| Time::ORIGIN + Span::from_millis(n);
     let block = |n: u64| [Block { start: n * MSS, end: (n + 1) * MSS }].into_iter();
-    let mut rack = Rack::new(Span::ZERO, Span::ZERO);
+    let mut rack = Rack::new(EXACT, Span::ZERO);
     (0..3).for_each(|n| rack.sent(n * MSS, (n + 1) * MSS, ms(0)));
     rack.acknowledged(0, block(2), ms(10));
     rack.reduced();
-    assert_eq!(rack.detect_losses(ms(10), None, true), Losses { any: true, later: false });
+    assert_eq!(rack.detect_losses(ms(10), None, true), Losses { any: true, later: false, again: false });
     rack.sent(0, MSS, ms(10));
     rack.sent(3 * MSS, 4 * MSS, ms(11));
     rack.acknowledged(0, block(3), ms(21));
-    assert_eq!(rack.detect_losses(ms(21), None, true), Losses { any: true, later: true });
+    assert_eq!(rack.detect_losses(ms(21), None, true), Losses { any: true, later: true, again: true });
 }

@@ -20,6 +20,7 @@ impl Endpoint for Sender {
         }
         self.ask_application(cx.now());
         self.fill_and_note(cx);
+        self.time_by_first(cx.now());
         self.next()
     }
 

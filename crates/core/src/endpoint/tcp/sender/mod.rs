@@ -17,6 +17,8 @@ mod writes;
 use crate::endpoint::application::Application;
 use crate::endpoint::tcp::accurate_ecn::Feedback;
 use crate::endpoint::tcp::congestion::{Acknowledged, Congestion, CongestionControl, Windows};
+use crate::endpoint::tcp::expiry::Expiry;
+use crate::endpoint::tcp::frto::Detection;
 use crate::endpoint::tcp::hystart::HyStart;
 use crate::endpoint::tcp::opening::Opening;
 use crate::endpoint::tcp::prr::Prr;
@@ -30,7 +32,8 @@ use crate::endpoint::tcp::sent::FirstSent;
 use crate::endpoint::tcp::timer::Timer;
 use crate::endpoint::tcp::usage::Usage;
 use crate::endpoint::tcp::{
-    Autotuning, Growth, LossRecovery, PushAcks, Reduction, RtoFloor, SlowStart, Tcp, Timestamps,
+    Autotuning, Frto, Growth, LossRecovery, PushAcks, RackForm, Reduction, RtoFloor, SlowStart, Tcp,
+    Timestamps,
 };
 use crate::endpoint::{HostCx, Payload};
 use crate::packet::Mark;
@@ -44,6 +47,7 @@ use writes::Writes;
 pub struct Sender {
     /// Loss recovery of the connection.
     loss_recovery: LossRecovery,
+    rack_form: RackForm,
     mss: u64,
     header: u32,
     ecn: bool,
@@ -72,6 +76,14 @@ pub struct Sender {
     rack: Option<Box<Rack>>,
     first_sent: FirstSent,
     recovery: Recovery,
+    /// Detection of needless timeouts, where it is on, and a timeout that may have been one.
+    has_frto: bool,
+    frto: Option<Box<Detection>>,
+    /// True if the timeout counts from the first segment's last transmission once the segments of this
+    /// instant have left.
+    by_first: bool,
+    /// True if new data come before those that are lost.
+    new_first: bool,
     /// True if the window is reduced over a round trip, or by the control's model.
     reduces_gradually: bool,
     /// True if the control has a model of the path, by which it sets the window.
@@ -126,12 +138,13 @@ impl Sender {
         };
         let by_model = tcp.control.has_model();
         let mut rack = (params.recovery == LossRecovery::Rack)
-            .then(|| Box::new(Rack::new(longest_wait, params.timer_slack)));
+            .then(|| Box::new(Rack::new(Expiry::new(params), longest_wait)));
         if let Some(rack) = &mut rack {
             rack.rates = by_model.then(|| Box::new(Rates::new()));
         }
         Sender {
             loss_recovery: params.recovery,
+            rack_form: params.rack_form,
             mss,
             header: params.header,
             ecn: params.negotiates_ecn(),
@@ -154,6 +167,10 @@ impl Sender {
             rack,
             first_sent: FirstSent::default(),
             recovery: Recovery::default(),
+            has_frto: params.frto == Frto::On,
+            frto: None,
+            by_first: false,
+            new_first: false,
             reduces_gradually: params.reduction == Reduction::Prr || by_model,
             by_model,
             prr: None,
@@ -236,7 +253,7 @@ impl Sender {
             None => self.scoreboard.update(self.extent(), segment.blocks()),
         };
         if new > 0 {
-            self.timer.acknowledged(self.una, cx.now());
+            self.timer.acknowledged(self.una, self.max, cx.now());
             self.first_sent.acknowledged(self.una);
         }
         let delivered = arrived.bytes.div_ceil(self.mss);
@@ -245,6 +262,7 @@ impl Sender {
         let report = Acknowledged { now: cx.now(), una, max, new, delivered, marked: marks, srtt };
         self.observe(&report, arrived);
         let marked = self.ecn && echo && self.answer_mark(cx, &report, before);
+        self.judge_timeout(new, arrived);
         if new > 0 {
             let was_recovering = self.recovery.active;
             self.progress(cx, new);

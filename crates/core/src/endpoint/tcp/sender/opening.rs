@@ -48,8 +48,16 @@ impl Sender {
         cx.send(self.header, mark, Payload::Tcp(Segment { stamp, ..Segment::default() }));
         if let Opening::Asks { times, at } = core::mem::replace(&mut self.opening, Opening::Done) {
             self.timer.stop();
-            if times == 1 {
-                self.timer.measured(now.since(at));
+            if times == 1 || self.has_timestamps {
+                let rtt = self.timer.opened(times, at, now);
+                self.timer.measured(rtt, 0, 0);
+                if let Some(rack) = &mut self.rack {
+                    rack.opened(rtt, now);
+                }
+            }
+            // As in Linux; RFC 5681, section 3.1, asks for it after one loss.
+            if times > 2 {
+                self.congestion.set(self.mss);
             }
         }
     }

@@ -3,9 +3,13 @@
 
 use super::Sender;
 use crate::endpoint::HostCx;
-use crate::endpoint::tcp::rack::{Losses, Undo};
+use crate::endpoint::tcp::RackForm;
+use crate::endpoint::tcp::frto::{Answer, Detection, Response};
+use crate::endpoint::tcp::rack::{Arrived, Losses, Rack, Undo};
+use crate::endpoint::tcp::recovery::Recovery;
 use crate::endpoint::tcp::segment::Segment;
 use crate::units::Time;
+use alloc::boxed::Box;
 
 impl Sender {
     /// Time at which a timer expires. One runs at a time (section 8): the reordering timer before
@@ -18,16 +22,43 @@ impl Sender {
 
     /// Processes an expired timer.
     pub(super) fn timer_expired(&mut self, cx: &mut HostCx<'_>) {
-        let Some(rack) = &self.rack else { return self.timed_out(cx.now()) };
+        let form = self.rack_form;
+        let Some(rack) = &mut self.rack else { return self.timed_out(cx.now()) };
         if rack.reorder_at() != Time::NEVER {
             self.timer.restart(cx.now());
-            self.detect_losses(cx);
-            self.reduce_gradually(1, false);
+            self.by_first = form == RackForm::Linux;
+            if self.detect_losses(cx) {
+                self.reduce_gradually(1, false);
+            }
+            self.has_lost = false;
         } else if rack.probe.due() != Time::NEVER {
-            self.send_probe(cx);
+            if rack.probe.is_under_way() {
+                // The timer ran in Linux's form, for the sake of the next one only.
+                rack.probe.stop();
+                self.by_first = true;
+            } else {
+                self.send_probe(cx);
+            }
         } else {
             self.timed_out_with_rack(cx);
         }
+    }
+
+    /// Lets the timeout count from the first segment's last transmission, where another timer had taken
+    /// the place of the retransmission timer.
+    pub(super) fn time_by_first(&mut self, now: Time) {
+        if core::mem::take(&mut self.by_first)
+            && let Some(sent) = self.rack.as_ref().and_then(|rack| rack.first_sent())
+        {
+            self.timer.restart_from(sent, now);
+        }
+    }
+
+    /// Returns true if the reordering timer or the probe timer has taken the place of the retransmission
+    /// timer, which then counts from the first segment in Linux's form.
+    pub(super) fn is_timed_by_first(&self) -> bool {
+        let is_other = |rack: &Rack| rack.reorder_at() != Time::NEVER || rack.probe.due() != Time::NEVER;
+        self.rack_form == RackForm::Linux && self.rack.as_deref().is_some_and(is_other)
     }
 
     /// Returns true while losses before RecoveryPoint are repaired, after a fast retransmit or a
@@ -39,6 +70,7 @@ impl Sender {
     /// Processes an acknowledgement of `new` bytes, with `flight` bytes in flight before it:
     /// TLP_process_ack() (section 7.4.2), and section 6.2 from step 4 on.
     pub(super) fn judge(&mut self, cx: &mut HostCx<'_>, segment: &Segment, new: u64, flight: u64) {
+        let was_by_first = self.is_timed_by_first();
         let has_recovered = !self.is_repairing() && self.una - new < self.recovery.recover;
         let (una, max, dsack) = (self.una, self.max, segment.duplicate());
         let Some(rack) = &mut self.rack else { return };
@@ -60,20 +92,48 @@ impl Sender {
             self.end_reduction();
         }
         self.detect_losses(cx);
-        if new > 0 {
-            self.start_probe_timer(cx.now());
-        } else {
+        if new == 0 {
             self.stop_probe_timer();
+        } else if !self.start_probe_timer(cx.now()) && was_by_first {
+            self.by_first = true;
+            self.time_by_first(cx.now());
+        }
+    }
+
+    /// Judges by an acknowledgement of `new` bytes whether the last timeout was needless (RFC 5682).
+    pub(super) fn judge_timeout(&mut self, new: u64, arrived: Arrived) {
+        let Some(mut detection) = self.frto.take() else { return };
+        let answer = Answer {
+            moved: new > 0,
+            is_full: !self.is_repairing(),
+            shows_gap: new == 0 || arrived.bytes > new,
+            original: arrived.original,
+        };
+        match detection.acknowledged(answer) {
+            Response::Undo => {
+                let before = detection.before();
+                if self.congestion.cwnd() < before.cwnd() {
+                    self.congestion = before;
+                }
+                if let Some(rack) = &mut self.rack {
+                    rack.none_is_lost();
+                }
+                self.recovery = Recovery { recover: self.una, ..Recovery::default() };
+                self.timed_out_at = None;
+            }
+            Response::SendNew => (self.frto, self.new_first) = (Some(detection), true),
+            Response::Wait => self.frto = Some(detection),
+            Response::SendLost => {}
         }
     }
 
     /// RACK_detect_loss(). Losses of segments sent after the last reduction of the window reduce it
     /// (RFC 5681, section 4.3: the loss of a retransmission is a second indication of congestion),
-    /// and the first one is sent again at once.
-    fn detect_losses(&mut self, cx: &mut HostCx<'_>) {
+    /// and the first one is sent again at once. Returns true if a recovery begins.
+    fn detect_losses(&mut self, cx: &mut HostCx<'_>) -> bool {
         let (is_repairing, srtt) = (self.is_repairing(), self.timer.srtt());
-        let Some(rack) = &mut self.rack else { return };
-        let Losses { any, later } = rack.detect_losses(cx.now(), srtt, is_repairing);
+        let Some(rack) = &mut self.rack else { return false };
+        let Losses { any, later, again } = rack.detect_losses(cx.now(), srtt, is_repairing);
         self.has_lost |= any;
         let begins = match self.reduces_gradually {
             true if self.by_model => !is_repairing && rack.is_missing_any(),
@@ -81,10 +141,12 @@ impl Sender {
             // was sent during it begin the next one.
             true if self.prr.is_some() && self.recovery.active => false,
             true if !is_repairing => rack.is_missing_any(),
+            // After a timeout only the loss of a retransmission does: new data have to wait.
+            true => again,
             _ => any && (later || !is_repairing),
         };
         if !begins {
-            return;
+            return false;
         }
         let reduces = later || self.reduces_gradually;
         rack.undo = (reduces && !is_repairing && !self.by_model).then(|| Undo::new(self.congestion.clone()));
@@ -96,6 +158,7 @@ impl Sender {
             self.send_lost(cx);
         }
         self.timer.restart(cx.now());
+        true
     }
 
     /// Reduces the window for a loss.
@@ -141,11 +204,25 @@ impl Sender {
 
     /// Sends lost segments, then new data, while `pipe` leaves room and at their pace.
     pub(super) fn fill_by_pipe(&mut self, cx: &mut HostCx<'_>) {
-        let mut sends_new = false;
         self.pacer.rests();
+        let mut sends_new = core::mem::take(&mut self.new_first) && self.send_by_pipe(cx, true);
+        if !sends_new {
+            sends_new = self.send_by_pipe(cx, false);
+        }
+        self.limit_samples();
+        if sends_new {
+            self.by_first = self.is_timed_by_first();
+            self.time_by_first(cx.now());
+            self.start_probe_timer(cx.now());
+        }
+    }
+
+    /// Sends segments while `pipe` leaves room. Returns true if new data were among them.
+    fn send_by_pipe(&mut self, cx: &mut HostCx<'_>, only_new: bool) -> bool {
+        let mut sends_new = false;
         while let Some(rack) = &self.rack {
             let new = self.next_new().filter(|(_, end)| self.receiver_has_room(*end));
-            let lost = rack.next_lost();
+            let lost = rack.next_lost().filter(|_| !only_new);
             let Some((start, end)) = lost.or(new) else { break };
             if rack.pipe() + (end - start) > self.congestion.cwnd() || !self.pacer.lets_go(cx.now()) {
                 break;
@@ -157,21 +234,19 @@ impl Sender {
                 sends_new = true;
             }
         }
-        self.limit_samples();
-        if sends_new {
-            self.start_probe_timer(cx.now());
-        }
+        sends_new
     }
 
     /// Starts the probe timer anew (section 7.2), unless losses are repaired or segments were
-    /// SACKed.
-    fn start_probe_timer(&mut self, now: Time) {
+    /// SACKed. Returns true if it runs.
+    fn start_probe_timer(&mut self, now: Time) -> bool {
         let (flight, is_repairing, held) = (self.flight(), self.is_repairing(), self.held);
-        let Some(rack) = &mut self.rack else { return };
+        let Some(rack) = &mut self.rack else { return false };
         rack.probe.stop();
         if flight > 0 && rack.segs_sacked() == 0 && !is_repairing && !held {
-            rack.probe.start(now, self.timer.srtt(), flight <= self.mss, self.timer.due());
+            rack.probe.start(now, self.timer.srtt(), flight <= self.mss, self.timer.over());
         }
+        rack.probe.due() != Time::NEVER
     }
 
     /// Stops the probe timer while losses are repaired or segments were SACKed.
@@ -202,10 +277,13 @@ impl Sender {
     /// Processes an expired retransmission timer: the first segment is sent again, and late
     /// segments count as lost with it (section 6.3).
     fn timed_out_with_rack(&mut self, cx: &mut HostCx<'_>) {
+        let is_first = !self.is_repairing() || self.timed_out_at == Some(self.una);
+        let before = self.congestion.clone();
         self.timed_out(cx.now());
         if self.flight() == 0 {
             return;
         }
+        self.frto = (self.has_frto && is_first).then(|| Box::new(Detection::new(before, self.max)));
         let srtt = self.timer.srtt();
         if let Some(rack) = &mut self.rack {
             rack.probe.stop();

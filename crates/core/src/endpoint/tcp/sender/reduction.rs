@@ -18,7 +18,7 @@ impl Sender {
         if self.has_timestamps
             && let Some(rtt) = arrived.first
         {
-            self.timer.measured(rtt);
+            self.timer.measured(rtt, una, max);
         }
         if let Some(rtt) = arrived.last {
             self.congestion.measured(now, rtt);
