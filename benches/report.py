@@ -238,11 +238,10 @@ def of_subscribers(binary: str) -> list[list[str]]:
 
 def of_households(binary: str) -> list[list[str]]:
     """Rows of a packet of 2,000 circuits with ten conversations each: in one queue each, and fair."""
-    pairs = [
-        tuple((binary, mode, packets) for packets in (0, 200_000)) for mode in ("one-queue", "households")
-    ]
+    modes = ("one-queue", "households", "triple-isolate")
+    pairs = [tuple((binary, mode, packets) for packets in (0, 200_000)) for mode in modes]
     what = "a packet of 2,000 of 20,000 circuits, ten conversations each"
-    names = [f"{what}, one queue a circuit", f"{what}, fair to each"]
+    names = [f"{what}, {how}" for how in ("one queue a circuit", "fair to each", "`triple-isolate`")]
     return against_the_first(names, per(pairs, 0), bars.HOUSEHOLDS)
 
 

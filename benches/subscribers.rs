@@ -4,7 +4,8 @@
 //! `cargo bench --bench subscribers` prints all that, `-- --json` only memory and time to read. `--
 //! SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs
 //! of different length to take out the set-up. `-- households PACKETS` does so for ten
-//! conversations of every tenth of 20,000 subscribers, `-- one-queue PACKETS` for one queue each.
+//! conversations of every tenth of 20,000 subscribers, `-- one-queue PACKETS` for one queue each, and
+//! `-- triple-isolate PACKETS` with fairness over the hosts of both sides.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -19,7 +20,7 @@ use std::time::Instant;
 use tidegate_core::classifier::circuits::{Circuit, CircuitTerms, Circuits};
 use tidegate_core::classifier::matching::Match;
 use tidegate_core::classifier::rules::Direction;
-use tidegate_core::composite::{BuiltInComposite, FAIR_DEFAULT, WITHIN_DEFAULT};
+use tidegate_core::composite::{BuiltInComposite, FAIR_DEFAULT, WITHIN_BY_BOTH, WITHIN_DEFAULT};
 use tidegate_core::context::{Ctx, Effect};
 use tidegate_core::contract::{Contract, Refused};
 use tidegate_core::dropper::DropperKind;
@@ -77,11 +78,13 @@ fn rule(circuits: Arc<Circuits>) -> Rule {
     Rule::new(Match::default(), Split::Circuits(circuits), FlowPlan::default(), Span::from_secs(30))
 }
 
-/// The policies in a circuit of a gate, whose port has CoDel at each queue.
-fn fair() -> Result<Conversations, Refused> {
+/// The policies in a circuit of a gate, whose port has CoDel at each queue: fair to conversations, or
+/// to the hosts of both sides first.
+fn fair(hosts: StatedHosts) -> Result<Conversations, Refused> {
     let whole = BuiltInComposite::read(WITHIN_DEFAULT, &[]).and_then(Result::ok);
     let whole = whole.ok_or_else(|| Refused("no policy for conversations".into()))?;
-    let (scheduler, hosts) = (SchedulerKind::BuiltIn(whole.parts()?.scheduler), StatedHosts::None);
+    let other = SchedulerKind::named(WITHIN_BY_BOTH).filter(|_| hosts == StatedHosts::Both);
+    let scheduler = other.unwrap_or(SchedulerKind::BuiltIn(whole.parts()?.scheduler));
     Ok(Conversations { scheduler, dropper: None, hosts })
 }
 
@@ -127,9 +130,9 @@ impl Line {
     }
 
     /// Subscribers behind a gate's default port, of which a tenth have ten conversations each, in
-    /// one queue or `fair` to each.
-    fn households(is_fair: bool) -> Result<Line, Refused> {
-        let within = if is_fair { Some(Arc::new(fair()?)) } else { None };
+    /// one queue or fair to each.
+    fn households(fairness: Option<StatedHosts>) -> Result<Line, Refused> {
+        let within = fairness.map(fair).transpose()?.map(Arc::new);
         let rule = Rule { within, ..rule(circuits(HOUSEHOLDS, SITES, 20)) };
         let dropper = DropperKind::named(FAIR_DEFAULT.dropper).map(DropperPlan::from);
         let dropper = dropper.map(|plan| DropperPlan { scope: FAIR_DEFAULT.scope, ..plan });
@@ -207,11 +210,6 @@ impl Line {
         self.load_from(packets, || conversation(draw.below(u64::from(subscribers)) as u32, 0));
     }
 
-    /// Like [`load`](Self::load), from conversations.
-    fn load_households(&mut self, packets: u64, draw: &mut Rng) {
-        self.load_from(packets, || household(draw.below(u64::from(SENDING * CONVERSATIONS)) as u32));
-    }
-
     #[inline(never)]
     fn load_from(&mut self, packets: u64, mut draw: impl FnMut() -> Headers) {
         let gap = Span::from_ticks(u64::from(BURST * LEN) * 8 * 100_000_000_000 / LINK * 10 / 9);
@@ -261,7 +259,7 @@ fn bytes(subscribers: u32, sites: u32) -> Result<[f64; 3], Refused> {
 /// conversations each: all of them, and those of a subscriber that has none.
 fn bytes_of_households() -> Result<[f64; 2], Refused> {
     let before = ALLOCATED.allocated();
-    let mut lines = [Line::households(true)?, Line::households(true)?];
+    let mut lines = [Line::households(Some(StatedHosts::None))?, Line::households(Some(StatedHosts::None))?];
     let idle = (ALLOCATED.allocated() - before) as f64 / f64::from(HOUSEHOLDS);
     for line in &mut lines {
         for of in 0..SENDING * CONVERSATIONS {
@@ -283,14 +281,10 @@ fn changing(subscribers: u32, sites: u32) -> Result<f64, Refused> {
     let mut least = f64::INFINITY;
     for mega in 1..=5 {
         let began = Instant::now();
-        let list = (0..subscribers).map(|number| circuit(number, subscribers, sites, 4));
-        let other = list.enumerate().map(|(ix, mut circuit)| {
-            if ix == 77 {
-                circuit.terms.ceiling = [rate(mega * 1_000_000); 2];
-            }
-            circuit
-        });
-        let rules = vec![rule(Arc::new(Circuits::new(other).unwrap_or_default()))];
+        let mut list: Vec<_> =
+            (0..subscribers).map(|number| circuit(number, subscribers, sites, 4)).collect();
+        list[77].terms.ceiling = [rate(mega * 1_000_000); 2];
+        let rules = vec![rule(Arc::new(Circuits::new(list.into_iter()).unwrap_or_default()))];
         let mut plan = line.plan.clone();
         let classes = &mut plan.ports[0].classes;
         let changes = line.steering.changes(&rules, &[Some(0)], FlowPlan::default(), classes);
@@ -376,11 +370,14 @@ fn compare(json: bool) -> Result<(), Refused> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let numbers: Vec<u32> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
-    let is_fair = arguments.iter().any(|argument| argument == "households");
+    let asked = |mode| arguments.iter().any(|argument| argument == mode);
+    let both = asked("triple-isolate").then_some(StatedHosts::Both);
+    let fairness = both.or_else(|| asked("households").then_some(StatedHosts::None));
     let outcome = match numbers[..] {
-        [packets] => Line::households(is_fair).map(|mut line| {
+        [packets] => Line::households(fairness).map(|mut line| {
             let packets = SENDING * CONVERSATIONS * BURST * 3 + packets;
-            line.load_households(packets.into(), &mut Rng::named(1, "arrivals"));
+            let mut draw = Rng::named(1, "arrivals");
+            line.load_from(packets.into(), || household(draw.below((SENDING * CONVERSATIONS).into()) as u32));
             println!("{}", black_box(line.sent));
         }),
         [subscribers, sites, packets] => Line::new(circuits(subscribers, sites, 4), sites).map(|mut line| {

@@ -3,10 +3,11 @@
 python tests/binaries.py [options of cargo test …] [-- arguments of the test binaries …]
 
 `cargo test` runs one binary after the other, and leaves cores without work behind every long test. Those of
-the gate follow real time, so they run first and one by one. A binary has one line when it ends, and all that
-it printed where it failed, which does not stop the others.
+the gate follow real time, so they run one by one, and the others have only the time that these leave. A
+binary has one line when it ends, and all that it printed where it failed, which does not stop the others.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REAL_TIME = "tidegate-gate"
-"""The package whose tests need the machine for themselves."""
+"""The package whose tests come before all others whenever they have something to do."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def verdict(code: int, printed: str) -> str:
 def run(binary: Binary, arguments: Sequence[str]) -> bool:
     """Run one binary as cargo would, print its line, and say if it passed."""
     begun = time.monotonic()
-    done = subprocess.run(
+    with subprocess.Popen(
         [binary.path, *arguments],
         cwd=binary.directory,
         env=os.environ | {"CARGO_MANIFEST_DIR": str(binary.directory)},
@@ -74,10 +75,20 @@ def run(binary: Binary, arguments: Sequence[str]) -> bool:
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-    )
+    ) as process:
+        if binary.package != REAL_TIME:
+            take_what_is_left(process.pid)
+        printed, _ = process.communicate()
     seconds = time.monotonic() - begun
-    print(f"{binary.name}, {seconds:.1f} s: {verdict(done.returncode, done.stdout)}", flush=True)
-    return done.returncode == 0
+    print(f"{binary.name}, {seconds:.1f} s: {verdict(process.returncode, printed)}", flush=True)
+    return process.returncode == 0
+
+
+def take_what_is_left(process: int) -> None:
+    """Let a process run only while no other wants to, where the system can do that."""
+    if hasattr(os, "SCHED_IDLE"):
+        with contextlib.suppress(ProcessLookupError):
+            os.sched_setscheduler(process, os.SCHED_IDLE, os.sched_param(0))
 
 
 def main(options: Sequence[str], arguments: Sequence[str]) -> int:
@@ -85,9 +96,9 @@ def main(options: Sequence[str], arguments: Sequence[str]) -> int:
     binaries = built(options)
     alone = [one for one in binaries if one.package == REAL_TIME]
     others = [one for one in binaries if one.package != REAL_TIME]
-    failed = [one.name for one in alone if not run(one, arguments)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         passed = pool.map(lambda one: run(one, arguments), others)
+        failed = [one.name for one in alone if not run(one, arguments)]
         failed += [one.name for one, good in zip(others, passed, strict=True) if not good]
     if subprocess.run(["cargo", "test", *options, "--doc", "--", *arguments]).returncode:
         failed.append("examples in docstrings")

@@ -62,6 +62,11 @@ def test_what_would_be_lost_is_said_and_nothing_is_written(translate, tmp_path):
     assert accepted.returncode == 0
     assert "405mbit" in accepted.stderr
     assert written(tmp_path) == ["circuits.csv", "gate.toml"]
+    first, second, third, *_ = (tmp_path / "isp" / "gate.toml").read_text(encoding="utf-8").splitlines()
+    assert first == "# Accepted, although it is not as in the files that were read:"
+    assert second.startswith(("#   ShapedDevices.csv", "#   network.json")), second
+    assert "add up to 405mbit down" in second
+    assert third.startswith("# Made from LibreQoS's files")
 
 
 def test_an_earlier_import_stays_unless_it_is_to_be_replaced(translate, tmp_path):

@@ -12,8 +12,9 @@ from tidegate.replay.phrases import sentences
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
-COUNT = 60
-SEEDS = range(1, 5) if os.environ.get("TIDEGATE_VERIFY") else range(1, 2)
+VERIFY = os.environ.get("TIDEGATE_VERIFY")
+COUNT = 60 if VERIFY else 24
+SEEDS = range(1, 5) if VERIFY else range(1, 2)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -85,7 +85,7 @@ struct Site {
 /// Sites of subscribers, VirtualClock in VirtualClock: every subscriber has packets all the time.
 #[test]
 fn sites_share_by_reservation_and_so_do_their_subscribers() {
-    for seed in 0..rounds(10) {
+    for seed in 0..rounds(4) {
         let mut rng = Rng::named(seed, "sites");
         let sites = 2 + rng.below(3) as usize;
         let bits: Vec<u64> = (0..sites).map(|_| pick(&mut rng, &[1_000_000, 3_000_000, 777_777])).collect();
@@ -221,7 +221,7 @@ fn assert_same_order(
     gated: bool,
 ) {
     let is_drr = flat.record().name == "drr";
-    for seed in 0..rounds(6) {
+    for seed in 0..rounds(3) {
         let mut sides = [false, true].map(|nested| {
             let mut rng = Rng::named(seed, "same order");
             let mut plans: Vec<FlowPlan> = (0..5)

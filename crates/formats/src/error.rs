@@ -184,13 +184,19 @@ pub struct FormatError {
     excerpt: Option<Excerpt>,
 }
 
+impl FormatError {
+    /// The place and the mistake, in one line without control characters.
+    pub fn summary(&self) -> String {
+        printable(&match self.line {
+            0 => format!("{}: {}", self.file, self.message),
+            line => format!("{}:{line}:{}: {}", self.file, self.column, self.message),
+        })
+    }
+}
+
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.line > 0 {
-            write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)?;
-        } else {
-            write!(f, "{}: {}", self.file, self.message)?;
-        }
+        f.write_str(&self.summary())?;
         if let Some(Excerpt { text, indent, marked }) = &self.excerpt {
             let number = self.line.to_string();
             let margin = " ".repeat(number.len());

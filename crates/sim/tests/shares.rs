@@ -1,5 +1,8 @@
 //! Promises of the schedulers' names in scenario files: rates and delays by closed forms.
 
+#[path = "common/long.rs"]
+mod long;
+
 #[path = "shares/ceilings.rs"]
 mod ceilings;
 #[path = "shares/deep.rs"]

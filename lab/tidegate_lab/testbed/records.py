@@ -71,6 +71,10 @@ class Ring:
         self.time = _in_order(words[:, 4].astype(np.int64) * 1_000_000_000 + words[:, 5] - start)
         self.length = words[:, 1].astype(np.int64)
 
+    def packets(self) -> list[bytes]:
+        """Return what the ring has of each packet, with the Ethernet header."""
+        return [slot[begin:].tobytes() for slot, begin in zip(self._slots, self._begin, strict=True)]
+
     def big_endian(self, offset: int, length: int) -> np.ndarray:
         """Return the number in `length` bytes of each packet from `offset` on."""
         import numpy as np

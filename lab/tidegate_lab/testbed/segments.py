@@ -19,7 +19,7 @@ from tidegate import commands
 from tidegate_lab.testbed import runs, tcp_settings
 from tidegate_lab.testbed.experiment import FIGURES, PLAN
 from tidegate_lab.testbed.plan import described, plan
-from tidegate_lab.testbed.recorder import SLOT
+from tidegate_lab.testbed.records import ETHERNET, SYN, Ring
 from tidegate_lab.uml import machine
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ SETTINGS = tuple(
 """The settings that are recorded."""
 LINES = 2_500
 """Lines of a record: the first ones of a run."""
-SYN, ECE = 0x02, 0x40
+ECE = 0x40
 TIME_STAMPS, SACK, WINDOW_SCALE = 8, 5, 3
 """Kinds of options."""
 NO_OPERATION, END = 1, 0
@@ -89,16 +89,14 @@ def _record(place: Path, planned: Mapping[str, Any], link: int, start: int) -> I
 
 def _segments(file: Path, start: int) -> Iterator[dict[str, Any]]:
     """Yield the segments of a recorder's file."""
-    data = file.read_bytes()
-    for at in range(0, len(data), SLOT):
-        seconds, nanoseconds = struct.unpack_from("<II", data, at + 16)
-        (network,) = struct.unpack_from("<H", data, at + 14)
-        ip = data[at + network : at + SLOT]
+    ring = Ring(file, start)
+    for time, packet in zip(ring.time, ring.packets(), strict=True):
+        ip = packet[ETHERNET:]
         (total,) = struct.unpack_from(">H", ip, 2)
         sequence, acknowledged, offset, flags, window = struct.unpack_from(">IIBBH", ip, 24)
         header = (offset >> 4) * 4
         segment = {
-            "time": seconds * 10**9 + nanoseconds - start,
+            "time": int(time),
             "sequence": sequence,
             "acknowledged": acknowledged,
             "flags": flags,

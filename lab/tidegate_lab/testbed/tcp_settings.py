@@ -67,8 +67,9 @@ class Setting:
     def runs(self) -> int:
         """Number of runs, of which figures are the means.
 
-        Each has another seed, by which RED draws, and another distance between the starts of connections,
-        which decides the rest: several connections that lose packets never do the same twice.
+        Each has another seed, by which RED draws, and another distance between the starts of connections.
+        Where several connections lose packets, a small change decides which of them does, and a single run
+        says little.
         """
         return len(DISTANCES) if self.queue == "red" or self.connections > 1 else 1
 
@@ -178,19 +179,18 @@ def in_simulator(setting: Setting) -> Figures:
     return mean([figures(tidegate.simulate(one.scenario, seed=run)) for run, one in enumerate(sources)])
 
 
-def in_kernel(setting: Setting, tell: Callable[[int], None], jobs: int | None = None) -> Figures:
+def in_kernel(setting: Setting, tell: Callable[[int], None]) -> Figures:
     """Return the figures of the kernel: means over the runs of a setting.
 
     Args:
         setting: The setting.
         tell: Called with the number of runs that are done, after each.
-        jobs: Runs at a time; by default as many as there are processors.
     """
 
     def carry_out(run: int) -> Figures:
         return figures(backend.run(commands.resolved(setting.text(run)), jobs=1, seed=run))
 
-    with ThreadPoolExecutor(jobs_for(setting.runs, jobs)) as pool:
+    with ThreadPoolExecutor(jobs_for(setting.runs, None)) as pool:
         try:
             pending = [pool.submit(carry_out, run) for run in range(setting.runs)]
             for done, one in enumerate(as_completed(pending), 1):

@@ -35,6 +35,21 @@ TOOLS = {
 """Programs that a build or a run needs, and the package of Debian that has each."""
 HZ = 1000
 """Ticks of the kernel's clock in a second: PIE's updates every 15 ms would otherwise take 20."""
+EDITS = (
+    ("arch/um/Kconfig", r"(config HZ\n\tint\n\tdefault) \d+", rf"\1 {HZ}"),
+    # Where processors have AMX, the kernel below takes a process's registers with those of AMX, or not at
+    # all. No process of the guest may use them, so they are zero.
+    (
+        "arch/x86/um/os-Linux/registers.c",
+        r"iov\.iov_base = fp_regs;\s*iov\.iov_len = (FP_SIZE \* sizeof\(unsigned long\));"
+        r"(?=\s*if \(ptrace\(PTRACE_SETREGSET)",
+        r"static char all[16384];\n"
+        r"__builtin_memcpy(all, fp_regs, \1);\n"
+        r"iov.iov_base = all;\n"
+        r"iov.iov_len = sizeof(all);",
+    ),
+)
+"""Changes of the source: the file, what is in it once, and what is there instead."""
 CACHE = "tidegate/lab-kernel"
 INTERVAL = 10.0
 """Time between two reports of a step that goes on, in s."""
@@ -65,7 +80,7 @@ class Kernel:
 def cache() -> Path:
     """Return the folder of the built kernel, which depends on its configuration."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    digest = hashlib.sha256(_read("kernel.config") + _read("getrandom.c") + f"{PACKAGE} {HZ}".encode())
+    digest = hashlib.sha256(_read("kernel.config") + _read("getrandom.c") + f"{PACKAGE} {EDITS}".encode())
     return root / CACHE / digest.hexdigest()[:12]
 
 
@@ -164,13 +179,12 @@ def _unpack(archive: Path, work: Path, tell: Callable[[str], None]) -> Path:
 
 def _configure(source: Path, tell: Callable[[str], None]) -> str:
     """Configure the kernel, and return its version."""
-    kconfig = source / "arch/um/Kconfig"
-    text, count = re.subn(
-        r"(config HZ\n\tint\n\tdefault) \d+", rf"\1 {HZ}", kconfig.read_text(encoding="utf-8")
-    )
-    if count != 1:
-        raise TidegateError(f"{kconfig} has no `HZ` as in {PACKAGE}: it is the source of another kernel")
-    kconfig.write_text(text, encoding="utf-8")
+    for name, pattern, instead in EDITS:
+        file = source / name
+        text, count = re.subn(pattern, instead, file.read_text(encoding="utf-8"))
+        if count != 1:
+            raise TidegateError(f"{file} is not as in {PACKAGE}: it is the source of another kernel")
+        file.write_text(text, encoding="utf-8")
     wanted = source / "wanted.config"
     wanted.write_bytes(_read("kernel.config"))
     _step(["make", "ARCH=um", f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"], source, "configuring", tell)

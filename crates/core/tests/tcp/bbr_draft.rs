@@ -152,7 +152,7 @@ fn path(rng: &mut Rng) -> Path {
 fn window_and_pace_are_those_of_the_draft() {
     let mut rng = Rng::named(1, "bbr paths");
     SEEN.with_borrow_mut(Vec::clear);
-    for seed in 0..rounds(40) as u32 {
+    for seed in 0..rounds(15) as u32 {
         let params = TcpParams {
             congestion: CongestionControlKind::outside(BesideDraftParams { seed }),
             initial_window: pick(&mut rng, &[2, 10]),

@@ -80,6 +80,17 @@ fn a_delay_leaves_the_windows_as_they_were() {
     assert!(case.gauge("cwnd") >= 8.0 && case.gauge("ssthresh") > 8.0);
 }
 
+/// The segment is sent again twice before anything comes back.
+#[test]
+fn a_longer_delay_leaves_the_windows_as_they_were_too() {
+    let mut case = Case::new(Frto::On);
+    assert_eq!(case.wait(), [0], "the second timeout");
+    assert_eq!(case.answer(5000, 1, None), [8, 9]);
+    assert_eq!(case.answer(5001, 2, None), [10]);
+    assert_eq!((case.gauge("retransmissions"), case.gauge("timeouts")), (2.0, 2.0));
+    assert!(case.gauge("cwnd") >= 8.0 && case.gauge("ssthresh") > 8.0);
+}
+
 #[test]
 fn without_it_a_delay_sends_the_flight_again() {
     let mut case = Case::new(Frto::Off);

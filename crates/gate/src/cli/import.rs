@@ -23,8 +23,25 @@ struct Translation {
     losses: Vec<FormatError>,
 }
 
+impl Translation {
+    /// Writes the losses, which were accepted, into the gate file.
+    fn record_losses(&mut self) {
+        if self.losses.is_empty() {
+            return;
+        }
+        let lines = self.losses.iter().map(|loss| format!("#   {}\n", loss.summary()));
+        let record: String =
+            std::iter::once("# Accepted, although it is not as in the files that were read:\n".to_owned())
+                .chain(lines)
+                .collect();
+        for (_, text) in self.files.iter_mut().filter(|(name, _)| *name == GATE) {
+            text.insert_str(0, &record);
+        }
+    }
+}
+
 pub(super) fn run(asked: &Import) -> Result<String, GateError> {
-    let made = match (&asked.devices, asked.up, asked.down) {
+    let mut made = match (&asked.devices, asked.up, asked.down) {
         (Some(devices), Some(up), Some(down)) => {
             let line = libreqos::Line { inside: &asked.inside, outside: &asked.outside, rates: [up, down] };
             of_libreqos(libreqos::import(devices, asked.network.as_deref(), &line)?)
@@ -46,6 +63,7 @@ pub(super) fn run(asked: &Import) -> Result<String, GateError> {
         let things = if count == 1 { "1 thing is".to_owned() } else { format!("{count} things are") };
         return Err(GateError::Losses(format!("{things} not as in the files that were read")));
     }
+    made.record_losses();
     let paths: Vec<_> = made.files.iter().map(|(name, _)| asked.out.join(name)).collect();
     if let Some(existing) = paths.iter().find(|path| path.exists() && !asked.force) {
         return Err(GateError::FileExists(existing.clone()));

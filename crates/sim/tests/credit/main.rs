@@ -34,6 +34,11 @@ fn cases() -> u64 {
     asked.map_or(FEW, |asked| 3 * asked)
 }
 
+/// Number of cases where one takes long.
+fn few_cases() -> u64 {
+    cases() * 2 / 5
+}
+
 fn network(text: &str) -> Network {
     let scenario = Scenario::parse(text, "a.toml", Path::new(""), &[]);
     assemble(&scenario.unwrap_or_else(|errors| panic!("{errors}\n{text}"))).unwrap()

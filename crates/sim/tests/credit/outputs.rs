@@ -1,7 +1,7 @@
 //! Pools at output ports, which VCs of several upstream nodes share (Kung 1997, Figure 10).
 
 use crate::generate::{Manner, pooled};
-use crate::{cases, check, network, run};
+use crate::{cases, check, few_cases, network, run};
 use std::fmt::Write;
 use tidegate_core::maxmin::{Demand, Exact, allocate};
 use tidegate_core::rng::Rng;
@@ -211,7 +211,7 @@ struct Covered {
 #[test]
 fn every_vc_has_its_fair_share_of_a_pool_of_a_port_while_equation_6_holds() {
     let mut covered = Covered { least_share: 9.0, ..Covered::default() };
-    for seed in 0..cases() {
+    for seed in 0..few_cases() {
         let loses = seed % 2 == 1;
         let text = receiver(&mut Rng::named(seed, "pools of several nodes"), loses);
         let network = network(&text);
@@ -258,7 +258,7 @@ fn every_vc_has_its_fair_share_of_a_pool_of_a_port_while_equation_6_holds() {
         }
     }
     println!("{covered:?}");
-    let least = cases() / 10;
+    let least = few_cases() / 10;
     let Covered { within, beyond, blocked, lossy, .. } = covered;
     assert!(within > 3 * least && beyond > least && blocked > least && lossy > least, "{covered:?}");
 }

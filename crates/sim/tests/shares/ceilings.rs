@@ -82,7 +82,7 @@ fn a_ceiling_leaves_no_arrears() {
 /// others that floods and bursts have kept at ceilings of any height.
 #[test]
 fn reservations_hold_beside_ceilings() {
-    for seed in 0..40 {
+    for seed in 0..if crate::long::is_long() { 200 } else { 12 } {
         let mut rng = Rng::named(seed, "ceilings");
         let scheduler = ALL[seed as usize % 4];
         let in_class = rng.chance(0.5);

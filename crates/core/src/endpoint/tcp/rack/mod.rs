@@ -154,7 +154,7 @@ impl Rack {
     }
 
     /// Returns the time of the last transmission of the first segment that is not acknowledged.
-    pub(super) fn first_sent(&self) -> Option<Time> {
+    pub(super) fn first_left_at(&self) -> Option<Time> {
         self.segments.front().map(|sent| sent.at)
     }
 

@@ -48,7 +48,7 @@ impl Sender {
     /// the place of the retransmission timer.
     pub(super) fn time_by_first(&mut self, now: Time) {
         if core::mem::take(&mut self.by_first)
-            && let Some(sent) = self.rack.as_ref().and_then(|rack| rack.first_sent())
+            && let Some(sent) = self.rack.as_ref().and_then(|rack| rack.first_left_at())
         {
             self.timer.restart_from(sent, now);
         }
@@ -112,7 +112,8 @@ impl Sender {
         match detection.acknowledged(answer) {
             Response::Undo => {
                 let before = detection.before();
-                if self.congestion.cwnd() < before.cwnd() {
+                // A model of the path has not forgotten it, and goes on.
+                if !self.by_model && self.congestion.cwnd() < before.cwnd() {
                     self.congestion = before;
                 }
                 if let Some(rack) = &mut self.rack {
@@ -277,13 +278,16 @@ impl Sender {
     /// Processes an expired retransmission timer: the first segment is sent again, and late
     /// segments count as lost with it (section 6.3).
     fn timed_out_with_rack(&mut self, cx: &mut HostCx<'_>) {
-        let is_first = !self.is_repairing() || self.timed_out_at == Some(self.una);
-        let before = self.congestion.clone();
+        let is_repeated = self.timed_out_at == Some(self.una);
+        let is_judged = self.has_frto && (!self.is_repairing() || is_repeated);
+        // Windows before the first of several timeouts of a segment.
+        let earlier = self.frto.take().filter(|_| is_repeated);
+        let before = earlier.map_or_else(|| self.congestion.clone(), |detection| detection.before());
         self.timed_out(cx.now());
         if self.flight() == 0 {
             return;
         }
-        self.frto = (self.has_frto && is_first).then(|| Box::new(Detection::new(before, self.max)));
+        self.frto = is_judged.then(|| Box::new(Detection::new(before, self.max)));
         let srtt = self.timer.srtt();
         if let Some(rack) = &mut self.rack {
             rack.probe.stop();
