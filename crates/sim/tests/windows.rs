@@ -76,7 +76,7 @@ fn relative(settings: &str, mbit: u64, delay: u64, connections: u64, dropper: &s
 /// longer for it.
 #[test]
 fn cubic_needs_no_longer_queue_than_reno() {
-    for seed in 0..if long::is_long() { 200 } else { 40 } {
+    for seed in 0..if long::is_long() { 200 } else { 20 } {
         let mut rng = Rng::named(seed, "relatives");
         let mbit = [5, 10, 20][rng.below(3) as usize];
         let delay = [2, 5, 10, 20][rng.below(4) as usize];
@@ -138,7 +138,7 @@ fn reno_by_itself_is_never_silent_for_long() {
 #[test]
 fn reno_by_itself_recovers_with_sack() {
     let (mut timeouts, mut of_1990) = (0, 0);
-    for seed in 0..if long::is_long() { 200 } else { 80 } {
+    for seed in 0..if long::is_long() { 200 } else { 50 } {
         let mut rng = Rng::named(seed, "reno");
         let mbit = [2, 5, 10][rng.below(3) as usize];
         let delay = [5, 10, 20, 40][rng.below(4) as usize];
