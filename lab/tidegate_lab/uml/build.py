@@ -78,7 +78,7 @@ class Kernel:
 
 
 def cache() -> Path:
-    """Return the folder of the built kernel, which depends on its configuration."""
+    """Return the folder of the built kernel, by its configuration and the changes of its source."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     digest = hashlib.sha256(_read("kernel.config") + _read("getrandom.c") + f"{PACKAGE} {EDITS}".encode())
     return root / CACHE / digest.hexdigest()[:12]

@@ -1,7 +1,7 @@
 //! Endurance: malformed frames of every kind at both sides, clients that send garbage, hang and
 //! flood, and reloads, all at once. The gate goes on forwarding, loses no packet of a flow that
-//! keeps its reservation, accounts for every frame, and its memory does not grow. Five seconds; five
-//! minutes where TIDEGATE_VERIFY is set.
+//! keeps its reservation, and accounts for every frame. Five seconds; five minutes where
+//! TIDEGATE_VERIFY is set, in which its memory does not grow.
 
 #![allow(clippy::disallowed_types, reason = "the gate and its tests live in real time")]
 
