@@ -25,12 +25,12 @@
 //!   flow's latest packet arrived: its flow's quanta, once for each old flow of its host.
 
 use super::drr_plus_plus::{DrrPlusPlus, DrrPlusPlusForm, DrrPlusPlusParams};
+use super::host_places::HostPlaces;
 use super::old_flows::{OldFlows, quanta};
 use super::turns::{Links, Round, Turns};
 use crate::contract::{Contract, Refused};
 use crate::packet::FlowIx;
 use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service, Stamps, parameters};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 parameters! {
@@ -97,9 +97,7 @@ pub struct HostRounds {
     /// Hosts with old flows. The first has a deficit above zero.
     turns: Turns,
     hosts: Vec<Host>,
-    by_number: BTreeMap<Option<u32>, u32>,
-    /// Places without a host.
-    free: Vec<u32>,
+    places: HostPlaces<Option<u32>>,
     /// The host of each flow.
     of: Vec<u32>,
     links: Links,
@@ -108,22 +106,9 @@ pub struct HostRounds {
 impl HostRounds {
     /// Returns the place of a host, which gets one if it has none.
     fn place(&mut self, number: Option<u32>) -> u32 {
-        if let Some(at) = self.by_number.get(&number) {
-            return *at;
-        }
         let host = Host { number, flows: 0, deficit: 0, old: Round::default() };
-        let at = match self.free.pop() {
-            Some(at) => {
-                self.hosts[at as usize] = host;
-                at
-            }
-            None => {
-                self.hosts.push(host);
-                self.turns.grow_to(self.hosts.len() as u32);
-                self.hosts.len() as u32 - 1
-            }
-        };
-        self.by_number.insert(number, at);
+        let at = self.places.place(number, &mut self.hosts, host);
+        self.turns.grow_to(self.hosts.len() as u32);
         at
     }
 
@@ -179,8 +164,7 @@ impl OldFlows for HostRounds {
             quantum,
             turns: Turns::default(),
             hosts: Vec::new(),
-            by_number: BTreeMap::new(),
-            free: Vec::new(),
+            places: HostPlaces::default(),
             of: Vec::new(),
             links: Links::default(),
         }
@@ -313,8 +297,7 @@ impl OldFlows for HostRounds {
         let Some(Host { number, flows, .. }) = self.hosts.get_mut(host as usize) else { return };
         *flows -= 1;
         if *flows == 0 {
-            self.by_number.remove(number);
-            self.free.push(host);
+            self.places.free(*number);
         }
     }
 
@@ -322,7 +305,7 @@ impl OldFlows for HostRounds {
         self.turns.memory()
             + self.links.memory()
             + self.hosts.capacity() * size_of::<Host>()
-            + self.by_number.len() * size_of::<(Option<u32>, u32)>()
-            + (self.free.capacity() + self.of.capacity()) * size_of::<u32>()
+            + self.places.memory()
+            + self.of.capacity() * size_of::<u32>()
     }
 }

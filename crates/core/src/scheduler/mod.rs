@@ -31,6 +31,7 @@ pub mod fifo_plus;
 mod floors;
 mod fluid;
 pub mod host_drr_plus_plus;
+mod host_places;
 mod in_order;
 pub mod jitter_edd;
 mod mean_wait;

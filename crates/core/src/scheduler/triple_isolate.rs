@@ -32,6 +32,7 @@
 //! - A flow that was **held** with packets joins the old list with its deficit; a flow that was
 //!   **absent** joins the new list as a newcomer.
 
+use super::host_places::HostPlaces;
 use super::old_flows::quanta;
 use super::traits::ASK_AGAIN;
 use super::turns::Turns;
@@ -43,7 +44,6 @@ use crate::params::{Carry, Parameters, PolicyParams, PolicyRecord, Role, Service
 use crate::queues::{Queued, Queues};
 use crate::stats::Count;
 use crate::units::Time;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 parameters! {
@@ -90,9 +90,10 @@ const PARTS: i64 = 1 << 16;
 /// The end of a flow: its own, or that of its peer. Each end has hosts of its own.
 type End = usize;
 
-/// A host's flows.
-#[derive(Clone, Copy, Default)]
+/// A host with its flows.
 struct Host {
+    end: End,
+    number: Option<u32>,
     /// Number of open flows.
     open: u32,
     /// Number of bulk flows.
@@ -105,8 +106,8 @@ struct Flow {
     deficit: i64,
     /// The round in which its latest packet is sent.
     latest: u64,
-    /// The hosts at its ends, while it is open.
-    hosts: Option<[Option<u32>; 2]>,
+    /// The places of the hosts at its ends, while it is open.
+    hosts: Option<[u32; 2]>,
     /// True if it counts among the bulk flows of its hosts.
     bulk: bool,
 }
@@ -117,7 +118,8 @@ pub struct TripleIsolate {
     new: Turns,
     old: Turns,
     flows: Vec<Flow>,
-    hosts: BTreeMap<(End, Option<u32>), Host>,
+    hosts: Vec<Host>,
+    places: HostPlaces<(End, Option<u32>)>,
 }
 
 impl TripleIsolate {
@@ -127,15 +129,15 @@ impl TripleIsolate {
             new: Turns::default(),
             old: Turns::default(),
             flows: Vec::new(),
-            hosts: BTreeMap::new(),
+            hosts: Vec::new(),
+            places: HostPlaces::default(),
         }
     }
 
     /// Changes the hosts of a flow.
     fn host_mut(&mut self, flow: FlowIx, change: impl Fn(&mut Host)) {
-        let Some(hosts) = self.flows[flow.ix()].hosts else { return };
-        for (end, number) in hosts.into_iter().enumerate() {
-            change(self.hosts.entry((end, number)).or_default());
+        for host in self.flows[flow.ix()].hosts.into_iter().flatten() {
+            change(&mut self.hosts[host as usize]);
         }
     }
 
@@ -156,11 +158,14 @@ impl TripleIsolate {
 
     /// The flow's quantum, in parts of a byte.
     fn quantum(&self, flow: FlowIx) -> i64 {
-        let hosts = self.flows[flow.ix()].hosts.into_iter().flatten().enumerate();
-        let load = hosts.filter_map(|host| self.hosts.get(&host)).map(|host| host.bulk).max();
-        (self.quantum / i64::from(load.unwrap_or(1).max(1))).max(1)
+        let hosts = self.flows[flow.ix()].hosts.into_iter().flatten();
+        match hosts.map(|host| self.hosts[host as usize].bulk).max() {
+            Some(load @ 2..) => (self.quantum / i64::from(load)).max(1),
+            _ => self.quantum,
+        }
     }
 
+    #[inline]
     fn first(&self) -> Option<(FlowIx, bool)> {
         match self.new.first() {
             Some(flow) => Some((flow, true)),
@@ -243,13 +248,18 @@ impl Scheduler for TripleIsolate {
         if self.flows.len() <= flow.ix() {
             self.flows.resize(flow.ix() + 1, Flow::default());
         }
-        let hosts = Some([contract.host, contract.peer]);
-        if self.flows[flow.ix()].hosts == hosts {
+        let numbers = [contract.host, contract.peer];
+        let before = self.flows[flow.ix()].hosts;
+        if before.map(|hosts| hosts.map(|host| self.hosts[host as usize].number)) == Some(numbers) {
             return Ok(());
         }
         let bulk = self.flows[flow.ix()].bulk;
         self.forget(flow);
-        self.flows[flow.ix()].hosts = hosts;
+        let place = |end| {
+            let (number, none) = (numbers[end], Host { end, number: numbers[end], open: 0, bulk: 0 });
+            self.places.place((end, number), &mut self.hosts, none)
+        };
+        self.flows[flow.ix()].hosts = Some([0, 1].map(place));
         self.host_mut(flow, |host| host.open += 1);
         if bulk {
             self.count(flow);
@@ -285,6 +295,9 @@ impl Scheduler for TripleIsolate {
 
     /// The first flow that has a packet; once turns have passed, it is the first of all.
     fn select(&self, _: Time, queues: &Queues) -> Select {
+        if let Some((flow, _)) = self.first().filter(|(flow, _)| queues.len(*flow) > 0) {
+            return Select::Flow(flow);
+        }
         let mut listed = self.new.iter().chain(self.old.iter());
         listed.find(|flow| queues.len(*flow) > 0).map_or(Select::Idle, Select::Flow)
     }
@@ -338,7 +351,8 @@ impl Scheduler for TripleIsolate {
         self.new.memory()
             + self.old.memory()
             + self.flows.capacity() * size_of::<Flow>()
-            + self.hosts.len() * size_of::<((End, Option<u32>), Host)>()
+            + self.hosts.capacity() * size_of::<Host>()
+            + self.places.memory()
     }
 }
 
@@ -347,11 +361,10 @@ impl TripleIsolate {
     fn forget(&mut self, flow: FlowIx) {
         self.discount(flow);
         self.host_mut(flow, |host| host.open -= 1);
-        if let Some(hosts) = self.flows[flow.ix()].hosts.take() {
-            for host in hosts.into_iter().enumerate() {
-                if self.hosts.get(&host).is_some_and(|host| host.open == 0) {
-                    self.hosts.remove(&host);
-                }
+        for host in self.flows[flow.ix()].hosts.take().into_iter().flatten() {
+            let Host { end, number, open, .. } = self.hosts[host as usize];
+            if open == 0 {
+                self.places.free((end, number));
             }
         }
     }

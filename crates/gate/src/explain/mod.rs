@@ -34,6 +34,8 @@ use tidegate_core::steering::{FlowOwner, Steering};
 use tidegate_core::switch::{Level, Switch};
 use tidegate_core::units::{Rate, Span, Time};
 
+/// Shortest time between two packets of a flow that are looked at.
+const SPACING: Span = Span::from_millis(50);
 /// The most packets that are looked at and wait at a time.
 const MAX_WAITING: usize = 4096;
 
@@ -73,7 +75,7 @@ impl Explainer {
             planned: classes as u16,
             since: now,
             accounts: Accounts::new(),
-            pace: Pace::new(),
+            pace: Pace::new(SPACING),
             waiting: BTreeMap::new(),
             histories: Histories::default(),
             senders: Senders::new(rate),
@@ -141,7 +143,7 @@ impl Explainer {
         } else {
             self.accounts.start(now, free_at, flow, switch.levels(leg));
         }
-        let (is_sample, is_noted) = (self.senders.takes(packet.len), self.round_trips.is_due(now, flow));
+        let (is_sample, is_noted) = (self.senders.takes(packet.len), self.round_trips.takes(now, flow));
         if is_sample || is_noted {
             let (headers, ip) = Headers::read_packet(LinkType::Ethernet, frame);
             let conversation = FiveTuple::of(&headers);
@@ -150,7 +152,7 @@ impl Explainer {
                 self.senders.take(now, subject(steering, flow), conversation, levels);
             }
             if is_noted {
-                self.round_trips.note(now, flow, conversation, ip);
+                self.round_trips.note(now, conversation, ip);
             }
         }
     }

@@ -6,6 +6,7 @@
 //! the receiver waits before it acknowledges, and is short by at most one tick of the sender's stamps
 //! (1 ms in Linux) where an earlier segment has the same stamp.
 
+use super::pace::Pace;
 use etherparse::{Ipv4HeaderSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice};
 use tidegate_core::classifier::FiveTuple;
 use tidegate_core::packet::FlowIx;
@@ -40,27 +41,22 @@ struct Noted {
 #[derive(Debug)]
 pub(super) struct RoundTrips {
     slots: Vec<Option<Noted>>,
-    /// The time from which a segment of a flow may be noted.
-    next: Vec<Time>,
+    pace: Pace,
 }
 
 impl RoundTrips {
     pub(super) fn new() -> RoundTrips {
-        RoundTrips { slots: Vec::new(), next: Vec::new() }
+        RoundTrips { slots: Vec::new(), pace: Pace::new(SPACING) }
     }
 
-    /// Returns true if a frame of a flow that leaves now may be noted.
+    /// Returns true if a frame of a flow that leaves now is noted, if it is a segment.
     #[inline]
-    pub(super) fn is_due(&self, now: Time, flow: FlowIx) -> bool {
-        self.next.get(flow.ix()).is_none_or(|next| *next <= now)
+    pub(super) fn takes(&mut self, now: Time, flow: FlowIx) -> bool {
+        self.pace.takes(now, flow)
     }
 
     /// Notes an IP packet that leaves, if it is a segment with an echo.
-    pub(super) fn note(&mut self, now: Time, flow: FlowIx, conversation: FiveTuple, packet: &[u8]) {
-        if self.next.len() <= flow.ix() {
-            self.next.resize(flow.ix() + 1, Time::ORIGIN);
-        }
-        self.next[flow.ix()] = now + SPACING;
+    pub(super) fn note(&mut self, now: Time, conversation: FiveTuple, packet: &[u8]) {
         let Some(back) = reversed(conversation) else { return };
         let Some(echo) = with_segment(packet, |segment| {
             let stamp = stamps(segment).map(|(own, _)| Echo::Stamp(own));
@@ -211,8 +207,8 @@ pub(crate) mod tests {
     }
 
     fn noted(trips: &mut RoundTrips, now: Time, frame: &[u8]) {
-        if trips.is_due(now, FlowIx(0)) {
-            trips.note(now, FlowIx(0), conversations()[0], packet(frame));
+        if trips.takes(now, FlowIx(0)) {
+            trips.note(now, conversations()[0], packet(frame));
         }
     }
 

@@ -11,6 +11,8 @@ use tidegate_core::units::{Rate, Span, Time};
 
 /// Number of packets taken in a second by a line in full use.
 const PER_SECOND: f64 = 250.0;
+/// Least number of bytes from one packet to the next: a slow line takes fewer.
+const MIN_EVERY: u64 = 25_000;
 /// Time for which a packet counts.
 const KEPT: Span = Span::from_secs(60);
 
@@ -37,7 +39,8 @@ impl Senders {
     /// The sample of a line of this rate.
     pub(super) fn new(rate: Rate) -> Senders {
         let every = (rate.bits_per_second() / 8.0 / PER_SECOND) as u64;
-        Senders { every: every.max(1), left: every, sent: VecDeque::new() }
+        let every = every.max(MIN_EVERY);
+        Senders { every, left: every, sent: VecDeque::new() }
     }
 
     /// Counts a packet of `len` bytes; returns true if it is taken.
