@@ -45,8 +45,8 @@ def test_the_features_are_those_that_the_page_tells() -> None:
 
 @pytest.mark.parametrize("feature", ["", *FEATURES["default"]], ids=lambda feature: feature or "none")
 def test_a_feature_alone_builds(feature: str) -> None:
-    if feature and os.environ.get("TIDEGATE_VERIFY") != "1":
-        pytest.skip("a build for each feature: set TIDEGATE_VERIFY=1")
+    if os.environ.get("TIDEGATE_VERIFY") != "1":
+        pytest.skip("a build for each: set TIDEGATE_VERIFY=1")
     check("--package", "tidegate-core", "--no-default-features", "--features", feature)
 
 

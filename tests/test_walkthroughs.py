@@ -13,6 +13,7 @@ import pytest
 from tidegate.cli import COMMANDS
 
 ROOT = Path(__file__).parents[1]
+VERIFY = os.environ.get("TIDEGATE_VERIFY") == "1"
 BLOCK = re.compile(r"(?:<!-- create (?P<file>\S+) -->\n)?```(?P<kind>\w+)\n(?P<body>.*?)```", re.DOTALL)
 
 
@@ -55,18 +56,20 @@ class Walk(NamedTuple):
         commands: Number of them: none is lost by a slip in the page.
         without: Start of the others; `test_blocks.py` says which test carries those out.
         fails: Whether a command may fail: the page shows what a mistake is answered with.
+        long: Whether it is carried out by `make verify` alone.
     """
 
     commands: int
     without: tuple[str, ...] = ()
     fails: bool = False
+    long: bool = False
 
 
 WALKED = {
     # `make` has a folder of its own.
     "README.md": Walk(4, without=("make ", "tidegate gate ")),
     "docs/tutorial.md": Walk(8, fails=True),
-    "docs/data-centre.md": Walk(7),
+    "docs/data-centre.md": Walk(7, long=True),
     "docs/choosing.md": Walk(3),
     "docs/abr.md": Walk(2),
     "docs/contracts.md": Walk(4),
@@ -75,8 +78,8 @@ WALKED = {
     "docs/plans.md": Walk(3),
     "docs/replay.md": Walk(1),
     "docs/report.md": Walk(3),
-    "docs/score.md": Walk(2),
-    "docs/service-profiles.md": Walk(5),
+    "docs/score.md": Walk(2, long=True),
+    "docs/service-profiles.md": Walk(5, long=True),
     "docs/side-by-side.md": Walk(1),
     "docs/sweeps.md": Walk(3),
 }
@@ -109,6 +112,8 @@ def carry_out(page: Path, folder: Path, walk: Walk) -> int:
 
 @pytest.mark.parametrize("page", WALKED)
 def test_the_commands_of_a_page_print_what_it_shows(page: str, tmp_path: Path) -> None:
+    if WALKED[page].long and not VERIFY:
+        pytest.skip("long: set TIDEGATE_VERIFY=1")
     capture = ROOT / "examples" / "captures" / "office.pcap"
     if page != "docs/tutorial.md":
         # The tutorial begins with an empty folder.

@@ -4,7 +4,7 @@ use tidegate_core::packet::FlowIx;
 use tidegate_core::units::{Span, Time};
 
 /// Longest time between two packets of a flow that are looked at.
-const MAX_SPACING: Span = Span::from_secs(2);
+const MAX_SPACING: Span = Span::from_secs(16);
 /// One of so many packets may be looked at.
 const SHARE: u32 = 20;
 /// Least and greatest number of packets in a second that may be looked at.
@@ -118,6 +118,21 @@ mod tests {
             .filter(|step| pace.takes(Time::ORIGIN + Span::from_millis(10 * step), FlowIx(1000)));
         assert!(alone.count() > 200);
         assert!(taken[0] <= 2 * least, "{taken:?}");
+    }
+
+    /// Twenty thousand flows that send a packet a second in turn: each is looked at.
+    #[test]
+    fn no_flow_is_left_out() {
+        const FLOWS: u32 = 20_000;
+        let mut pace = Pace::new(LEAST);
+        let mut taken = vec![0_u32; FLOWS as usize];
+        for second in 0..100 {
+            for flow in 0..FLOWS {
+                let now = Time::ORIGIN + Span::from_secs(second) + Span::from_micros(50 * u64::from(flow));
+                taken[flow as usize] += u32::from(pace.takes(now, FlowIx(flow)) && second >= 40);
+            }
+        }
+        assert!(taken.iter().all(|count| *count >= 2), "{:?}", taken.iter().min());
     }
 
     /// Two flows of a hundred packets a second are looked at twenty times a second each; of a hundred
