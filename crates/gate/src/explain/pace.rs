@@ -24,7 +24,7 @@ pub(super) struct Pace {
     came: u32,
     count: u32,
     until: Time,
-    /// Number of packets looked at in a second from which on the spacing grows.
+    /// Number of packets looked at in a second above which the spacing grows.
     limit: u32,
 }
 
