@@ -15,9 +15,18 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
 
 
+@pytest.fixture(scope="module")
+def validator():
+    """The schema, which is checked once."""
+    schema = scenario_schema()
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
 @pytest.mark.parametrize("text", [CHAIN, *(path.read_text() for path in EXAMPLES)])
-def test_the_schema_accepts_what_the_reader_accepts(text):
-    jsonschema.validate(tomllib.loads(text), scenario_schema())
+def test_the_schema_accepts_what_the_reader_accepts(text, validator):
+    validator.validate(tomllib.loads(text))
 
 
 @pytest.mark.parametrize(
@@ -31,10 +40,10 @@ def test_the_schema_accepts_what_the_reader_accepts(text):
         ("count = 4", "cuont = 4"),
     ],
 )
-def test_the_schema_and_the_reader_refuse_alike(right, wrong):
+def test_the_schema_and_the_reader_refuse_alike(right, wrong, validator):
     text = CHAIN.replace(right, wrong)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(tomllib.loads(text), scenario_schema())
+        validator.validate(tomllib.loads(text))
     with pytest.raises(_tidegate.TidegateError):
         _tidegate.Scenario.parse(text)
 

@@ -144,6 +144,7 @@ class Hog(tidegate.Dropper):
 """
 
 
+@needs_verify
 def test_who_drops_the_packets_of_others_loses(tmp_path):
     file = tmp_path / "hog.py"
     file.write_text(HOG)
@@ -161,6 +162,7 @@ def test_who_ends_connections_for_a_short_queue_loses(tmp_path):
     assert hog["ten-connections"] < 0.3 < 0.8 < honest["ten-connections"]
 
 
+@needs_verify
 def test_who_lets_the_link_wait_loses(tmp_path):
     file = tmp_path / "idler.py"
     file.write_text(

@@ -77,11 +77,11 @@ WALKED = {
     "docs/packets.md": Walk(2),
     "docs/plans.md": Walk(3),
     "docs/replay.md": Walk(1),
-    "docs/report.md": Walk(3),
+    "docs/report.md": Walk(3, long=True),
     "docs/score.md": Walk(2, long=True),
     "docs/service-profiles.md": Walk(5, long=True),
     "docs/side-by-side.md": Walk(1),
-    "docs/sweeps.md": Walk(3),
+    "docs/sweeps.md": Walk(3, long=True),
 }
 
 
