@@ -230,6 +230,16 @@ def test_an_experiment_that_is_terminated_removes_its_namespaces():
 
 
 @pytest.mark.usefixtures("laboratory")
+@pytest.mark.parametrize("interface", [net.GATE_INSIDE, net.GATE_OUTSIDE])
+def test_captures_see_frames_and_no_super_packets(interface):
+    """Those that a gate joins are cut where they leave it, of TCP and of UDP."""
+    with net.Net() as made:
+        features = made.command(made.name("box"), "ethtool", "--show-features", interface)
+    for feature in ("tcp-segmentation-offload", "generic-segmentation-offload", "tx-udp-segmentation"):
+        assert f"{feature}: off" in features
+
+
+@pytest.mark.usefixtures("laboratory")
 def test_packets_are_stamped_at_both_ends_of_the_kernels_bridge():
     from tidegate_lab import kernel, traffic
 

@@ -119,7 +119,7 @@ class Net:
             if not self._offloads:
                 self.command(there, *f"ethtool -K {HOST} tso off gso off gro off".split())
                 # Captures see frames, not the super-packets into which a gate joins them.
-                self.command(box, *f"ethtool -K {own} tso off gso off".split())
+                self.command(box, *f"ethtool -K {own} tso off gso off tx-udp-segmentation off".split())
         # Address resolution is no part of an experiment.
         for here, there, address in (("inside", "outside", OUTSIDE), ("outside", "inside", INSIDE)):
             described = run("ip", "-n", self.name(there), "-br", "link", "show", HOST)
