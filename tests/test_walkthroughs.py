@@ -56,7 +56,7 @@ class Walk(NamedTuple):
         commands: Number of them: none is lost by a slip in the page.
         without: Start of the others; `test_blocks.py` says which test carries those out.
         fails: Whether a command may fail: the page shows what a mistake is answered with.
-        long: Whether it is carried out by `make verify` alone.
+        long: Whether `make verify` alone carries them out.
     """
 
     commands: int
@@ -130,7 +130,7 @@ def test_every_command_has_an_example_that_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(tidegate .*)` \|$", page, re.MULTILINE)
     assert [name for name, _ in rows] == [*COMMANDS, "lab", "paper"]
-    # Those of pages that lead are carried out there, and the demo has a test of its own.
+    # Those of pages that lead are carried out there, of long ones in `make verify`. The demo has a test of its own.
     elsewhere = {line for page, walk in WALKED.items() for line in shown(ROOT / page, walk)}
     for name, line in rows:
         assert shlex.split(line)[1] == name

@@ -3,11 +3,12 @@
 use tidegate_core::packet::FlowIx;
 use tidegate_core::units::{Span, Time};
 
-/// Longest time between two packets of a flow that are looked at.
+/// Longest time until another packet of a flow is due.
 const MAX_SPACING: Span = Span::from_secs(16);
-/// One of so many packets may be looked at.
+/// One of so many packets is looked at, beyond the least limit.
 const SHARE: u32 = 20;
-/// Least and greatest number of packets in a second that may be looked at.
+/// Least and greatest limit of packets in a second; until the spacing has grown, twice as many are
+/// looked at.
 const LIMITS: [u32; 2] = [60, 2000];
 const SECOND: Span = Span::from_secs(1);
 
