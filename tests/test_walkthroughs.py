@@ -130,7 +130,8 @@ def test_every_command_has_an_example_that_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| `(tidegate .*)` \|$", page, re.MULTILINE)
     assert [name for name, _ in rows] == [*COMMANDS, "lab", "paper"]
-    # Those of pages that lead are carried out there, of long ones in `make verify`. The demo has a test of its own.
+    # Those of pages that lead are carried out there, of long ones in `make verify`. The demo has its own
+    # test.
     elsewhere = {line for page, walk in WALKED.items() for line in shown(ROOT / page, walk)}
     for name, line in rows:
         assert shlex.split(line)[1] == name
