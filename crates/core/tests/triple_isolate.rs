@@ -55,7 +55,9 @@ struct Lists {
     quantum: i64,
     flows: Vec<Flow>,
     new: VecDeque<usize>,
-    old: VecDeque<usize>,
+    /// Flows in the order in which they were given their turns, with the rounds of these.
+    old: Vec<(i64, usize)>,
+    round: i64,
 }
 
 impl Lists {
@@ -63,7 +65,7 @@ impl Lists {
         let flow =
             |ends: &[u32; 2]| Flow { ends: *ends, set: Set::None, deficit: 0, packets: VecDeque::new() };
         let flows = ends.iter().map(flow).collect();
-        Lists { quantum: quantum as i64 * PARTS, flows, new: VecDeque::new(), old: VecDeque::new() }
+        Lists { quantum: quantum as i64 * PARTS, flows, new: VecDeque::new(), old: Vec::new(), round: 0 }
     }
 
     fn quantum(&self, flow: usize) -> i64 {
@@ -94,25 +96,37 @@ impl Model for Lists {
         self.flows.iter().find(|flow| !flow.packets.is_empty())?;
         loop {
             let is_new = !self.new.is_empty();
-            let list = if is_new { &mut self.new } else { &mut self.old };
-            let flow = *list.front()?;
+            let turn = (0..self.old.len()).min_by_key(|at| self.old[*at].0);
+            let flow = match self.new.front() {
+                Some(flow) => *flow,
+                None => self.old[turn?].1,
+            };
+            if !is_new {
+                self.round = self.old[turn?].0;
+            }
             let (waits, empty) = (self.flows[flow].deficit <= 0, self.flows[flow].packets.is_empty());
             if !waits && !empty {
                 let (body, len) = self.flows[flow].packets.pop_front()?;
                 self.flows[flow].deficit -= i64::from(len) * PARTS;
                 return Some((body, len));
             }
-            list.pop_front();
-            if waits || is_new {
-                self.old.push_back(flow);
-                if is_new {
-                    self.flows[flow].set = if empty { Set::Waiting } else { Set::Bulk };
-                }
+            if is_new {
+                self.new.pop_front();
+                self.flows[flow].set = if empty { Set::Waiting } else { Set::Bulk };
             } else {
-                self.flows[flow].set = Set::None;
+                self.old.remove(turn?);
             }
             if waits {
-                self.flows[flow].deficit += self.quantum(flow);
+                let (deficit, quantum) = (self.flows[flow].deficit, self.quantum(flow));
+                let needed = (1..).find(|needed| deficit + needed * quantum > 0)?;
+                let power =
+                    (0..).map(|doublings| 1 << doublings).take_while(|power| *power <= needed).last()?;
+                self.flows[flow].deficit += power * quantum;
+                self.old.push((self.round + power, flow));
+            } else if is_new {
+                self.old.push((self.round + 1, flow));
+            } else {
+                self.flows[flow].set = Set::None;
             }
         }
     }
@@ -212,6 +226,29 @@ fn flows_between_any_hosts_have_the_shares_of_the_quanta() {
         let apart = |(real, share): (&f64, &f64)| (real - share).abs() < 0.005;
         assert!(real.iter().zip(&expected).all(apart), "{ends:?}: {real:?}, {expected:?}");
     }
+}
+
+/// A flow that has waited as one of 201 of its host has the host's share once the others have ended
+/// and had their next turns: 201 rounds later, of a packet of a flow between two other hosts each.
+#[test]
+fn a_flow_that_is_left_alone_has_the_share_of_its_host() {
+    let ends: Vec<[u32; 2]> = (0..201).map(|flow| [1, 1000 + flow]).chain([[2, 2]]).collect();
+    let mut lines = Lines::new(World::with(scheduler(1514)), &[rate(LINK)]);
+    lines.world.audited = false;
+    let legs: Vec<Leg> = ends.iter().map(|ends| lines.world.open(0, &between(*ends))).collect();
+    for (ix, leg) in legs.iter().enumerate() {
+        let packets = if ix < 200 { 5 } else { 4000 };
+        (0..packets).for_each(|_| _ = lines.world.arrive(&[*leg], FULL));
+    }
+    lines.run(Time::ORIGIN + Span::from_secs(7));
+    let others = lines.sent.iter().filter(|sent| sent.packet.flow.ix() < 200);
+    let (count, last) = others.fold((0, Time::ORIGIN), |(count, _), sent| (count + 1, sent.at));
+    assert_eq!(count, 1000);
+    let begin = last + Span::from_micros(201 * 1_200);
+    let end = begin + Span::from_secs(1);
+    assert!(end < Time::ORIGIN + Span::from_secs(7));
+    let part = lines.bytes(begin, end, |sent| sent.packet.flow.ix() == 200) as f64 * 8.0 / LINK as f64;
+    assert!((part - 0.5).abs() < 0.005, "{part}");
 }
 
 /// A flow that sends less than a quantum in a round waits for one packet in service at most, of a host

@@ -34,6 +34,7 @@ pub mod host_drr_plus_plus;
 mod host_places;
 mod in_order;
 pub mod jitter_edd;
+mod later_turns;
 mod mean_wait;
 mod old_flows;
 pub mod peak_vc;

@@ -7,11 +7,13 @@
 //!
 //! ```text
 //! a flow that is in no list      joins the new list, deficit ← its quantum
-//! the first new flow, else the first old one:
-//!     deficit ≤ 0                it goes to the end of the old list, deficit ← deficit + its quantum
-//!     it has no packet           it goes from the new list to the end of the old one, or out of the old one
+//! the first new flow, else the old one whose turn is next:
+//!     deficit ≤ 0                it has a turn in the old list n rounds later, deficit ← deficit + n · its
+//!                                quantum
+//!     it has no packet           it goes from the new list into the old one, or out of the old one
 //!     else                       its first packet is sent, deficit ← deficit − len
 //! its quantum                    quantum / max(bulk flows of one host, bulk flows of the other, 1)
+//! n                              the greatest power of two of the quanta until its deficit is above 0
 //! ```
 //!
 //! A flow is bulk while it is in the old list, from the first time that it has a packet there. The
@@ -24,8 +26,12 @@
 //! - A quantum that is divided is exact to 1/65,536 byte. CAKE rounds to bytes at random.
 //! - A new flow that has no packet at its turn joins the old list, as in RFC 8290 (section 4.2). In
 //!   CAKE it leaves, and its next packet makes it a new flow again.
-//! - A packet takes as many steps as there are old flows at most. When none of them may send before
-//!   its deficit has grown, the rounds until one may are counted at once.
+//! - CAKE gives each flow a quantum in every round, so that a packet takes as many steps as its host
+//!   has bulk flows. Here a flow has as many steps as there are ones in the number of rounds that it
+//!   waits, as a binary number. Its quanta until the next are those of this one: when other flows of
+//!   its hosts have left meanwhile, it waits for the rest of the rounds all the same, and when others
+//!   have come, it waits no longer.
+//! - In a round, flows have their turns in the order in which they were given them.
 //! - The lists change when a packet is about to be sent.
 //! - Push-out takes the packet that would be sent in the latest round, as computed when the flow's
 //!   latest packet arrived, with the quantum of that time.
@@ -33,6 +39,7 @@
 //!   **absent** joins the new list as a newcomer.
 
 use super::host_places::HostPlaces;
+use super::later_turns::LaterTurns;
 use super::old_flows::quanta;
 use super::traits::ASK_AGAIN;
 use super::turns::Turns;
@@ -87,6 +94,9 @@ impl PolicyParams for TripleIsolateParams {
 /// Deficits are in parts of a byte.
 const PARTS: i64 = 1 << 16;
 
+/// Greatest number of bytes in a queue whose parts are counted.
+const MAX_BYTES: u64 = 1 << 46;
+
 /// The end of a flow: its own, or that of its peer. Each end has hosts of its own.
 type End = usize;
 
@@ -116,7 +126,9 @@ struct Flow {
 pub struct TripleIsolate {
     quantum: i64,
     new: Turns,
-    old: Turns,
+    old: LaterTurns,
+    /// True while it is known that the first flow may send.
+    may_send: bool,
     flows: Vec<Flow>,
     hosts: Vec<Host>,
     places: HostPlaces<(End, Option<u32>)>,
@@ -127,7 +139,8 @@ impl TripleIsolate {
         TripleIsolate {
             quantum: i64::from(quantum.max(1)) * PARTS,
             new: Turns::default(),
-            old: Turns::default(),
+            old: LaterTurns::default(),
+            may_send: false,
             flows: Vec::new(),
             hosts: Vec::new(),
             places: HostPlaces::default(),
@@ -143,7 +156,7 @@ impl TripleIsolate {
 
     /// Counts a flow of the old list as bulk.
     fn count(&mut self, flow: FlowIx) {
-        if !self.flows[flow.ix()].bulk && self.old.contains(flow) {
+        if !self.flows[flow.ix()].bulk {
             self.flows[flow.ix()].bulk = true;
             self.host_mut(flow, |host| host.bulk += 1);
         }
@@ -158,22 +171,25 @@ impl TripleIsolate {
 
     /// The flow's quantum, in parts of a byte.
     fn quantum(&self, flow: FlowIx) -> i64 {
-        let hosts = self.flows[flow.ix()].hosts.into_iter().flatten();
-        match hosts.map(|host| self.hosts[host as usize].bulk).max() {
-            Some(load @ 2..) => (self.quantum / i64::from(load)).max(1),
-            _ => self.quantum,
+        let Some([own, peer]) = self.flows[flow.ix()].hosts else { return self.quantum };
+        match self.hosts[own as usize].bulk.max(self.hosts[peer as usize].bulk) {
+            0 | 1 => self.quantum,
+            load => (self.quantum / i64::from(load)).max(1),
         }
     }
 
     #[inline]
-    fn first(&self) -> Option<(FlowIx, bool)> {
-        match self.new.first() {
-            Some(flow) => Some((flow, true)),
-            None => self.old.first().map(|flow| (flow, false)),
-        }
+    fn first(&self) -> Option<FlowIx> {
+        self.new.first().or(self.old.first())
+    }
+
+    #[inline]
+    fn is_listed(&self, flow: FlowIx) -> bool {
+        self.new.contains(flow) || self.old.contains(flow)
     }
 
     fn leave(&mut self, flow: FlowIx) {
+        self.may_send = false;
         self.new.leave(flow);
         self.old.leave(flow);
         self.discount(flow);
@@ -184,60 +200,36 @@ impl TripleIsolate {
         self.new.join(flow);
     }
 
-    /// Lets turns pass until a flow may send.
-    fn pass_turns(&mut self, queues: &Queues) {
-        let mut passed = 0;
-        while let Some((flow, is_new)) = self.first() {
-            let (waits, has_packet) = (self.flows[flow.ix()].deficit <= 0, queues.len(flow) > 0);
-            if !waits && has_packet {
-                return;
+    /// Ends the turn of the first flow, which waits for quanta or has no packet.
+    #[inline(never)]
+    fn end_turn(&mut self, flow: FlowIx, waits: bool, has_packet: bool) {
+        if self.new.contains(flow) {
+            self.new.leave(flow);
+            if has_packet {
+                self.count(flow);
             }
-            if is_new {
-                self.new.leave(flow);
-                self.old.join(flow);
-                if has_packet {
-                    self.count(flow);
-                }
-            } else if waits {
-                self.old.end_turn();
-            } else {
-                self.leave(flow);
-            }
-            if !waits {
-                passed = 0;
-                continue;
-            }
-            self.flows[flow.ix()].deficit += self.quantum(flow);
-            passed = if is_new { 0 } else { passed + 1 };
-            if passed > self.old.len() {
-                self.skip_rounds();
-                passed = 0;
-            }
+        } else if !waits {
+            return self.leave(flow);
         }
+        let doublings = if waits { self.give_quanta(flow) } else { 0 };
+        self.old.give(flow, doublings);
     }
 
-    /// Skips all rounds up to the one in which a flow may send, after a round in which none may.
-    #[cold]
-    fn skip_rounds(&mut self) {
-        let flows = || self.old.iter().map(|flow| (flow, self.quantum(flow)));
-        let wanted = flows().map(|(flow, quantum)| quanta(self.flows[flow.ix()].deficit, quantum));
-        let rounds = wanted.min().unwrap_or(0) - 1;
-        if rounds > 0 {
-            let all: Vec<(FlowIx, i64)> = flows().collect();
-            for (flow, quantum) in all {
-                self.flows[flow.ix()].deficit += rounds * quantum;
-            }
-            self.old.skip_rounds(rounds as u64);
-        }
+    /// Gives a flow the greatest power of two of quanta that it must wait for at least, and returns the
+    /// power's exponent.
+    fn give_quanta(&mut self, flow: FlowIx) -> u32 {
+        let quantum = self.quantum(flow);
+        let deficit = &mut self.flows[flow.ix()].deficit;
+        let doublings = quanta(*deficit, quantum).ilog2();
+        *deficit += quantum << doublings;
+        doublings
     }
 
     /// Records the round in which the flow sends the packet behind `before` bytes.
     fn note_latest(&mut self, flow: FlowIx, before: u64) {
-        let before = i64::try_from(before).unwrap_or(i64::MAX).saturating_mul(PARTS);
-        let wanted = before.saturating_sub(self.flows[flow.ix()].deficit);
+        let wanted = before.min(MAX_BYTES) as i64 * PARTS - self.flows[flow.ix()].deficit;
         let quanta = if wanted < 0 { 0 } else { wanted / self.quantum(flow) + 1 };
-        let round = if self.old.contains(flow) { self.old.round(flow) } else { self.old.next_round() };
-        self.flows[flow.ix()].latest = round.saturating_add(quanta as u64);
+        self.flows[flow.ix()].latest = self.old.round(flow).saturating_add(quanta.unsigned_abs());
     }
 }
 
@@ -269,16 +261,16 @@ impl Scheduler for TripleIsolate {
 
     /// A flow in a list has a turn and a deficit, unlike a newcomer; it leaves at its next turn.
     fn forgettable_at(&self, now: Time, flow: FlowIx, _: &Queues) -> Time {
-        let listed = self.new.contains(flow) || self.old.contains(flow);
-        if listed { now + ASK_AGAIN } else { Time::from_ticks(0) }
+        if self.is_listed(flow) { now + ASK_AGAIN } else { Time::from_ticks(0) }
     }
 
     fn enqueue(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, queues: &Queues) {
         let flow = packet.flow;
-        let listed = self.new.contains(flow) || self.old.contains(flow);
+        let listed = self.is_listed(flow);
         match queues.takes_part(flow) {
             true if !listed => self.join_new(flow),
-            true => self.count(flow),
+            true if self.old.contains(flow) => self.count(flow),
+            true => {}
             false if queues.len(flow) == 0 && !listed => {
                 self.flows[flow.ix()].deficit = self.quantum(flow);
             }
@@ -287,26 +279,40 @@ impl Scheduler for TripleIsolate {
         self.note_latest(flow, queues.bytes_of(flow));
     }
 
+    /// Lets turns pass until a flow may send.
     fn advance(&mut self, _: Time, queues: &Queues) {
-        if !queues.is_empty() {
-            self.pass_turns(queues);
+        if self.may_send || queues.is_empty() {
+            let may_send = |flow: FlowIx| self.flows[flow.ix()].deficit > 0 && queues.len(flow) > 0;
+            debug_assert!(!self.may_send || self.first().is_some_and(may_send));
+            return;
+        }
+        while let Some(flow) = self.first() {
+            if self.new.first().is_none() {
+                self.old.begin(flow);
+            }
+            let (waits, has_packet) = (self.flows[flow.ix()].deficit <= 0, queues.len(flow) > 0);
+            if !waits && has_packet {
+                self.may_send = true;
+                return;
+            }
+            self.end_turn(flow, waits, has_packet);
         }
     }
 
-    /// The first flow that has a packet; once turns have passed, it is the first of all.
     fn select(&self, _: Time, queues: &Queues) -> Select {
-        if let Some((flow, _)) = self.first().filter(|(flow, _)| queues.len(*flow) > 0) {
-            return Select::Flow(flow);
+        match self.first() {
+            Some(flow) if queues.len(flow) > 0 => Select::Flow(flow),
+            _ => self.select_before_turns_pass(queues),
         }
-        let mut listed = self.new.iter().chain(self.old.iter());
-        listed.find(|flow| queues.len(*flow) > 0).map_or(Select::Idle, Select::Flow)
     }
 
     fn dequeued(&mut self, _: &mut Ctx<'_>, packet: &mut Packet, _: &Queues) {
+        self.may_send = false;
         self.flows[packet.flow.ix()].deficit -= i64::from(packet.len) * PARTS;
     }
 
     fn removed(&mut self, _: &mut Ctx<'_>, packet: &Packet, queues: &Queues, _: Removal) {
+        self.may_send = false;
         let last = queues.last(packet.flow).map_or(0, |last| u64::from(last.packet.len));
         self.note_latest(packet.flow, queues.bytes_of(packet.flow) - last);
     }
@@ -317,11 +323,10 @@ impl Scheduler for TripleIsolate {
     }
 
     fn take_part(&mut self, _: Time, flow: FlowIx, before: Participation, queues: &Queues) {
-        let listed = self.new.contains(flow) || self.old.contains(flow);
         match queues.participation(flow) {
-            Participation::Active if queues.len(flow) == 0 || listed => return,
+            Participation::Active if queues.len(flow) == 0 || self.is_listed(flow) => return,
             Participation::Active if before == Participation::Held => {
-                self.old.join(flow);
+                self.old.give(flow, 0);
                 self.count(flow);
             }
             Participation::Active => self.join_new(flow),
@@ -357,6 +362,14 @@ impl Scheduler for TripleIsolate {
 }
 
 impl TripleIsolate {
+    /// The first flow that has a packet. Once turns have passed, it is the first of all.
+    #[cold]
+    fn select_before_turns_pass(&self, queues: &Queues) -> Select {
+        let has_packet = |flow: &FlowIx| queues.len(*flow) > 0;
+        let first = self.new.iter().find(has_packet).or_else(|| self.old.first_where(has_packet));
+        first.map_or(Select::Idle, Select::Flow)
+    }
+
     /// Forgets the hosts of a flow.
     fn forget(&mut self, flow: FlowIx) {
         self.discount(flow);

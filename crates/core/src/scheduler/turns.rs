@@ -39,6 +39,12 @@ impl Links {
         self.0[flow.ix()].listed
     }
 
+    /// The round of the flow's next turn.
+    #[inline]
+    pub(super) fn round(&self, flow: FlowIx) -> u64 {
+        self.0[flow.ix()].round
+    }
+
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
         self.0.capacity() * size_of::<TurnLinks>()
@@ -94,6 +100,13 @@ impl Round {
         }
         self.last = flow.0;
         self.len += 1;
+    }
+
+    /// Like [`join`](Self::join), with a turn in this round, which is not before that of any other.
+    #[inline]
+    pub(super) fn join_in(&mut self, links: &mut Links, flow: FlowIx, round: u64) {
+        self.round = round;
+        self.join(links, flow);
     }
 
     /// Removes the flow, if it takes turns.
@@ -178,7 +191,7 @@ impl Turns {
     /// The round of the flow's next turn.
     #[inline]
     pub(super) fn round(&self, flow: FlowIx) -> u64 {
-        self.links.0[flow.ix()].round
+        self.links.round(flow)
     }
 
     /// Returns the round of the first turn of a flow that joins now.
