@@ -245,6 +245,20 @@ def of_households(binary: str) -> list[list[str]]:
     return against_the_first(names, per(pairs, 0), bars.HOUSEHOLDS)
 
 
+def of_ports(binary: str) -> list[list[str]]:
+    """Rows of a packet of circuits of which one sends every second packet, by the number of its conversations."""
+    modes, ports = {"fair to each": "households", "`triple-isolate`": "triple-isolate"}, (10, 60_000)
+    rows = []
+    for how, mode in modes.items():
+        pairs = [tuple((binary, mode, one, packets) for packets in (0, 200_000)) for one in ports]
+        names = [
+            f"a packet sent beside a circuit that offers half of all from {one:,} ports, {how}"
+            for one in ports
+        ]
+        rows += against_the_first(names, per(pairs, 0), bars.PORTS)
+    return rows
+
+
 def papers() -> list[list[str]]:
     """Rows of a default run of each paper: CPU seconds and memory."""
     command = ROOT / ".venv" / "bin" / "tidegate"
@@ -315,6 +329,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
         rows += push_out(found["push_out"])
         rows += of_subscribers(found["subscribers"])
         rows += of_households(found["subscribers"])
+        rows += of_ports(found["subscribers"])
         rows += gate_rows(found)
     return rows
 

@@ -5,7 +5,8 @@
 //! SUBSCRIBERS SITES PACKETS` only sends packets, under an instruction counter; subtract two runs
 //! of different length to take out the set-up. `-- households PACKETS` does so for ten
 //! conversations of every tenth of 20,000 subscribers, `-- one-queue PACKETS` for one queue each, and
-//! `-- triple-isolate PACKETS` with fairness over the hosts of both sides.
+//! `-- triple-isolate PACKETS` with fairness over the hosts of both sides. With `PORTS PACKETS`, every
+//! second packet is one subscriber's, of as many conversations.
 
 #![allow(clippy::disallowed_types, reason = "a benchmark reads the clock")]
 
@@ -367,6 +368,18 @@ fn compare(json: bool) -> Result<(), Refused> {
     Ok(())
 }
 
+/// Sends packets of households, after three bursts of each of their conversations. With `ports`, every
+/// second burst is of one household's, from as many ports.
+fn send(mut line: Line, packets: u32, ports: u32) {
+    let packets = SENDING * CONVERSATIONS * BURST * 3 + packets;
+    let mut draw = Rng::named(1, "arrivals");
+    line.load_from(packets.into(), || match ports > 0 && draw.chance(0.5) {
+        true => conversation(0, draw.below(ports.into()) as u32),
+        false => household(draw.below((SENDING * CONVERSATIONS).into()) as u32),
+    });
+    println!("{}", black_box(line.sent));
+}
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let numbers: Vec<u32> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
@@ -374,12 +387,8 @@ fn main() -> ExitCode {
     let both = asked("triple-isolate").then_some(StatedHosts::Both);
     let fairness = both.or_else(|| asked("households").then_some(StatedHosts::None));
     let outcome = match numbers[..] {
-        [packets] => Line::households(fairness).map(|mut line| {
-            let packets = SENDING * CONVERSATIONS * BURST * 3 + packets;
-            let mut draw = Rng::named(1, "arrivals");
-            line.load_from(packets.into(), || household(draw.below((SENDING * CONVERSATIONS).into()) as u32));
-            println!("{}", black_box(line.sent));
-        }),
+        [packets] => Line::households(fairness).map(|line| send(line, packets, 0)),
+        [ports, packets] => Line::households(fairness).map(|line| send(line, packets, ports)),
         [subscribers, sites, packets] => Line::new(circuits(subscribers, sites, 4), sites).map(|mut line| {
             let mut draw = Rng::named(1, "arrivals");
             line.load(subscribers, u64::from(subscribers) * 60 + u64::from(packets), &mut draw);
