@@ -246,7 +246,7 @@ def of_households(binary: str) -> list[list[str]]:
 
 
 def of_ports(binary: str) -> list[list[str]]:
-    """Rows of a packet of circuits of which one sends every second packet, by the number of its conversations."""
+    """Rows of a packet of circuits, one of which sends every second packet, from few ports or many."""
     modes, ports = {"fair to each": "households", "`triple-isolate`": "triple-isolate"}, (10, 60_000)
     rows = []
     for how, mode in modes.items():
