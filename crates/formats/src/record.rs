@@ -113,6 +113,35 @@ impl Section {
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
     }
+
+    /// The tables within this one that have a key, in the order in which they are documented: a table
+    /// by its own key, a kind by what is chosen and its name, as in source `cbr`.
+    pub fn tables_with(&self, key: &str) -> Vec<String> {
+        let mut tables: Vec<String> = Vec::new();
+        let mut add = |name: String, table: &Section| {
+            let own = table.field(key).map(|_| name);
+            for found in own.into_iter().chain(table.tables_with(key)) {
+                if !tables.contains(&found) {
+                    tables.push(found);
+                }
+            }
+        };
+        for field in &self.fields {
+            match &field.shape {
+                Shape::Table(table) | Shape::Tables(table) | Shape::Policy(table) => {
+                    add(format!("`{}`", field.name), table);
+                }
+                Shape::OneOf(kinds) | Shape::ValueOrOneOf(_, kinds) => {
+                    kinds
+                        .options
+                        .iter()
+                        .for_each(|kind| add(format!("{} `{}`", kinds.what, kind.name), kind));
+                }
+                _ => {}
+            }
+        }
+        tables
+    }
 }
 
 impl Field {

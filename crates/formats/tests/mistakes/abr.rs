@@ -161,7 +161,10 @@ const VCS: &[(&str, &str, &str, Option<&str>)] = &[
         "adaptation = \"aal5\"\nvc = { frame = \"1500B\" }",
         "10:8",
         "`vc` has no key `frame`",
-        Some("it is one of pcr, mcr, icr, rif, rdf, cdf, nrm, crm, adtf, tcr, headroom"),
+        Some(
+            "it is one of pcr, mcr, icr, rif, rdf, cdf, nrm, crm, adtf, tcr, headroom; `frame` is a key of \
+             transport `abr`",
+        ),
     ),
     (
         "adaptation = \"aal5\"\nvc = { icr = \"20mbit\" }",

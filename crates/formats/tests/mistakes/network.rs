@@ -17,6 +17,12 @@ pub const NETWORK: &[Mistake] = &[
     ),
     (
         "rate = \"2mbit\"",
+        "rate = \"2mbit\"\nbuffer = \"100p\"",
+        "a.toml:19:1: this link has no key `buffer`",
+        Some("there are from, to, rate and others; `buffer` is a key of `credit`, of `switch` and of others"),
+    ),
+    (
+        "rate = \"2mbit\"",
         "trace = \"nowhere\"",
         "a.toml:18:9: cannot read tests/nowhere: No such file or directory",
         Some("a relative path starts at the folder of this file"),
@@ -146,7 +152,10 @@ pub const NETWORK: &[Mistake] = &[
         "switches = 3",
         "switches = 3, hosts = 3",
         "a.toml:7:44: topology `chain` has no key `hosts`",
-        Some("it is one of switches, rate, delay, access"),
+        Some(
+            "it is one of switches, rate, delay, access; `hosts` is a key of topology `star`, of topology \
+             `leaf-spine` and of others",
+        ),
     ),
     (
         "rate = \"1mbit\", delay",
@@ -173,7 +182,7 @@ pub const NETWORK: &[Mistake] = &[
         "\"virtual-clock\", dropper",
         "{ kind = \"fifo\", limit = \"3p\" }, dropper",
         "a.toml:8:39: scheduler `fifo` has no key `limit`",
-        Some("it takes no keys"),
+        Some("it takes no keys; `limit` is a key of dropper `drop-tail`, of dropper `red` and of others"),
     ),
     (
         "{ kind = \"drop-tail\", limit = \"100p\" }",
