@@ -38,6 +38,7 @@ pub mod tc;
 mod trace_file;
 mod tree;
 pub mod units;
+mod unknown_key;
 mod values;
 mod wire;
 mod write;

@@ -6,8 +6,9 @@ use crate::policy_names;
 use crate::record::{Field, OneOf, Section, Shape};
 use crate::renamed;
 use crate::scalar;
-use crate::suggest::{brief, did_you_mean, nearest};
+use crate::suggest::{brief, did_you_mean};
 use crate::tree::{self, Content, KeyValue, Node};
+use crate::unknown_key::unknown_key;
 use crate::values::{Held, Read, Values};
 
 /// Reads the table `node` as `section`; mistakes go to `report`, and the values that they spoil are
@@ -70,31 +71,10 @@ impl Reader<'_> {
             {
                 continue;
             }
-            let complaint =
-                renamed::key(section, &entry.key, Some(&entry.value.content)).unwrap_or_else(|| {
-                    let mut complaint = Complaint::new(format!("{label} has no key `{}`", brief(&entry.key)));
-                    complaint.help = Some(self.other_keys(section, &entry.key));
-                    complaint
-                });
+            let (tables, value) = ((self.whole, section), Some(&entry.value.content));
+            let complaint = unknown_key(tables, label, &entry.key, value);
             self.report.add(entry.key_place, complaint);
         }
-    }
-
-    /// Suggestion for a key that a section does not have: the nearest one of its own, or those that it
-    /// has, and the tables that have a key of this name.
-    fn other_keys(&self, section: &Section, key: &str) -> String {
-        let own = || section.fields.iter().map(|field| field.name);
-        let suggestion = did_you_mean(key, own()).unwrap_or_else(|| "it takes no keys".to_owned());
-        if nearest(key, own()).is_some() {
-            return suggestion;
-        }
-        let elsewhere = match &self.whole.tables_with(key)[..] {
-            [] => return suggestion,
-            [one] => one.clone(),
-            [one, another] => format!("{one} and of {another}"),
-            [one, another, ..] => format!("{one}, of {another} and of others"),
-        };
-        format!("{suggestion}; `{key}` is a key of {elsewhere}")
     }
 
     /// Reports a key that repeats the meaning of a policy beside it.

@@ -9,9 +9,9 @@ mod policy;
 
 use crate::error::{Complaint, Place, Report};
 use crate::record::{Field, OneOf, Section, Shape};
-use crate::renamed;
-use crate::suggest::{brief, did_you_mean};
+use crate::suggest::brief;
 use crate::tree::{self, Content, Node};
+use crate::unknown_key::unknown_key;
 use edit::{Edit, Step};
 use entries::entry_named;
 use toml_edit::DocumentMut;
@@ -49,13 +49,15 @@ pub(crate) fn apply(
 }
 
 fn resolve(section: &Section, path: &str, root: &Node) -> Result<Edit, Complaint> {
-    let mut resolver = Resolver { path, steps: Vec::new() };
+    let mut resolver = Resolver { whole: section, path, steps: Vec::new() };
     let parts: Vec<&str> = path.split('.').collect();
     let key = resolver.in_section(section, Some(root), &parts)?;
     Ok(Edit { steps: resolver.steps, key })
 }
 
 struct Resolver<'p> {
+    /// The record of the whole file.
+    whole: &'p Section,
     path: &'p str,
     steps: Vec<Step>,
 }
@@ -74,8 +76,7 @@ impl Resolver<'_> {
                 true => format!("this {}", section.title.to_lowercase()),
                 false => format!("`{}`", section.name),
             };
-            renamed::key(section, first, None)
-                .unwrap_or_else(|| unknown(&whose, first, section.fields.iter().map(|field| field.name)))
+            unknown_key((self.whole, section), &whose, first, None)
         })?;
         self.in_field(field, node, rest)
     }
@@ -134,12 +135,6 @@ impl Resolver<'_> {
 fn whole_example(one_of: &OneOf) -> String {
     let name = one_of.options.first().map_or("…", |option| option.name);
     format!("'{{ kind = \"{name}\", … }}'")
-}
-
-fn unknown<'c>(whose: &str, key: &str, known: impl IntoIterator<Item = &'c str> + Clone) -> Complaint {
-    let mut complaint = Complaint::new(format!("{whose} has no key `{}`", brief(key)));
-    complaint.help = did_you_mean(key, known).or_else(|| Some("it takes no keys".to_owned()));
-    complaint
 }
 
 /// The kind that is stated, by name or in a table, or that holds by default.
