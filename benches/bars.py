@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -115,3 +116,10 @@ def machine() -> str:
             model = " ".join(line.partition(":")[2].split())
             break
     return f"{os.cpu_count()} cores of {model}"
+
+
+def against_the_first(names: Sequence[str], costs: Sequence[float], bar: Bar) -> list[list[str]]:
+    """Rows of instructions by size; each size behind the first has a limit in multiples of the first."""
+    limits = ["", *(bar.cell(cost / costs[0]) for cost in costs[1:])]
+    rows = zip(names, costs, limits, strict=True)
+    return [[name, f"{cost:,.0f} instructions", limit] for name, cost, limit in rows]

@@ -17,6 +17,7 @@ from itertools import groupby
 from pathlib import Path
 
 import bars
+from circuits import circuit_rows
 from counting import ROOT, cpu_seconds, differences, executables, misses, per, run, usage
 from null_device import gate_rows
 from rich.console import Console
@@ -225,38 +226,9 @@ def push_out(binary: str) -> list[list[str]]:
     sizes = (1_000, 65_536)
     found = differences(((binary, flows, 20_000), (binary, flows, 120_000)) for flows in sizes)
     names = [f"a packet under sustained push-out, {flows:,} flows" for flows in sizes]
-    return against_the_first(names, [one[0] / 100_000 for one in found if one is not None], bars.PUSH_OUT)
-
-
-def of_subscribers(binary: str) -> list[list[str]]:
-    """Rows of a packet of subscribers with ceilings in sites with ceilings."""
-    sizes = ((100, 2), (20_000, 400))
-    pairs = [tuple((binary, *size, packets) for packets in (20_000, 120_000)) for size in sizes]
-    names = [f"a packet of one of {one:,} subscribers in {sites} sites" for one, sites in sizes]
-    return against_the_first(names, per(pairs, 0), bars.SUBSCRIBERS)
-
-
-def of_households(binary: str) -> list[list[str]]:
-    """Rows of a packet of 2,000 circuits with ten conversations each: in one queue each, and fair."""
-    modes = ("one-queue", "households", "triple-isolate")
-    pairs = [tuple((binary, mode, packets) for packets in (0, 200_000)) for mode in modes]
-    what = "a packet of 2,000 of 20,000 circuits, ten conversations each"
-    names = [f"{what}, {how}" for how in ("one queue a circuit", "fair to each", "`triple-isolate`")]
-    return against_the_first(names, per(pairs, 0), bars.HOUSEHOLDS)
-
-
-def of_ports(binary: str) -> list[list[str]]:
-    """Rows of a packet of circuits, one of which sends every second packet, from few ports or many."""
-    modes, ports = {"fair to each": "households", "`triple-isolate`": "triple-isolate"}, (10, 60_000)
-    rows = []
-    for how, mode in modes.items():
-        pairs = [tuple((binary, mode, one, packets) for packets in (0, 200_000)) for one in ports]
-        names = [
-            f"a packet sent beside a circuit that offers half of all from {one:,} ports, {how}"
-            for one in ports
-        ]
-        rows += against_the_first(names, per(pairs, 0), bars.PORTS)
-    return rows
+    return bars.against_the_first(
+        names, [one[0] / 100_000 for one in found if one is not None], bars.PUSH_OUT
+    )
 
 
 def papers() -> list[list[str]]:
@@ -272,13 +244,6 @@ def papers() -> list[list[str]]:
     rows.append(["all five papers", f"{seconds:,.0f} CPU s", bars.PAPERS.cell(seconds)])
     rows.append(["all five papers", f"{memory:,.0f} MB at most", bars.PAPERS_MEMORY.cell(memory)])
     return rows
-
-
-def against_the_first(names: Sequence[str], costs: Sequence[float], bar: bars.Bar) -> list[list[str]]:
-    """Rows of instructions by size; each size behind the first has a limit in multiples of the first."""
-    limits = ["", *(bar.cell(cost / costs[0]) for cost in costs[1:])]
-    rows = zip(names, costs, limits, strict=True)
-    return [[name, f"{cost:,.0f} instructions", limit] for name, cost, limit in rows]
 
 
 def others(found: dict[str, str], counts: bool) -> list[list[str]]:
@@ -327,9 +292,7 @@ def others(found: dict[str, str], counts: bool) -> list[list[str]]:
     if counts:
         rows += abr(found["abr"])
         rows += push_out(found["push_out"])
-        rows += of_subscribers(found["subscribers"])
-        rows += of_households(found["subscribers"])
-        rows += of_ports(found["subscribers"])
+        rows += circuit_rows(found["subscribers"])
         rows += gate_rows(found)
     return rows
 
