@@ -85,7 +85,9 @@ fn an_interface_that_goes_ends_it_and_one_that_is_down_does_not() {
     ip(&format!("-n {namespace} link del go"));
     let (status, printed, text) = gate.wait();
     assert!(!status.success() && printed.contains("\"received\""), "{printed}");
-    assert_eq!(text, "interface `go` is gone\n");
+    // On a busy machine frames may be late, too.
+    let others = text.lines().filter(|line| !line.ends_with(" late"));
+    assert_eq!(others.collect::<Vec<_>>(), ["interface `go` is gone"]);
 }
 
 /// An interface is the same one under another name, however it got that: while it is up, or down. The
