@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -32,8 +33,12 @@ def stored(out):
 
 def workers_of(pid):
     """Return the processes that a process has started."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return {int(one) for task in tasks for one in (task / "children").read_text().split()}
+    workers = set()
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        # A thread may end meanwhile.
+        with suppress(OSError):
+            workers |= {int(one) for one in (task / "children").read_text().split()}
+    return workers
 
 
 def is_alive(pid):
