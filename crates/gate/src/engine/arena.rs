@@ -94,6 +94,11 @@ impl Arena {
         &self.chunks[at / CHUNK][at % CHUNK * self.buffer_size..][..self.lengths[at] as usize]
     }
 
+    /// Bytes of the frame in a buffer.
+    pub(super) fn length(&self, body: BodyId) -> u32 {
+        self.lengths[body.0 as usize]
+    }
+
     /// The frame in a buffer, to be changed.
     pub(super) fn frame_mut(&mut self, body: BodyId) -> &mut [u8] {
         let at = body.0 as usize;

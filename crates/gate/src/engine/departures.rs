@@ -67,7 +67,7 @@ impl Engine {
         for (ix, departure) in port.departures.drain(..sent + refused).enumerate() {
             if ix < sent {
                 port.counters.sent += 1;
-                port.counters.sent_bytes += port.arena.frame(departure.body).len() as u64;
+                port.counters.sent_bytes += u64::from(port.arena.length(departure.body));
             } else {
                 port.counters.count_loss(LossReason::Device);
             }

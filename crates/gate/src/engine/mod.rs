@@ -116,18 +116,18 @@ impl Engine {
             return port.counters.count_loss(reason);
         };
         port.arena.set_arrival(body, at);
-        let length = port.arena.frame(body).len();
-        port.counters.received_bytes += length as u64;
+        let length = port.arena.length(body);
+        port.counters.received_bytes += u64::from(length);
         port.clock = port.clock.max(at.switch);
         let now = port.clock;
-        let Steered { leg, charged, mark } = port.edge.steer(now, &mut self.switch, headers, length as u32);
+        let Steered { leg, charged, mark } = port.edge.steer(now, &mut self.switch, headers, length);
         let mut packet = Packet::new(body, charged);
         packet.mark = mark;
         if let Some(statistics) = port.known(leg.flow) {
             statistics.arrive(now, charged);
         }
         port.explainer.arrive(now, body, leg.flow, &self.switch);
-        let ip = port.arena.frame(body).get(before_ip..).unwrap_or_default();
+        let ip = || port.arena.frame(body).get(before_ip..).unwrap_or_default();
         if let Some(took) = other.explainer.echo(at.kernel, headers, ip) {
             let around = (&self.switch, port.edge.steering());
             port.explainer.round_trip(now, leg.flow, took, around);
@@ -224,7 +224,7 @@ impl Engine {
             let due = now.max(arrival.kernel);
             port.statistics_of(packet.flow).record_delay(due.since(arrival.kernel));
             port.free_at = port.line.begin(now, packet.len);
-            let (around, frame) = ((&self.switch, port.edge.steering()), port.arena.frame(packet.body));
+            let (around, frame) = ((&self.switch, port.edge.steering()), || port.arena.frame(packet.body));
             port.explainer.start(now, &packet, (&port.line, port.free_at), around, frame);
             // A real link gets the frame with its first bit; an emulated one holds it until its
             // last bit is out.
@@ -244,7 +244,15 @@ impl Engine {
         self.take_effects();
     }
 
+    #[inline]
     fn take_effects(&mut self) {
+        if !self.effects.is_empty() {
+            self.take_each_effect();
+        }
+    }
+
+    #[inline(never)]
+    fn take_each_effect(&mut self) {
         for effect in self.effects.drain(..) {
             match effect {
                 Effect::Dropped { port, packet, reason, body } => {

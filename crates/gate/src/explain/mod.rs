@@ -121,20 +121,22 @@ impl Explainer {
     }
 
     /// Accounts for a packet that starts on a line, and leaves it free at `free_at`.
-    pub(crate) fn start(
+    pub(crate) fn start<'f>(
         &mut self,
         now: Time,
         packet: &Packet,
         (line, free_at): (&Line<BodyId>, Time),
         (switch, steering): (&Switch, &Steering),
-        frame: &[u8],
+        frame: impl FnOnce() -> &'f [u8],
     ) {
         if self.is_left_out() {
             return;
         }
         let flow = packet.flow;
         let leg = Leg { port: self.port, flow };
-        if let Some(probe) = self.waiting.remove(&packet.body) {
+        if !self.waiting.is_empty()
+            && let Some(probe) = self.waiting.remove(&packet.body)
+        {
             let down = line.down_between(probe.arrived, now);
             self.finish(now, packet, &probe, down, steering);
         }
@@ -145,7 +147,7 @@ impl Explainer {
         }
         let (is_sample, is_noted) = (self.senders.takes(packet.len), self.round_trips.takes(now, flow));
         if is_sample || is_noted {
-            let (headers, ip) = Headers::read_packet(LinkType::Ethernet, frame);
+            let (headers, ip) = Headers::read_packet(LinkType::Ethernet, frame());
             let conversation = FiveTuple::of(&headers);
             if is_sample {
                 let levels = switch.levels(leg).map(|(level, _)| level);
@@ -160,7 +162,12 @@ impl Explainer {
     /// Returns the round trip of a packet of this direction that ends with an IP packet that came from
     /// the other side at a time.
     #[inline]
-    pub(crate) fn echo(&mut self, came: Time, headers: &Headers, ip: &[u8]) -> Option<Span> {
+    pub(crate) fn echo<'f>(
+        &mut self,
+        came: Time,
+        headers: &Headers,
+        ip: impl FnOnce() -> &'f [u8],
+    ) -> Option<Span> {
         if self.is_left_out() {
             return None;
         }

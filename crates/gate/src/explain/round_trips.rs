@@ -82,11 +82,16 @@ impl RoundTrips {
 
     /// Returns the round trip that ends with an IP packet of a conversation that has come at a time.
     #[inline]
-    pub(super) fn end(&mut self, came: Time, conversation: FiveTuple, packet: &[u8]) -> Option<Span> {
+    pub(super) fn end<'f>(
+        &mut self,
+        came: Time,
+        conversation: FiveTuple,
+        packet: impl FnOnce() -> &'f [u8],
+    ) -> Option<Span> {
         let FiveTuple::Ip { protocol: TCP, .. } = conversation else { return None };
         let slot = self.slots.get_mut(place(conversation))?;
         let noted = slot.as_ref().filter(|noted| noted.back == conversation)?;
-        let is_echo = with_segment(packet, |segment| {
+        let is_echo = with_segment(packet(), |segment| {
             let echoed = match noted.echo {
                 Echo::Stamp(own) => stamps(segment).is_some_and(|(_, echoed)| echoed == own),
                 Echo::Acknowledgement(number) => segment.acknowledgment_number() == number,
@@ -220,13 +225,17 @@ pub(crate) mod tests {
         noted(&mut trips, at(0), &data(1));
         // Too soon after the first: it is not noted.
         noted(&mut trips, at(5), &data(2));
-        let mut back = |millis, echoed| trips.end(at(millis), conversations()[1], packet(&answer(echoed)));
+        let mut back = |millis, echoed| {
+            let answer = answer(echoed);
+            trips.end(at(millis), conversations()[1], || packet(&answer))
+        };
         assert_eq!(back(20, 0), None);
         assert_eq!(back(30, 1), Some(Span::from_millis(30)));
         assert_eq!(back(31, 1), None);
         assert_eq!(back(32, 2), None);
         noted(&mut trips, at(100), &data(3));
-        assert_eq!(trips.end(at(5000), conversations()[1], packet(&answer(3))), None);
+        let late = answer(3);
+        assert_eq!(trips.end(at(5000), conversations()[1], || packet(&late)), None);
     }
 
     #[test]
@@ -235,10 +244,10 @@ pub(crate) mod tests {
         let answer = segment(OUTSIDE, INSIDE, (18, 900, 42), None, 0);
         let mut trips = RoundTrips::new();
         noted(&mut trips, at(0), &syn);
-        assert_eq!(trips.end(at(12), conversations()[1], packet(&answer)), Some(Span::from_millis(12)));
+        assert_eq!(trips.end(at(12), conversations()[1], || packet(&answer)), Some(Span::from_millis(12)));
         noted(&mut trips, at(1000), &syn);
         noted(&mut trips, at(2000), &syn);
-        assert_eq!(trips.end(at(2012), conversations()[1], packet(&answer)), None);
+        assert_eq!(trips.end(at(2012), conversations()[1], || packet(&answer)), None);
     }
 
     #[test]

@@ -61,6 +61,9 @@ fn may_be_joined(protocol: Protocol, one: &[u8], next: &[u8]) -> bool {
 /// Maximum number of frames that [`group`] examines.
 pub(crate) const MOST: usize = 64;
 
+/// Bits of a flow's hash by which its frames are looked for.
+const HASHED: u32 = 7;
+
 /// Puts the frames of each TCP connection next to each other among the first [`MOST`] frames, at
 /// the place of the last one, and those datagrams of a UDP flow that may be joined.
 ///
@@ -80,14 +83,18 @@ pub(crate) fn group<'f, T: Copy>(items: &mut [T], frame: impl Fn(T) -> &'f [u8])
     // For each frame, the place of the last one that it is put next to; no frame passes a frame of
     // an unknown flow.
     let (mut order, mut end, mut moved) = ([(0_u8, 0_u8); MOST], count, false);
+    // By the first bits of a flow's hash, the number of the nearest of the later frames with them, from 1.
+    let mut nearest = [0_u8; 1 << HASHED];
     for ix in (0..count).rev() {
         let flow = flows[ix];
         let mut last = ix;
         match flow {
             Flow::Unknown => end = ix,
             Flow::Other => {}
-            Flow::Of(protocol, _) => {
-                let next = (ix + 1..end).find(|next| flows[*next] == flow);
+            Flow::Of(protocol, hash) => {
+                let nearest = &mut nearest[(hash >> (u64::BITS - HASHED)) as usize];
+                let first = std::mem::replace(nearest, ix as u8 + 1).checked_sub(1).map_or(end, usize::from);
+                let next = (first..end).find(|next| flows[*next] == flow);
                 let joins = |next: &usize| may_be_joined(protocol, frame(items[ix]), frame(items[*next]));
                 if let Some(next) = next.filter(joins) {
                     last = usize::from(order[next].0);
