@@ -141,11 +141,13 @@ impl FluidServer {
     }
 
     /// Takes the unserved part of the flow's latest packet, of `len` bytes, out of the fluid
-    /// server. When the flow's weight has changed in the meantime, it stays.
-    pub(super) fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate) {
+    /// server. When the flow's weight has changed in the meantime, it stays. That of the packets
+    /// before it, which ends at `before` if there are some, stays always.
+    pub(super) fn shorten(&mut self, flow: FlowIx, len: u32, weight: Rate, before: Option<VirtualTime>) {
         let fluid = &mut self.flows[flow.ix()];
         if fluid.away {
             fluid.last = fluid.last.before(len.into(), weight);
+            fluid.last = before.map_or(fluid.last, |before| fluid.last.max(before));
             return;
         }
         let changes = fluid.steps > 0 || fluid.weight != weight.weight();

@@ -197,7 +197,8 @@ impl FairRule for Wfq {
         let end = start.after(packet.len, tags.weight);
         self.fluid.extend(packet.flow, end, tags.weight.weight());
         let before = if queued { tags.last.ticks() } else { end.ticks() };
-        packet.tag = u64::try_from(end.ticks() - before).unwrap_or(u64::MAX);
+        debug_assert!(end.ticks() >= before);
+        packet.tag = u64::try_from(end.ticks().saturating_sub(before)).unwrap_or(u64::MAX);
         tags.last = VirtualTime::from_ticks(before + u128::from(packet.tag));
         if !queued {
             (tags.start, tags.finish) = (start, tags.last);
@@ -235,9 +236,9 @@ impl FairRule for Wfq {
         }
     }
 
-    fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, _: bool) {
+    fn drop_last(&mut self, tags: &mut Tags, gone: &Packet, queued: bool) {
         tags.last = VirtualTime::from_ticks(tags.last.ticks() - u128::from(gone.tag));
-        self.fluid.shorten(gone.flow, gone.len, tags.weight);
+        self.fluid.shorten(gone.flow, gone.len, tags.weight, queued.then_some(tags.last));
     }
 
     /// The fluid server may have served a part of the token.

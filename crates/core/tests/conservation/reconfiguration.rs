@@ -11,10 +11,10 @@ use tidegate_core::switch::plan::FlowPlan;
 use tidegate_core::units::{Span, Time};
 
 /// Schedulers that forget the past. Not among them: slots are laid out in the order in which flows
-/// came, Pulse keeps its flows' unsent credit, and deficit round robins keep the flow that sent
-/// last in their lists until another one does.
+/// came, Pulse keeps its flows' unsent credit, and deficit round robins, of which triple isolation is
+/// one, keep the flow that sent last in their lists until another one does.
 fn forgetful() -> Vec<SchedulerKind> {
-    let remembers = |name: &str| name == "pulse" || name.contains("drr");
+    let remembers = |name: &str| ["pulse", "triple-isolate"].contains(&name) || name.contains("drr");
     let forgets = |kind: &SchedulerKind| !kind.record().is_slotted() && !remembers(kind.record().name);
     every_scheduler().into_iter().filter(forgets).collect()
 }
